@@ -1,7 +1,7 @@
 import { isPrincipal } from '../auth/index.ts';
 import type { Observation, TopCaller } from '../observe/index.ts';
 import type { Limiting } from '../runtime/index.ts';
-import type { CallerName, CallerStatus, CallersStatus } from './status.ts';
+import type { CallerName, CallerStatus, CallersStatus, RefusedCallerStatus } from './status.ts';
 
 /** Callers listed of each kind. */
 const MAX_LISTED = 25;
@@ -17,13 +17,19 @@ export interface CallerSources {
 export function gatherCallers({ limiting, observation }: CallerSources): CallersStatus {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
-  const viewOf = ({ caller, callerClass, bucket, lastMs, ...counts }: TopCaller): CallerStatus => ({
+  const viewOf = ({ caller, callerClass, bucket, count, maxCount, ...top }: TopCaller): CallerStatus => ({
     ...nameOf(callerClass === 'address', caller),
     class: callerClass,
     bucket,
-    ...counts,
-    lastAtMs: lastMs,
+    count,
+    maxCount,
+    sinceMs: top.sinceMs,
+    lastAtMs: top.lastMs,
   });
+  const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
+    const { restricted, why } = top;
+    return { ...viewOf(top), restricted, why };
+  };
   const { refused, nearLimit } = observation.recent.callers;
   const restrictions = limiting.restrictions.listed
     .byName(MAX_RESTRICTIONS)
@@ -34,7 +40,7 @@ export function gatherCallers({ limiting, observation }: CallerSources): Callers
       untilMs: untilEpochMs,
     }));
   return {
-    refusedMost: refused.slice(0, MAX_LISTED).map(viewOf),
+    refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
     restrictions,
     unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),

@@ -132,7 +132,7 @@ export interface UpstreamStatus {
 /** Who is refused, or will be soon. */
 export interface CallersStatus {
   /** Within the last hour, the most refused first. */
-  readonly refusedMost: readonly CallerStatus[];
+  readonly refusedMost: readonly RefusedCallerStatus[];
   /** Within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
   /** The first of those in force that are known by name. */
@@ -154,6 +154,13 @@ export type CallerStatus = CallerName & {
   readonly maxCount: number;
   readonly sinceMs: number;
   readonly lastAtMs: number;
+};
+
+export type RefusedCallerStatus = CallerStatus & {
+  /** How many of `count` by a restriction, or as blocked. */
+  readonly restricted: number;
+  /** What refused last: the limit (`global`, `caller`, `resource`), the reason of a restriction, or `blocked`. */
+  readonly why: string;
 };
 
 export type RestrictionStatus = CallerName & {

@@ -65,6 +65,7 @@ export type {
   RestrictionEvent,
   RestrictionReason,
   RestrictionRecord,
+  RestrictionRefusal,
   RevocationReason,
   ShadowEvent,
   ShadowRefuser,

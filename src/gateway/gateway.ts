@@ -138,8 +138,16 @@ export class Gateway {
 
   /** A replay of the log has to know when it was refused before its limits were asked. */
   #noteRestricted(exchange: Exchange, error: GatewayError, atMs: number): void {
-    if (exchange.ruling !== null || !(error instanceof RateLimitError) || error.restrictedBy === null) return;
+    if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
+    const { restrictedBy, why } = error;
+    if (restrictedBy === null || why === null) return;
     exchange.restrictedAtMs = atMs;
+    const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
+    this.#state.limiting.listener.refusedByRestriction({
+      callerClass: caller?.kind ?? 'address',
+      caller: caller?.principal ?? exchange.addressKey,
+      why,
+    });
   }
 
   /** When a gate refused it. Before its token is looked at, no gate waits: then its arrival, at which a restriction had not ended. */

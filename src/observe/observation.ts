@@ -216,6 +216,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
 
 const LIMITS: Methods<LimitListener> = {
   decided: true,
+  refusedByRestriction: true,
   shadowRefused: true,
   held: true,
   shadowRestricted: true,

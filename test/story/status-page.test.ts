@@ -40,7 +40,7 @@ describe('/status.json', () => {
       expect.stringMatching(/gateway\.yaml$/),
       expect.stringMatching(/limits\.yaml$/),
     ]);
-    const counts = { admitted: 2, refused: 2, shadowRefused: 0 };
+    const counts = { admitted: 2, refused: 2, shadowRefused: 0, restricted: 0 };
     expect(status.buckets).toContainEqual({
       bucket: 'things',
       class: 'user',
@@ -53,7 +53,9 @@ describe('/status.json', () => {
       callersNearLimit: 1,
     });
     const { refusedMost, nearLimit, restrictions } = status.callers;
-    expect(refusedMost).toMatchObject([{ class: 'user', bucket: 'things', count: 2, maxCount: 2 }]);
+    expect(refusedMost).toMatchObject([
+      { class: 'user', bucket: 'things', count: 2, maxCount: 2, restricted: 0, why: 'caller' },
+    ]);
     expect(refusedMost[0].caller).toMatch(/^[\w-]{22}$/);
     expect(nearLimit[0].caller).toBe(refusedMost[0].caller);
     expect(restrictions).toMatchObject([
@@ -65,6 +67,25 @@ describe('/status.json', () => {
     expect(page).toContain(refusedMost[0].caller);
     for (const text of [page, JSON.stringify(status)]) expect(text).not.toContain('onerror');
   });
+});
+
+test('who hammers a restriction is refused most, with the reason, and counts in the last minute', async () => {
+  const front = await startLimited(limits);
+  await askTimes(front, 25, 'GET /things/1');
+  const status = await statusOf(front);
+  expect(status.callers.refusedMost).toMatchObject([
+    {
+      ...{ address: '127.0.0.1', class: 'address', bucket: 'none' },
+      ...{ count: 20, maxCount: 20, restricted: 20, why: 'invalid_requests' },
+    },
+  ]);
+  const ofAddresses = status.buckets.find(
+    (row: { bucket: string; class: string }) => row.bucket === 'none' && row.class === 'address',
+  );
+  expect(ofAddresses.lastMinute).toMatchObject({ refused: 0, restricted: 20 });
+  expect(await front.gateway.counted('weir_restriction_refusals_total')).toEqual(
+    new Map([['{class="address",reason="invalid_requests"}', 20]]),
+  );
 });
 
 test('/status.json tells limits in shadow, and those that hold for a share of callers, from the others', async () => {
@@ -81,7 +102,7 @@ test('/status.json tells limits in shadow, and those that hold for a share of ca
   const global = ['global', 100];
   expect(enforced('tried')).toEqual([global, ['caller', 0]]);
   expect(enforced('rolled')).toEqual([['caller', 10], global]);
-  expect(ofUsers('tried').lastMinute).toEqual({ admitted: 3, refused: 0, shadowRefused: 2 });
+  expect(ofUsers('tried').lastMinute).toEqual({ admitted: 3, refused: 0, shadowRefused: 2, restricted: 0 });
 });
 
 describe('/status in a browser', () => {

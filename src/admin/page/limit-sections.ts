@@ -5,6 +5,7 @@ import type {
   CallersStatus,
   GatewayStatus,
   LimitStatus,
+  RefusedCallerStatus,
 } from '../status.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 import { moment } from './moments.ts';
@@ -19,6 +20,7 @@ const BUCKET_COLUMNS = [
   'Limits',
   'Admitted, last minute',
   'Refused, last minute',
+  'By restriction, last minute',
   'Admitted, last hour',
   'Refused, last hour',
   'Callers near limit',
@@ -29,11 +31,10 @@ const SHADOW_COLUMN = 'Would be refused (shadow), last hour';
 /** Buckets with the most refusals first, then those with the most requests. */
 export function bucketSection({ buckets }: GatewayStatus): Html {
   const busiestFirst = buckets.toSorted(
-    (one, other) =>
-      other.lastHour.refused - one.lastHour.refused || other.lastHour.admitted - one.lastHour.admitted,
+    (one, other) => refusals(other) - refusals(one) || other.lastHour.admitted - one.lastHour.admitted,
   );
   const shown = busiestFirst.slice(0, MAX_ROWS);
-  const idle = shown.map(({ lastHour: { admitted, refused } }) => admitted + refused === 0);
+  const idle = shown.map(row => row.lastHour.admitted + refusals(row) === 0);
   const left = buckets.length - shown.length;
   const idleNote = html`<span class="narrow">Those without a request in the last hour are shown on wider screens.</span>`;
   const more = left > 0 ? [`${left} more rows are in /status.json.`] : [];
@@ -47,6 +48,11 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
   return section('Buckets', table, note);
 }
 
+/** By limits and by restrictions. */
+function refusals({ lastHour: { refused, restricted } }: BucketStatus): number {
+  return refused + restricted;
+}
+
 function bucketRow(row: BucketStatus): HtmlPart[] {
   return [
     row.bucket,
@@ -54,6 +60,7 @@ function bucketRow(row: BucketStatus): HtmlPart[] {
     row.limits.length === 0 ? 'none' : row.limits.map(limitInWords).join(', '),
     row.lastMinute.admitted,
     counted(row.lastMinute.refused),
+    counted(row.lastMinute.restricted),
     row.lastHour.admitted,
     counted(row.lastHour.refused),
     row.callersNearLimit,
@@ -75,16 +82,8 @@ export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
   if (callers === null) return [hidden()];
   const { refusedMost, nearLimit } = callers;
   return [
-    section(
-      'Callers refused most',
-      callerTable('Refused', refusedMost, atMs),
-      nobody(refusedMost, 'hour, none'),
-    ),
-    section(
-      'Callers near their limit',
-      callerTable('Times', nearLimit, atMs),
-      nobody(nearLimit, 'minute, none'),
-    ),
+    section('Callers refused most', refusedTable(refusedMost, atMs), nobody(refusedMost, 'hour, none')),
+    section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
     restrictionSection(callers, atMs),
     ...shadowRestrictionSection(callers, atMs),
   ];
@@ -102,17 +101,51 @@ function nobody(callers: readonly CallerStatus[], words: string): string {
   return callers.length === 0 ? `In the last ${words}.` : '';
 }
 
-function callerTable(counted: string, callers: readonly CallerStatus[], nowMs: number): Html | string {
+/** Who is refused most, and why: by limits and by restrictions apart. */
+function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): Html | string {
   if (callers.length === 0) return '';
   const rows = callers.map(caller => [
     nameOf(caller),
     caller.class,
     caller.bucket,
-    caller.count === caller.maxCount ? caller.count : `${caller.count} to ${caller.maxCount}`,
+    span(caller.count - caller.restricted, caller.maxCount - caller.restricted),
+    counted(caller.restricted),
+    whyInWords(caller.why),
     moment(caller.sinceMs, nowMs),
     moment(caller.lastAtMs, nowMs),
   ]);
-  return listTable(['Caller', 'Class', 'Bucket', counted, 'Since', 'Last'], rows);
+  const columns = ['Caller', 'Class', 'Bucket', 'By limits', 'By restriction', 'Why, last', 'Since', 'Last'];
+  return listTable(columns, rows);
+}
+
+function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | string {
+  if (callers.length === 0) return '';
+  const rows = callers.map(caller => [
+    nameOf(caller),
+    caller.class,
+    caller.bucket,
+    span(caller.count, caller.maxCount),
+    moment(caller.sinceMs, nowMs),
+    moment(caller.lastAtMs, nowMs),
+  ]);
+  return listTable(['Caller', 'Class', 'Bucket', 'Times', 'Since', 'Last'], rows);
+}
+
+function span(count: number, maxCount: number): number | string {
+  return count === maxCount ? count : `${count} to ${maxCount}`;
+}
+
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['global', 'the global limit'],
+  ['caller', 'its limit in the bucket'],
+  ['resource', 'the limit of the resource'],
+  ['blocked', 'blocked'],
+  ['operator', 'restricted by an operator'],
+]);
+
+/** Other reasons are keys of limits.yaml. */
+function whyInWords(why: string): string {
+  return WHY.get(why) ?? `restricted: ${why}`;
 }
 
 function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatus, nowMs: number): Html {

@@ -32,6 +32,7 @@ export type {
   LimitListener,
   RestrictionEvent,
   RestrictionReason,
+  RestrictionRefusal,
   ShadowEvent,
   ShadowRefuser,
 } from './limit-listener.ts';

@@ -14,6 +14,14 @@ export interface DecisionEvent {
 /** Why something is restricted, by its key in limits.yaml; `operator`: somebody added it by the admin API. */
 export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals' | 'operator';
 
+/** A restriction refused a request, or `blocked` in limits.yaml did: before a bucket was looked up. */
+export interface RestrictionRefusal {
+  readonly callerClass: 'bot' | 'user' | 'address';
+  /** As in `DecisionEvent`. */
+  readonly caller: string;
+  readonly why: RestrictionReason | 'blocked';
+}
+
 /** What would have refused a request if it were not in shadow: one of its limits, or a restriction. */
 export type ShadowRefuser = 'global' | 'caller' | 'resource' | RestrictionReason;
 
@@ -48,6 +56,8 @@ export type HeldOutcome = 'admitted' | 'refused' | 'abandoned' | 'no_room';
 /** Hears what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
+  /** Refused before its limits were asked, so that nothing was decided. */
+  refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
   /** A request was held until a limit had room again, or was to be. */

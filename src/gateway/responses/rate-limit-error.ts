@@ -18,6 +18,8 @@ export interface RateLimitErrorOptions {
   readonly restrictedBy?: RestrictedBy;
   /** Others share the blame, whatever the scope says: the response does not count as an invalid request. Default false. */
   readonly isShared?: boolean;
+  /** Why, where `restrictedBy` says what refused. */
+  readonly why?: RestrictionReason | 'blocked';
   /** Whether the body carries the numeric code, which sets a restriction apart from ordinary limits. */
   readonly code?: boolean;
   /** False: leaves `Via` out, so that clients know that the service never saw the request. */
@@ -38,6 +40,7 @@ export class RateLimitError extends GatewayError {
   readonly scope: 'user' | 'shared' | 'global';
   /** Null: a limit refused, not a restriction. */
   readonly restrictedBy: RestrictedBy | null;
+  readonly why: RestrictionReason | 'blocked' | null;
   readonly isShared: boolean;
   readonly via: boolean;
   readonly #members: string;
@@ -62,6 +65,7 @@ export class RateLimitError extends GatewayError {
     this.retryAfterMs = retryAfterMs;
     this.scope = scope;
     this.restrictedBy = options.restrictedBy ?? null;
+    this.why = options.why ?? null;
     this.isShared = options.isShared ?? scope === 'shared';
     this.via = options.via ?? true;
     this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
@@ -118,7 +122,7 @@ const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {
 export function addressRestricted(retryAfterMs: number, reason: RestrictionReason): RateLimitError {
   const message = ADDRESS_MESSAGES[reason];
   return new RateLimitError({
-    ...{ restrictedBy: 'address', code: true, message, retryAfterMs },
+    ...{ restrictedBy: 'address', why: reason, code: true, message, retryAfterMs },
     global: true,
     scope: 'global',
     via: false,
@@ -132,7 +136,7 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
       ? BY_OPERATOR
       : 'You are temporarily restricted: you kept on sending while you were told to wait.';
   return new RateLimitError({
-    ...{ restrictedBy: 'caller', code: true, message, retryAfterMs },
+    ...{ restrictedBy: 'caller', why: reason, code: true, message, retryAfterMs },
     global: true,
     scope: 'global',
   });
@@ -141,6 +145,7 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
 /** For those whom the operator lists under `blocked`: the longest wait that clients can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_address',
+  why: 'blocked',
   code: true,
   message: 'Your address is blocked.',
   retryAfterMs: MAX_WAIT_MS,
@@ -150,6 +155,7 @@ export const ADDRESS_BLOCKED = new RateLimitError({
 });
 export const CALLER_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_caller',
+  why: 'blocked',
   code: true,
   message: 'You are blocked.',
   retryAfterMs: MAX_WAIT_MS,
@@ -161,7 +167,7 @@ export const CALLER_BLOCKED = new RateLimitError({
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';
   return new RateLimitError({
-    ...{ restrictedBy: 'webhook', code: true, message, retryAfterMs },
+    ...{ restrictedBy: 'webhook', why: 'webhook_not_found', code: true, message, retryAfterMs },
     global: false,
     scope: 'shared',
   });

@@ -15,6 +15,7 @@ import type {
   RedeemOutcome,
   RestrictionEvent,
   RestrictionReason,
+  RestrictionRefusal,
   SignatureAlgorithm,
   StoreFailure,
 } from '../../core/index.ts';
@@ -181,6 +182,13 @@ const KINDS_OF: Readonly<Record<RestrictionReason, readonly RestrictionEvent['ki
 export const RESTRICTIONS = Object.entries(KINDS_OF).flatMap(([reason, kinds]) =>
   kinds.map(kind => ({ kind, reason })),
 );
+
+/** Why a restriction or a block refuses requests of an address, or of a bot or user. */
+export const REFUSING_REASONS: Readonly<Record<'address' | 'caller', readonly RestrictionRefusal['why'][]>> =
+  {
+    address: ['invalid_requests', 'webhook_not_found', 'ignored_refusals', 'operator', 'blocked'],
+    caller: ['ignored_refusals', 'operator', 'blocked'],
+  };
 
 export const ADMIN_CHANGES = every<AdminChange['what']>({
   restriction_added: true,

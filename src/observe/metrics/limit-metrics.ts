@@ -5,10 +5,17 @@ import type {
   HeldOutcome,
   LimitListener,
   RestrictionEvent,
+  RestrictionRefusal,
   ShadowEvent,
 } from '../../core/index.ts';
 import type { LabelModel } from './label-model.ts';
-import { HELD_OUTCOMES, RESTRICTED_KINDS, RESTRICTION_TABLES, RESTRICTIONS } from './label-values.ts';
+import {
+  HELD_OUTCOMES,
+  REFUSING_REASONS,
+  RESTRICTED_KINDS,
+  RESTRICTION_TABLES,
+  RESTRICTIONS,
+} from './label-values.ts';
 import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
@@ -32,6 +39,12 @@ const DECISIONS = {
   name: 'weir_limit_decisions_total',
   help: 'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
   labelNames: ['bucket', 'class', 'outcome'],
+} as const;
+
+const RESTRICTION_REFUSALS = {
+  name: 'weir_restriction_refusals_total',
+  help: 'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
+  labelNames: ['class', 'reason'],
 } as const;
 
 const NEAR_LIMIT = {
@@ -90,6 +103,8 @@ export class LimitMetrics implements LimitListener {
   readonly decisions: Tally;
   /** Requests that limits in shadow would have refused: by bucket, class and limit. */
   readonly inShadow: Tally;
+  /** Requests that restrictions and blocks refused: by class and reason. */
+  readonly byRestriction: Tally;
   readonly #registry: Registry;
   readonly #nearLimit: Tally;
   readonly #held: Counter<'outcome'>;
@@ -103,6 +118,7 @@ export class LimitMetrics implements LimitListener {
     const registers = [registry];
     this.#registry = registry;
     this.decisions = tallyCounter({ ...DECISIONS, registers });
+    this.byRestriction = tallyCounter({ ...RESTRICTION_REFUSALS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
     this.#held = new Counter({ ...HELD, registers });
     this.inShadow = tallyCounter({ ...SHADOW_REFUSED, registers });
@@ -130,6 +146,13 @@ export class LimitMetrics implements LimitListener {
     prepareSeries(
       this.inShadow,
       buckets.flatMap(({ bucket, callerClass, inShadow }) => inShadow.map(by => [bucket, callerClass, by])),
+      0,
+    );
+    prepareSeries(
+      this.byRestriction,
+      [...new Set(buckets.map(({ callerClass }) => callerClass))].flatMap(callerClass =>
+        REFUSING_REASONS[callerClass === 'address' ? 'address' : 'caller'].map(why => [callerClass, why]),
+      ),
       0,
     );
     prepareSeries(
@@ -177,6 +200,10 @@ export class LimitMetrics implements LimitListener {
     const name = bucket ?? 'none';
     this.decisions.of(name).of(callerClass).of(outcome).count++;
     if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
+  }
+
+  refusedByRestriction({ callerClass, why }: RestrictionRefusal): void {
+    this.byRestriction.of(callerClass).of(why).count++;
   }
 
   shadowRefused({ bucket, callerClass, by }: ShadowEvent): void {

@@ -1,11 +1,11 @@
-import type { Clock, DecisionEvent, LimitListener } from '../../core/index.ts';
+import type { Clock, DecisionEvent, LimitListener, RestrictionRefusal } from '../../core/index.ts';
 import { type TopCaller, TopCallers } from './top-callers.ts';
 
 /** Callers held in each list. */
 const CAPACITY = 128;
 const MINUTE_MS = 60_000;
 
-/** Which callers limits refuse most, and which are close to that. */
+/** Which callers limits and restrictions refuse most, and which are close to that. */
 export class RecentCallers implements Partial<LimitListener> {
   readonly #clock: Clock;
   readonly #refused = new TopCallers(CAPACITY);
@@ -17,8 +17,14 @@ export class RecentCallers implements Partial<LimitListener> {
 
   decided({ bucket, callerClass, caller, outcome, nearLimit }: DecisionEvent): void {
     if (outcome !== 'admitted')
-      this.#refused.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
+      this.#refused.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs()).why = outcome;
     else if (nearLimit) this.#nearLimit.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
+  }
+
+  refusedByRestriction({ callerClass, caller, why }: RestrictionRefusal): void {
+    const entry = this.#refused.note('none', callerClass, caller, this.#clock.epochMs());
+    entry.restricted++;
+    entry.why = why;
   }
 
   advance(): void {

@@ -7,6 +7,8 @@ export interface LimitTallies {
   readonly decisions: Tally;
   /** By bucket, class and the limit in shadow that would have refused. */
   readonly inShadow: Tally;
+  /** By class and reason. */
+  readonly byRestriction: Tally;
 }
 
 /** Requests that limits admitted and refused, and how often a limit in shadow would have refused one. */
@@ -14,6 +16,8 @@ export interface DecisionCounts {
   readonly admitted: number;
   readonly refused: number;
   readonly shadowRefused: number;
+  /** Refused by a restriction, or as blocked, before any bucket was looked up: all of them count without a bucket. */
+  readonly restricted: number;
 }
 
 /** What limits decided lately about a bucket's callers of one class. */
@@ -49,12 +53,13 @@ export class RecentDecisions {
   }
 
   #advance(tally: Tally, totals: DecisionCounts): void {
-    if (totals.admitted + totals.refused === 0) return;
+    if (totals.admitted + totals.refused + totals.restricted === 0) return;
     const row = this.#rows.get(tally) ?? newRow();
     this.#rows.set(tally, row);
     row.admitted.advance(totals.admitted);
     row.refused.advance(totals.refused);
     row.shadowRefused.advance(totals.shadowRefused);
+    row.restricted.advance(totals.restricted);
   }
 
   /** `bucket`: "none" for requests without one. */
@@ -70,23 +75,34 @@ export class RecentDecisions {
   }
 
   #totals(bucket: string, callerClass: string): DecisionCounts {
-    const { decisions, inShadow } = this.#tallies;
+    const { decisions, inShadow, byRestriction } = this.#tallies;
     const outcomes = decisions.parts.get(bucket)?.parts.get(callerClass);
     const admitted = outcomes?.parts.get('admitted')?.count ?? 0;
     return {
       admitted,
       refused: sumOf(outcomes) - admitted,
       shadowRefused: sumOf(inShadow.parts.get(bucket)?.parts.get(callerClass)),
+      restricted: bucket === 'none' ? sumOf(byRestriction.parts.get(callerClass)) : 0,
     };
   }
 }
 
 function newRow(): Row {
-  return { admitted: new SlidingCount(), refused: new SlidingCount(), shadowRefused: new SlidingCount() };
+  return {
+    admitted: new SlidingCount(),
+    refused: new SlidingCount(),
+    shadowRefused: new SlidingCount(),
+    restricted: new SlidingCount(),
+  };
 }
 
 function eachOf(count: (name: keyof DecisionCounts) => number): DecisionCounts {
-  return { admitted: count('admitted'), refused: count('refused'), shadowRefused: count('shadowRefused') };
+  return {
+    admitted: count('admitted'),
+    refused: count('refused'),
+    shadowRefused: count('shadowRefused'),
+    restricted: count('restricted'),
+  };
 }
 
 function sumOf(tally: Tally | undefined): number {

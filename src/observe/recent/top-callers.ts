@@ -1,4 +1,4 @@
-import { ownString } from '../../core/index.ts';
+import { type DecisionEvent, ownString, type RestrictionRefusal } from '../../core/index.ts';
 
 /** Forgets callers that nothing was heard of for so long. */
 const IDLE_MS = 3_600_000;
@@ -13,10 +13,17 @@ export interface TopCaller {
   /** At least so often since `sinceMs`, and at most `maxCount`. */
   readonly count: number;
   readonly maxCount: number;
+  /** How often of these by a restriction. */
+  readonly restricted: number;
+  /** What happened last. `admitted`: nothing refused it. */
+  readonly why: Why;
   /** Milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly lastMs: number;
 }
+
+/** The limit that refused, or the reason of the restriction. */
+type Why = DecisionEvent['outcome'] | RestrictionRefusal['why'];
 
 interface Entry {
   caller: string;
@@ -28,6 +35,8 @@ interface Entry {
   count: number;
   /** What it took over from the entry before it. */
   excess: number;
+  restricted: number;
+  why: Why;
   sinceMs: number;
   lastMs: number;
 }
@@ -53,15 +62,24 @@ export class TopCallers {
       bucket: '',
       count: 0,
       excess: 0,
+      restricted: 0,
+      why: 'admitted' as const,
       sinceMs: 0,
       lastMs: 0,
     }));
   }
 
-  note(bucket: string, callerClass: string, caller: string, nowMs: number): void {
+  /** Counts one, and returns where it can be said what it was. */
+  note(
+    bucket: string,
+    callerClass: string,
+    caller: string,
+    nowMs: number,
+  ): Pick<Entry, 'restricted' | 'why'> {
     const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, nowMs);
     entry.count++;
     entry.lastMs = nowMs;
+    return entry;
   }
 
   /** Forgets those that nothing was heard of for an hour. Call it every few seconds, as until then entries keep the texts around them alive. */
@@ -92,6 +110,8 @@ export class TopCallers {
     entry.sinceMs = nowMs;
     entry.count = count;
     entry.excess = count;
+    entry.restricted = 0;
+    entry.why = 'admitted';
     const ofBucket = this.#places.get(bucket);
     if (ofBucket === undefined) this.#places.set(bucket, new Map([[caller, entry]]));
     else ofBucket.set(caller, entry);

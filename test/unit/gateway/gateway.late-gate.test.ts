@@ -15,7 +15,7 @@ import { writeGatewayConfig } from '../../support/gateway.ts';
 const silent = () => {};
 const silentLimits = {
   ...{ decided: silent, held: silent, shadowRefused: silent },
-  ...{ shadowRestricted: silent, invalid: silent },
+  ...{ shadowRestricted: silent, invalid: silent, refusedByRestriction: silent },
   ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },
 };
 const silentStore = {

@@ -13,7 +13,7 @@ const silent = () => {};
 const listener = {
   ...{ started: silent, switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
   ...{ decided: silent, held: silent, shadowRefused: silent },
-  ...{ shadowRestricted: silent, invalid: silent },
+  ...{ shadowRestricted: silent, invalid: silent, refusedByRestriction: silent },
   ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },
   ...{
     decidedBy: silent,

@@ -8,7 +8,7 @@ import { FrozenClock } from '../limits/frozen-clock.ts';
 const quiet = () => {};
 const listener = {
   ...{ decided: quiet, held: quiet, shadowRefused: quiet },
-  ...{ shadowRestricted: quiet, invalid: quiet },
+  ...{ shadowRestricted: quiet, invalid: quiet, refusedByRestriction: quiet },
   ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet },
 };
 const storeListener = {

@@ -19,8 +19,8 @@ const bucket = (name: string, refused: number): BucketStatus => ({
   bucket: name,
   class: 'user',
   limits: [{ limit: 'caller', quota: '10/5s', algorithm: 'window', enforcedPercent: 100 }],
-  lastMinute: { admitted: 1, refused: 0, shadowRefused: 6 },
-  lastHour: { admitted: 70, refused, shadowRefused: 6 },
+  lastMinute: { admitted: 1, refused: 0, shadowRefused: 6, restricted: 4 },
+  lastHour: { admitted: 70, refused, shadowRefused: 6, restricted: 0 },
   callersNearLimit: 3,
 });
 
@@ -70,7 +70,7 @@ describe('the page', () => {
           },
         ],
         callers: {
-          refusedMost: [{ caller: nasty, ...caller }],
+          refusedMost: [{ caller: nasty, ...caller, restricted: 1, why: nasty }],
           nearLimit: [{ address: nasty, ...caller }],
           restrictions: [{ address: nasty, kind: 'address', reason: nasty, untilMs: MOMENT }],
           unlistedRestrictions: 0,
@@ -84,7 +84,7 @@ describe('the page', () => {
     );
     expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain(nasty);
-    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(41);
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(42);
   });
 
   it('allows its own style and script alone, by their hashes', () => {
@@ -148,7 +148,7 @@ describe('the page', () => {
 
   it('shows the buckets with the most refusals first, with their numbers', () => {
     const page = pageOf({}, { buckets: [bucket('calm', 0), bucket('busy', 7)] });
-    expect(rowOf(page, 'busy')).toBe('|busy|user|caller 10/5s|1|0|70|7|3|');
+    expect(rowOf(page, 'busy')).toBe('|busy|user|caller 10/5s|1|0|4|70|7|3|');
     expect(page.indexOf('busy')).toBeLessThan(page.indexOf('calm'));
   });
 
@@ -166,14 +166,17 @@ describe('the page', () => {
     ];
     const page = pageOf({}, { buckets: [{ ...bucket('tried', 0), limits }] });
     expect(rowOf(page, 'tried')).toBe(
-      '|tried|user|caller 20/5s (for 10 % of callers), caller 10/5s (shadow)|1|0|70|0|3|6|',
+      '|tried|user|caller 20/5s (for 10 % of callers), caller 10/5s (shadow)|1|0|4|70|0|3|6|',
     );
     expect(page).toContain('Would be refused (shadow), last hour');
     expect(pageOf({}, { buckets: [bucket('held', 0)] })).not.toContain('shadow');
   });
 
   it('lets a phone leave out buckets without requests, and says so', () => {
-    const idle = { ...bucket('idle', 0), lastHour: { admitted: 0, refused: 0, shadowRefused: 6 } };
+    const idle = {
+      ...bucket('idle', 0),
+      lastHour: { admitted: 0, refused: 0, shadowRefused: 6, restricted: 0 },
+    };
     const page = pageOf({}, { buckets: [idle, bucket('busy', 0)] });
     expect(page.match(/<tr role="row" class="idle"><th[^>]*>idle</)).toHaveLength(1);
     expect(page.match(/class="idle"/g)).toHaveLength(1);
@@ -188,7 +191,11 @@ describe('the page', () => {
       {},
       {
         callers: {
-          refusedMost: [{ caller: 'pseudo', ...counts }],
+          refusedMost: [
+            { caller: 'pseudo', ...counts, restricted: 2, why: 'operator' },
+            { caller: 'other', ...counts, restricted: 0, why: 'caller' },
+            { address: '192.0.2.9', ...counts, restricted: 5, why: 'invalid_requests' },
+          ],
           nearLimit: [{ address: '192.0.2.1', ...counts, maxCount: 5 }],
           restrictions: [{ caller: 'held', ...restriction }],
           unlistedRestrictions: 4,
@@ -196,7 +203,11 @@ describe('the page', () => {
         },
       },
     );
-    expect(rowOf(page, '<code>pseudo</code>')).toContain('|pseudo|user|all|5 to 9|2026-01-31 12:00:00Z');
+    expect(rowOf(page, '<code>pseudo</code>')).toContain(
+      '|pseudo|user|all|3 to 7|2|restricted by an operator|2026-01-31 12:00:00Z',
+    );
+    expect(rowOf(page, '<code>other</code>')).toContain('|5 to 9|0|its limit in the bucket|');
+    expect(rowOf(page, '192.0.2.9')).toContain('|0 to 4|5|restricted: invalid_requests|');
     expect(rowOf(page, '192.0.2.1')).toContain('|192.0.2.1|user|all|5|');
     expect(rowOf(page, '<code>held</code>')).toContain(
       '|held|caller|ignored_refusals|2026-01-31 12:02:05Z| |(in 1m)|',

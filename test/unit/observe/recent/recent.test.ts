@@ -11,8 +11,9 @@ function made() {
   const decisions = new Tally();
   const upstreams = new Set(['api']);
   const inShadow = new Tally();
-  const recent = new Recent(stillClock, { decisions, inShadow }, () => upstreams);
-  return { decisions, inShadow, upstreams, recent };
+  const byRestriction = new Tally();
+  const recent = new Recent(stillClock, { decisions, inShadow, byRestriction }, () => upstreams);
+  return { decisions, inShadow, byRestriction, upstreams, recent };
 }
 
 describe('decisions', () => {
@@ -23,16 +24,28 @@ describe('decisions', () => {
     ofClass.of('admitted').count = 5;
     ofClass.of('caller').count = 2;
     ofClass.of('global').count = 1;
-    const counts = { admitted: 5, refused: 3, shadowRefused: 4 };
+    const counts = { admitted: 5, refused: 3, shadowRefused: 4, restricted: 0 };
     expect(recent.decisions.of('all', 'user')).toEqual({ lastMinute: counts, lastHour: counts });
     for (let tick = 0; tick < 20; tick++) recent.advance();
     ofClass.of('admitted').count++;
     expect(recent.decisions.of('all', 'user')).toEqual({
-      lastMinute: { admitted: 1, refused: 0, shadowRefused: 0 },
-      lastHour: { admitted: 6, refused: 3, shadowRefused: 4 },
+      lastMinute: { admitted: 1, refused: 0, shadowRefused: 0, restricted: 0 },
+      lastHour: { admitted: 6, refused: 3, shadowRefused: 4, restricted: 0 },
     });
-    const none = { admitted: 0, refused: 0, shadowRefused: 0 };
+    const none = { admitted: 0, refused: 0, shadowRefused: 0, restricted: 0 };
     expect(recent.decisions.of('other', 'user')).toEqual({ lastMinute: none, lastHour: none });
+  });
+
+  it('of restrictions count for their class, without a bucket', () => {
+    const { decisions, byRestriction, recent } = made();
+    decisions.of('none').of('address');
+    byRestriction.of('address').of('invalid_requests').count = 7;
+    byRestriction.of('address').of('blocked').count = 1;
+    for (let tick = 0; tick < 20; tick++) recent.advance();
+    byRestriction.of('address').of('blocked').count++;
+    const { lastMinute, lastHour } = recent.decisions.of('none', 'address');
+    expect([lastMinute.restricted, lastHour.restricted]).toEqual([1, 9]);
+    expect(recent.decisions.of('all', 'address').lastHour.restricted).toBe(0);
   });
 
   it('of a bucket that a reload removed and another one brought back begin anew', () => {
@@ -54,9 +67,21 @@ describe('callers', () => {
     recent.callers.decided({ ...event, outcome: 'global' });
     recent.callers.decided({ ...event, caller: 'user:b', outcome: 'admitted' });
     recent.callers.decided({ ...event, caller: 'user:c', outcome: 'admitted', nearLimit: false });
-    const entry = { callerClass: 'user', bucket: 'none', count: 1, maxCount: 1, sinceMs: NOW, lastMs: NOW };
-    expect(recent.callers.refused).toEqual([{ caller: 'user:a', ...entry }]);
-    expect(recent.callers.nearLimit).toEqual([{ caller: 'user:b', ...entry }]);
+    const counts = { count: 1, maxCount: 1, restricted: 0 };
+    const entry = { callerClass: 'user', bucket: 'none', ...counts, sinceMs: NOW, lastMs: NOW };
+    expect(recent.callers.refused).toEqual([{ caller: 'user:a', why: 'global', ...entry }]);
+    expect(recent.callers.nearLimit).toEqual([{ caller: 'user:b', why: 'admitted', ...entry }]);
+  });
+
+  it('that restrictions refuse are among the refused, with the last reason', () => {
+    const { recent } = made();
+    const address = { callerClass: 'address', caller: '192.0.2.1' } as const;
+    recent.callers.decided({ ...event, ...address, outcome: 'global' });
+    for (const why of ['invalid_requests', 'operator'] as const)
+      recent.callers.refusedByRestriction({ ...address, why });
+    expect(recent.callers.refused).toEqual([
+      expect.objectContaining({ ...address, bucket: 'none', count: 3, restricted: 2, why: 'operator' }),
+    ]);
   });
 });
 

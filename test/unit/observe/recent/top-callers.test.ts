@@ -11,7 +11,7 @@ it('counts each caller in each bucket, and lists the most frequent first', () =>
   top.note('a', 'user', 'user:one', 1_000);
   top.note('b', 'user', 'user:one', 1_500);
   top.note('b', 'user', 'user:one', 2_000);
-  const entry = { caller: 'user:one', callerClass: 'user' };
+  const entry = { restricted: 0, why: 'admitted', caller: 'user:one', callerClass: 'user' };
   expect(top.list()).toEqual([
     { ...entry, bucket: 'b', count: 2, maxCount: 2, sinceMs: 1_500, lastMs: 2_000 },
     { ...entry, bucket: 'a', count: 1, maxCount: 1, sinceMs: 1_000, lastMs: 1_000 },
