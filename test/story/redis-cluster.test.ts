@@ -57,6 +57,28 @@ test('two gateways on a cluster share every limit, also those of resources on ot
   expect(header(response, 'X-RateLimit-Remaining')).toBe('3');
 });
 
+test('a resource limit with other numbers in shadow, and callers with too many main values, are decided by the cluster', async () => {
+  const gateway = await startRedisGateway({
+    store: newStore(),
+    limits: {
+      global: { address: '1000/1h' },
+      // Four main values, each with a counter that holds and one in shadow.
+      keys_per_caller: 8,
+      buckets: { things: { main: 'id', resource: '2/1h', shadow: { resource: '1/1h' } } },
+      routes: { '/things/{id}': 'things' },
+    },
+  });
+  const ask = async (id: number, localAddress: string) =>
+    (await gateway.ask(head(`GET /things/${id}`), { localAddress })).status;
+  const statuses: number[] = [];
+  for (let id = 0; id < 12; id++) statuses.push(await ask(id, '127.0.0.1'));
+  expect(await decisionsBy(gateway, 'local')).toBe(0);
+  expect([statuses.filter(status => status === 429).length, await ask(99, '127.0.0.2')]).toEqual([
+    12 - 4 - 2,
+    200,
+  ]);
+});
+
 test('each node is probed', async () => {
   const slots = await Promise.all(
     PROBED_TAGS.map(tag => cluster.servers[0]?.client.cluster('KEYSLOT', `weir:1:{${tag}}probe`)),

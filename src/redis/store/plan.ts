@@ -18,11 +18,12 @@ export interface Plan {
   readonly shadow: readonly LimitRole[];
 }
 
-/** The plans of a set: one for all limits, or one each for the caller's and the resource's, which a cluster keeps apart. */
+/** The plans of a set: one for all limits, or one each for the caller's and every resource limit, which a cluster keeps apart. */
 export interface Plans {
   readonly whole: Plan;
   readonly ofCaller: Plan;
-  readonly ofResource: Plan;
+  /** The one that holds, then the one in shadow. */
+  readonly ofResources: readonly Plan[];
 }
 
 const ROLES: readonly LimitRole[] = ['global', 'caller', 'resource'];
@@ -37,11 +38,10 @@ export class PlanTable {
       plans = {
         whole: planOf(set),
         ofCaller: planOf({ ...set, resource: null, shadow: set.shadow && { ...set.shadow, resource: null } }),
-        ofResource: planOf({
-          ...NO_LIMITS,
-          resource: set.resource,
-          shadow: set.shadow && { ...NO_LIMITS, resource: set.shadow.resource },
-        }),
+        ofResources: [
+          planOf({ ...NO_LIMITS, resource: set.resource }),
+          planOf({ ...NO_LIMITS, shadow: set.shadow && { ...NO_LIMITS, resource: set.shadow.resource } }),
+        ].filter(({ limits }) => limits.length > 0),
       };
       this.#plans.set(set, plans);
     }

@@ -123,10 +123,11 @@ export class RedisStore implements LimitStore {
   #ask(question: Question, callerKeys: string): Promise<Decision> {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    const { ofCaller, ofResource, whole } = plans;
+    const { ofCaller, ofResources, whole } = plans;
     const isOfCaller = ofCaller.limits.length > 0 || question.main !== '';
-    if (this.#dependencies.connection.isCluster && isOfCaller && ofResource.limits.length > 0)
-      this.#askTwice(question, callerKeys, resolve);
+    const places = ofResources.length + (isOfCaller ? 1 : 0);
+    if (this.#dependencies.connection.isCluster && ofResources.length > 0 && places > 1)
+      this.#askInTurn(question, callerKeys, isOfCaller, resolve);
     else
       this.#call(this.#callOf(question, whole, callerKeys, '0'), (response, error) => {
         resolve(response === null ? this.#failed(error, question) : this.#by('redis', response.decision));
@@ -135,26 +136,62 @@ export class RedisStore implements LimitStore {
   }
 
   /** Asks about the caller's limits first: a flood from one caller must not draw on what others share. */
-  #askTwice(question: Question, callerKeys: string, resolve: (decision: Decision) => void): void {
-    const { ofCaller } = this.#plans.of(question.limits);
+  #askInTurn(
+    question: Question,
+    callerKeys: string,
+    isOfCaller: boolean,
+    resolve: (decision: Decision) => void,
+  ): void {
+    const { ofCaller, ofResources } = this.#plans.of(question.limits);
+    const askOfResources = (own: Response | null) =>
+      this.#askOfResources(question, callerKeys, own?.isFull === true, ofResources, (shared, error) => {
+        if (shared === null) {
+          resolve(this.#failed(error, question));
+          return;
+        }
+        if (own !== null && !shared.admitted && question.drawing)
+          this.#undo(question, ofCaller, callerKeys, own);
+        resolve(this.#by('redis', own === null ? shared : both(own.decision, shared)));
+      });
+    if (!isOfCaller) {
+      askOfResources(null);
+      return;
+    }
     this.#call(this.#callOf(question, ofCaller, callerKeys, '1'), (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
       else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
-      else
-        this.#askOfResource(question, callerKeys, own.isFull, (shared, error) => {
-          if (shared === null) {
-            resolve(this.#failed(error, question));
-            return;
-          }
-          if (!shared.decision.admitted && question.drawing) this.#undo(question, ofCaller, callerKeys, own);
-          resolve(this.#by('redis', both(own.decision, shared.decision)));
-        });
+      else askOfResources(own);
     });
   }
 
-  #askOfResource(question: Question, callerKeys: string, isFull: boolean, told: Told): void {
-    const { main, drawing } = question;
-    const plan = this.#plans.of(question.limits).ofResource;
+  /** Asks about the limit that holds and then, if that admits, about the one in shadow. */
+  #askOfResources(
+    question: Question,
+    callerKeys: string,
+    isFull: boolean,
+    [plan, ...others]: readonly Plan[],
+    told: (decision: Decision | null, error: RedisError) => void,
+  ): void {
+    if (plan === undefined) return;
+    this.#askOfResource(question, callerKeys, isFull, plan, (response, error) => {
+      const decision = response === null ? null : response.decision;
+      if (decision === null || !decision.admitted || others.length === 0) {
+        told(decision, error);
+        return;
+      }
+      this.#askOfResources(question, callerKeys, isFull, others, (tried, error) =>
+        told(tried === null ? null : { ...decision, shadow: tried.shadow }, error),
+      );
+    });
+  }
+
+  #askOfResource(
+    { main, drawing }: Question,
+    callerKeys: string,
+    isFull: boolean,
+    plan: Plan,
+    told: Told,
+  ): void {
     const keys = plan.limits.map(limit => this.#keys.resource(limit, main));
     const call = { plan, keys, mode: drawing ? DRAW : LOOK } as const;
     this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
