@@ -30,12 +30,16 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
 
 function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
   const set = sets[callerClass] ?? NO_LIMITS;
+  const percent = rollout?.share.percent ?? 100;
   // A roll-out is that of the bucket's own limits.
-  const percentOf = ({ role }: Limit) =>
-    rollout === null || role === 'global' ? 100 : rollout.share.percent;
+  const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
   const inShadow = set.shadow === null ? [] : list(set.shadow);
+  // Where other numbers are tried on the share, those that hold are for the rest.
+  const others: LimitSource['sets'] = rollout?.triesNumbers === true ? rollout.others.sets : {};
+  const held = others[callerClass] ?? NO_LIMITS;
   return [
     ...list(set).map(limit => viewOf(limit, percentOf(limit))),
+    ...list({ ...held, global: null }).map(limit => viewOf(limit, 100 - percent)),
     ...inShadow.map(limit => viewOf(limit, 0)),
   ];
 }

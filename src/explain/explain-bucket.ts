@@ -35,8 +35,11 @@ export function describeBucket({ route: { bucket, line }, value }: BucketInUse, 
   ];
   if (bucket.rollout !== null) {
     const place = formatPlace(places.of(['buckets', bucket.name, 'enforce']));
-    const { percent } = bucket.rollout.share;
-    rows.push(['bucket', `holds for ${percent}% of callers, and is in shadow for the others (${place})`]);
+    const { share, triesNumbers } = bucket.rollout;
+    const how = triesNumbers
+      ? `tries its numbers in "shadow" on ${share.percent}% of callers; those that hold are for the others`
+      : `holds for ${share.percent}% of callers, and is in shadow for the others, whom it does not limit`;
+    rows.push(['bucket', `${how} (${place})`]);
   }
   if (bucket.main !== null) {
     const counted = value === null ? 'is not UTF-8' : `= ${value}; each value is counted separately`;
@@ -73,39 +76,76 @@ export function describeOwn(
   { places }: Outline,
 ): string[] {
   const { bucket } = used.route;
-  const { caller, shadow } = limitsOf(used, key).exemptSets[callerClass];
-  const tried = shadow === null ? null : shadow.caller;
+  const sides = sidesOf(bucket, key).map(side => ({ ...side, set: side.limits.exemptSets[callerClass] }));
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path]);
-  const written = QUOTA_KEYS[callerClass].find(name => placeOf(name) !== null);
-  const triedKey = QUOTA_KEYS[callerClass].find(name => placeOf('shadow', name) !== null);
-  const describe = (limit: Limit, from: CallerClass, place: FilePlace | null, more: string) => {
-    const fallback =
-      from === callerClass ? '' : `, as for ${MANY[from]}: it has no quota for ${MANY[callerClass]}`;
-    const algorithm = ALGORITHMS[limit.algorithm];
-    return `bucket: ${formatQuota(limit)}, ${algorithm}${fallback}${more} (${formatPlace(place)})`;
-  };
-  const texts: string[] = [];
-  if (caller !== null && written !== undefined) texts.push(describe(caller, written, placeOf(written), ''));
-  if (tried !== null && triedKey !== undefined)
-    texts.push(describe(tried, triedKey, placeOf('shadow', triedKey), `, ${IN_SHADOW}`));
-  else if (tried !== null && written !== undefined)
-    texts.push(describe(tried, written, placeOf(written), `, ${IN_SHADOW}`));
+  const texts = sides.flatMap(({ set, hasTried, more }) => {
+    const { caller, shadow } = set;
+    const tried = shadow === null ? null : shadow.caller;
+    return [
+      ...(caller === null ? [] : [describeOne(caller, callerClass, hasTried, placeOf, more)]),
+      ...(tried === null ? [] : [describeOne(tried, callerClass, true, placeOf, `${more}, ${IN_SHADOW}`)]),
+    ];
+  });
   if (texts.length === 0) return [`bucket: not limited: it has no quota for ${MANY[callerClass]}`];
   return [...describeSide(bucket, key), ...texts];
+}
+
+/** Callers of a bucket that have the same limits. */
+interface Side {
+  readonly limits: BucketLimits;
+  /** Their limits are those under `shadow` where it has one. */
+  readonly hasTried: boolean;
+  /** Who they are, in words. */
+  readonly more: string;
+}
+
+/** The callers to describe: all of one side, or both where different numbers hold for them and no caller is named. */
+function sidesOf(bucket: BucketModel, key: string | null): Side[] {
+  const { rollout } = bucket;
+  if (rollout === null || !rollout.triesNumbers)
+    return [{ limits: key === null ? bucket : limitsFor(bucket, key), hasTried: false, more: '' }];
+  const { percent } = rollout.share;
+  const inside = { limits: bucket, hasTried: true };
+  const outside = { limits: rollout.others, hasTried: false };
+  if (key !== null) return [{ ...(rollout.share.includes(key) ? inside : outside), more: '' }];
+  return [
+    { ...inside, more: `, for ${percent}% of callers` },
+    { ...outside, more: ', for the others' },
+  ];
+}
+
+/** Describes a limit of a caller, and where its quota is written. `tried`: perhaps under `shadow`. */
+function describeOne(
+  limit: Limit,
+  callerClass: CallerClass,
+  tried: boolean,
+  placeOf: (...path: string[]) => FilePlace | null,
+  more: string,
+): string {
+  const keys = QUOTA_KEYS[callerClass];
+  const found = tried
+    ? keys.find(name => placeOf('shadow', name) !== null || placeOf(name) !== null)
+    : keys.find(name => placeOf(name) !== null);
+  const from = found ?? callerClass;
+  const place = (tried ? placeOf('shadow', from) : null) ?? placeOf(from);
+  const fallback =
+    from === callerClass ? '' : `, as for ${MANY[from]}: it has no quota for ${MANY[callerClass]}`;
+  return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(place)})`;
 }
 
 /** Says whether a caller is in the share that a roll-out has reached. */
 function describeSide({ rollout }: BucketModel, key: string | null): string[] {
   if (rollout === null || key === null) return [];
   const side = rollout.share.includes(key) ? 'is' : 'is not';
-  return [`bucket: this caller ${side} among the ${rollout.share.percent}% that it holds for`];
+  const whom = rollout.triesNumbers ? 'whom its numbers are tried on' : 'that it holds for';
+  return [`bucket: this caller ${side} among the ${rollout.share.percent}% ${whom}`];
 }
 
 const ALGORITHMS = { window: 'fixed window', smooth: 'smooth' } as const;
 
 /** Describes what all callers together may send to the bucket. */
 export function describeResource({ route: { bucket }, value }: BucketInUse, { places }: Outline): Row[] {
-  const { resource, shadow } = bucket.exemptSets.user;
+  const sides = sidesOf(bucket, null);
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, 'resource']);
   const of = bucket.main === null ? '' : ` for ${bucket.main} = ${value ?? ''}`;
   const describe = (limit: Limit, more: string, place: FilePlace | null): Row => {
@@ -115,7 +155,13 @@ export function describeResource({ route: { bucket }, value }: BucketInUse, { pl
       `bucket: ${formatQuota(limit)}${of}, ${algorithm}${more} (${formatPlace(place)})`,
     ];
   };
-  const rows = resource === null ? [] : [describe(resource, '', placeOf())];
-  const tried = shadow === null ? null : shadow.resource;
-  return tried === null ? rows : [...rows, describe(tried, `, ${IN_SHADOW}`, placeOf('shadow') ?? placeOf())];
+  return sides.flatMap(({ limits, hasTried, more }) => {
+    const { resource, shadow } = limits.exemptSets.user;
+    const tried = shadow === null ? null : shadow.resource;
+    const ofTrial = placeOf('shadow') ?? placeOf();
+    return [
+      ...(resource === null ? [] : [describe(resource, more, hasTried ? ofTrial : placeOf())]),
+      ...(tried === null ? [] : [describe(tried, `${more}, ${IN_SHADOW}`, ofTrial)]),
+    ];
+  });
 }

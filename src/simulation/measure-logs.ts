@@ -185,7 +185,10 @@ class Measuring {
   }
 }
 
-/** The limit that holds, or the one in shadow where there is no other. */
-function limitOf({ set }: Claim, role: LimitRole): Limit | null {
-  return set[role] ?? set.shadow?.[role] ?? null;
+/** The limit that holds, or the one in shadow where there is no other. Of numbers tried on a share of callers, the one for the rest. */
+function limitOf({ set, bucket, callerClass }: Claim, role: LimitRole): Limit | null {
+  const rollout = bucket?.rollout ?? null;
+  const isTried = rollout?.triesNumbers === true && role !== 'global';
+  const { [role]: held, shadow } = isTried ? rollout.others.exemptSets[callerClass] : set;
+  return held ?? shadow?.[role] ?? null;
 }

@@ -280,10 +280,12 @@ buckets:
   tried: { main: id, user: 5/5s, resource: 50/5s, shadow: true }
   beside: { main: id, user: 20/5s, bot: 50/5s, shadow: { user: 10/5s, resource: 9/5s } }
   share: { user: 5/5s, enforce: 10% }
+  both: { main: id, user: 20/5s, resource: 90/5s, shadow: { user: 10/5s }, enforce: 10% }
 routes:
   /v1/tried/{id}: tried
   /v1/beside/{id}: beside
   /v1/share/{id}: share
+  /v1/both/{id}: both
 `;
   const rowsOf = async (name: string, as: string) => {
     const rows = await explain(['GET', `/v1/${name}/7`, '--as', as], GATEWAY, limits);
@@ -304,8 +306,16 @@ routes:
     'all together: bucket: 9 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
   ]);
   expect(await rowsOf('share', 'user')).toEqual([
-    'bucket: holds for 10% of callers, and is in shadow for the others (limits.yaml:5)',
+    'bucket: holds for 10% of callers, and is in shadow for the others, whom it does not limit (limits.yaml:5)',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
+  ]);
+  expect(await rowsOf('both', 'user')).toEqual([
+    'bucket: tries its numbers in "shadow" on 10% of callers; those that hold are for the others (limits.yaml:6)',
+    'as a user: bucket: 10 in 5s, fixed window, for 10% of callers (limits.yaml:6)',
+    'as a user: bucket: 20 in 5s, fixed window, for the others (limits.yaml:6)',
+    'as a user: bucket: 10 in 5s, fixed window, for the others, in shadow: it refuses nobody (limits.yaml:6)',
+    'all together: bucket: 90 in 5s for id = 7, fixed window, for 10% of callers (limits.yaml:6)',
+    'all together: bucket: 90 in 5s for id = 7, fixed window, for the others (limits.yaml:6)',
   ]);
   const share = new CallerShare('share', 10);
   const ofCaller = async (inside: boolean) => {

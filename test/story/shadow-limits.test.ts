@@ -134,6 +134,22 @@ test('two gateways on one Redis count together in shadow, and hold for the same 
   expect([await wouldRefuse(one, OF_USERS), await wouldRefuse(two, OF_USERS)]).toEqual([0, 2]);
 });
 
+test('other numbers that are tried on a share of callers leave the number of all others in force', async () => {
+  const front = await startLimited(limitsOf({ user: '3/10m' }));
+  const [inside, outside] = [bearerOf(front, true), bearerOf(front, false)];
+  expect((await askOnce(front, 'GET /things/1', inside)).status).toBe(200);
+  await changeLimits(front.gateway, limitsOf({ user: '3/10m', shadow: { user: '2/10m' }, enforce: '50%' }));
+  await serves(front.gateway, 2);
+  // What was drawn before stays drawn.
+  const tried = await askTimes(front, 2, 'GET /things/1', inside);
+  expect(statusesOf(tried)).toEqual([200, 429]);
+  expect(rateOf(tried[0])).toMatchObject({ limit: 2, remaining: 0 });
+  const held = await askTimes(front, 4, 'GET /things/1', outside);
+  expect(statusesOf(held)).toEqual([200, 200, 200, 429]);
+  expect(rateOf(held[0])).toMatchObject({ limit: 3, remaining: 2 });
+  expect(await wouldRefuse(front, OF_USERS)).toBe(1);
+});
+
 test('a restriction in shadow restricts nobody, and says whom it would', async () => {
   const limits = (shadow: boolean) => ({
     global: 'off',

@@ -1,5 +1,5 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
-import { scopeReason } from '../compile/index.ts';
+import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
 import { checkCallers } from './caller-checks.ts';
@@ -66,12 +66,36 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
 /** Checks how a bucket is tried: in shadow, beside its numbers, or on a share of callers. */
 function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
   const { shadow, enforce } = bucket;
-  if (enforce !== undefined && enforce !== '100%' && shadow !== undefined && shadow !== false) {
+  const path = ['buckets', name, 'enforce'];
+  if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
+  if (enforce === undefined) return;
+  if (enforce === '100%') {
+    if (typeof shadow !== 'object' || isEmptyMap(shadow)) return;
+    const message =
+      'the numbers of "shadow" hold for nobody: to try them on a share of callers, write a smaller one; for all callers, write them in place of those that hold; to only count, leave out "enforce"';
+    file.add(path, message, { about: 'key', severity: 'warning' });
+  } else if (shadow === true) {
     const message =
       '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
-    file.add(['buckets', name, 'enforce'], message, { about: 'key' });
-  }
-  if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
+    file.add(path, message, { about: 'key' });
+  } else addShareHint(file, name, bucket);
+}
+
+/** Hints that callers outside the share have no limit in the bucket. */
+function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+  const trials = asMap(bucket.shadow);
+  const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket, key));
+  const triesNumbers = Object.keys(trials).length > 0;
+  if (triesNumbers && alone.length === 0) return;
+  const what = triesNumbers ? ` by its number for ${alone.join(' and ')}` : '';
+  const message = `callers outside the share of ${String(bucket.enforce)} are not limited${what}. If a number holds for all today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
+  file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
+}
+
+/** Whether a number holds outside the share for those whom this one is tried on. */
+function isHeld(bucket: Readonly<Record<string, unknown>>, key: (typeof QUOTAS)[number]): boolean {
+  const keys = key === 'resource' ? ([key] as const) : QUOTA_KEYS[key];
+  return keys.some(each => bucket[each] !== undefined);
 }
 
 function checkGlobal(file: LimitsFiles, global: unknown): void {

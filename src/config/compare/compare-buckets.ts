@@ -1,9 +1,9 @@
 import type { RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS, scopeOf, scopeReason } from '../compile/index.ts';
+import { QUOTA_KEYS, scopeOf, scopeReason, withTrials } from '../compile/index.ts';
 import type { CallerClass } from '../model/index.ts';
 import { type BucketConfig, type LimitsConfig, parseLimitRoute } from '../schema/index.ts';
 import { type Effect, togetherOf, type WeighedChange } from './change.ts';
-import { compareShadow } from './compare-shadow.ts';
+import { compareShadow, trialReachOf } from './compare-shadow.ts';
 import { compareQuotas, type Difference } from './compare-values.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
@@ -68,9 +68,29 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
       ...compareAlgorithm(bucket, old),
       ...scopes,
     ];
-    const differences = compareShadow(bucket, old, numbers);
+    const differences = [...compareShadow(bucket, old, numbers), ...compareTriedShare(bucket, old)];
     return differences.map(difference => ({ ...difference, subject: `bucket ${name}` }));
   });
+}
+
+/** Compares what a share of callers may send on which other numbers are tried. */
+function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
+  const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
+  if (reach === 0 && reached === 0) return [];
+  const applied = (bucket: BucketConfig) => (trialReachOf(bucket) > 0 ? withTrials(bucket) : bucket);
+  const numbers = compareBucketQuotas(applied(now), applied(before)).map(difference => ({
+    ...difference,
+    text: `for ${reach || reached}% of callers: ${difference.text}`,
+  }));
+  if (reach === 0 || reached === 0 || reach === reached) return numbers;
+  // The callers between the two shares change from one set of numbers to the other.
+  const joining = joined(
+    reach > reached
+      ? compareBucketQuotas(withTrials(now), before)
+      : compareBucketQuotas(now, withTrials(before)),
+  );
+  const text = `tries its numbers on ${reach}% of callers, before on ${reached}%`;
+  return [...numbers, { ...joining, text }];
 }
 
 /** The lines that lead to each bucket. */

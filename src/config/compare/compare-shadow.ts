@@ -3,27 +3,30 @@ import { compareSizes, type Difference, describeQuota } from './compare-values.t
 
 type Shadow = BucketConfig['shadow'] | Exclude<LimitsConfig['global'], 'off'>['shadow'];
 
-/** The percentage of callers that a limit holds for; the others it only counts. */
-export function reachOf({
-  shadow,
-  enforce,
-}: {
+/** How a limit is tried. */
+export interface Trial {
   readonly shadow: Shadow;
   readonly enforce?: number | undefined;
-}) {
-  return shadow === true ? 0 : (enforce ?? 100);
+}
+
+/** The percentage of callers that the written numbers hold for; the others they only count. */
+export function reachOf({ shadow, enforce }: Trial): number {
+  if (shadow === true) return 0;
+  return typeof shadow === 'object' ? 100 : (enforce ?? 100);
+}
+
+/** The percentage of callers that have the tried numbers in place of those that hold; the tried ones only count the others. */
+export function trialReachOf({ shadow, enforce }: Trial): number {
+  return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
 /** Compares whom a limit holds for, and what is tried beside it. What is in shadow refuses nobody, so that its numbers are neutral. */
-export function compareShadow(
-  now: { readonly shadow: Shadow; readonly enforce?: number | undefined },
-  before: { readonly shadow: Shadow; readonly enforce?: number | undefined },
-  numbers: readonly Difference[],
-): Difference[] {
+export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
   const [reach, reached] = [reachOf(now), reachOf(before)];
   const whom = compareSizes(reached, reach, `${describeReach(reach)}, before ${describeReach(reached)}`);
   const [tries, tried] = [describeTrials(now.shadow), describeTrials(before.shadow)];
-  const trials = tries === tried ? [] : [neutral(`tries ${tries} in shadow, before ${tried}`)];
+  const onShare = trialReachOf(now) > 0 || trialReachOf(before) > 0;
+  const trials = tries === tried || onShare ? [] : [neutral(`tries ${tries} in shadow, before ${tried}`)];
   const refuses = reach > 0 && reached > 0;
   return [
     ...(whom === null ? [] : [whom]),
@@ -35,7 +38,9 @@ export function compareShadow(
 /** Says whom a limit holds for: `holds for 10% of callers`. */
 export function describeReach(percentage: number): string {
   if (percentage === 0) return 'in shadow';
-  return percentage === 100 ? 'holds for all callers' : `holds for ${percentage}% of callers`;
+  return percentage === 100
+    ? 'holds for all callers'
+    : `holds for ${percentage}% of callers and does not limit the others`;
 }
 
 const CLASSES = ['user', 'bot', 'address'] as const;

@@ -35,8 +35,9 @@ export interface BucketContext {
 
 export function compileBucket(name: string, config: BucketConfig, context: BucketContext): BucketModel {
   const { lines, config: limits, digests } = context;
-  const { enforce } = config;
-  const sets = setsOf(name, config, context);
+  const { enforce, shadow } = config;
+  const triesNumbers = enforce < 100 && typeof shadow === 'object';
+  const sets = setsOf(name, triesNumbers ? withTrials(config) : config, context);
   const reason = scopeReason(lines);
   return {
     name,
@@ -50,9 +51,21 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
         ? null
         : {
             share: new CallerShare(name, enforce),
-            others: setsOf(name, { ...config, shadow: true }, context),
+            others: setsOf(name, triesNumbers ? config : { ...config, shadow: true }, context),
+            triesNumbers,
           },
   };
+}
+
+/** The bucket with the numbers that are tried in place of those that hold. */
+export function withTrials(config: BucketConfig): BucketConfig {
+  const { shadow } = config;
+  return typeof shadow === 'boolean' ? config : { ...config, ...written(shadow), shadow: false };
+}
+
+/** The quotas that are there: an undefined one would hide the one that holds. */
+function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<BucketConfig> {
+  return Object.fromEntries(Object.entries(quotas).filter(([, quota]) => quota !== undefined));
 }
 
 function setsOf(name: string, config: BucketConfig, { config: limits, global }: BucketContext): BucketLimits {

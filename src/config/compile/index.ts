@@ -1,7 +1,7 @@
 export { scopeOf, scopeReason } from './bucket-scope.ts';
 export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './caller-claims.ts';
 export { compileGateway } from './compile.ts';
-export { QUOTA_KEYS } from './compile-bucket.ts';
+export { QUOTA_KEYS, withTrials } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
 export { noticeRoutes } from './notice-routes.ts';
 export {

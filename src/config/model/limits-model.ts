@@ -84,11 +84,13 @@ export interface BucketModel extends BucketLimits {
   readonly rollout: Rollout | null;
 }
 
-/** A bucket that holds for a share of callers only. */
+/** A bucket that holds for a share of callers only, or has other numbers for them. */
 export interface Rollout {
   readonly share: CallerShare;
-  /** For the callers outside the share. */
+  /** For the callers outside the share: in shadow, or with the numbers that hold if other ones are tried on the share. */
   readonly others: BucketLimits;
+  /** The share has the numbers of `shadow`. */
+  readonly triesNumbers: boolean;
 }
 
 /** Where limits are counted: in each gateway alone, or in a Redis for all of them. */

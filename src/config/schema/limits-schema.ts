@@ -84,7 +84,7 @@ export const bucketKeys = {
   enforce: percentage()
     .prefault('100%')
     .describe(
-      'The share of callers that the bucket holds for, the same in every gateway; for the others it is in shadow.',
+      'The share of callers that the numbers under shadow hold for, the same in every gateway; the others keep those that hold. Without such numbers: the share that the bucket holds for; the others are not limited by it.',
     ),
 };
 const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));

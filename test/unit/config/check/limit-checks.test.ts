@@ -283,6 +283,30 @@ describe('a bucket', () => {
     ]);
   });
 
+  it('may try other numbers on a share of callers, and a hint says who then has none', async () => {
+    const said = async (keys: string) => {
+      const result = await loadFiles({
+        'gateway.yaml': `${IDENTITY}routes: [{ path: /**, upstream: api, authentication: optional }]\n`,
+        'limits.yaml': `buckets:\n  b: { ${keys} }\nroutes: { /a: b }\n`,
+      });
+      if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
+      return [...result.warnings, ...result.hints].map(({ message }) => message);
+    };
+    expect(await said('user: 20/5s, shadow: { user: 10/5s }, enforce: 10%')).toEqual([]);
+    expect(await said('user: 20/5s, shadow: { bot: 10/5s }, enforce: 10%')).toEqual([]);
+    expect(await said('user: 20/5s, enforce: 10%')).toEqual([
+      expect.stringContaining(
+        'callers outside the share of 10% are not limited. If a number holds for all today, keep it and write the new one under "shadow"',
+      ),
+    ]);
+    expect(await said('bot: 20/5s, shadow: { user: 10/5s }, enforce: 10%')).toEqual([
+      expect.stringContaining('callers outside the share of 10% are not limited by its number for user.'),
+    ]);
+    expect(await said('user: 20/5s, shadow: { user: 10/5s }, enforce: 100%')).toEqual([
+      expect.stringContaining('the numbers of "shadow" hold for nobody'),
+    ]);
+  });
+
   it('that several lines lead to brings a hint about its scope, unless it says one', async () => {
     const hintsOf = async (keys: string) => {
       const result = await loadFiles({

@@ -147,8 +147,10 @@ describe('the comparison of two limits.yaml', () => {
     const found = steps.slice(1).map((now, index) => changes(oneBucket(steps[index] ?? {}), oneBucket(now)));
     expect(found).toEqual([
       ['neutral: bucket b: in shadow: each caller 4 in 5s, before 5 in 5s'],
-      ['stricter: bucket b: holds for 10% of callers, before in shadow'],
-      ['stricter: bucket b: holds for all callers, before holds for 10% of callers'],
+      ['stricter: bucket b: holds for 10% of callers and does not limit the others, before in shadow'],
+      [
+        'stricter: bucket b: holds for all callers, before holds for 10% of callers and does not limit the others',
+      ],
       ['neutral: bucket b: tries each user 2 in 5s, all callers together 9 in 5s in shadow, before nothing'],
     ]);
     expect(changes({}, { global: { shadow: true } })).toEqual([
@@ -158,7 +160,27 @@ describe('the comparison of two limits.yaml', () => {
       'neutral: GET /a: in the bucket b (in shadow), before in no bucket',
     ]);
     expect(changes({}, oneBucket({ user: '5/5s', enforce: '10%' }))).toEqual([
-      'stricter: GET /a: in the bucket b (holds for 10% of callers), before in no bucket: each caller 5 in 5s, before no limit',
+      'stricter: GET /a: in the bucket b (holds for 10% of callers and does not limit the others), before in no bucket: each caller 5 in 5s, before no limit',
+    ]);
+  });
+
+  it('says what a share of callers gets on which other numbers are tried, and that the others keep theirs', () => {
+    const tried = { user: '20/5s', bot: '50/5s', shadow: { user: '10/5s' } };
+    const steps = [
+      { user: '20/5s', bot: '50/5s' },
+      { ...tried, enforce: '10%' },
+      { ...tried, enforce: '20%' },
+      { user: '10/5s', bot: '50/5s' },
+      { ...tried, enforce: '20%' },
+      { ...tried, enforce: '10%' },
+    ];
+    const found = steps.slice(1).map((now, index) => changes(oneBucket(steps[index] ?? {}), oneBucket(now)));
+    expect(found).toEqual([
+      ['stricter: bucket b: for 10% of callers: each user and address 10 in 5s, before 20 in 5s'],
+      ['stricter: bucket b: tries its numbers on 20% of callers, before on 10%'],
+      ['stricter: bucket b: each user and address 10 in 5s, before 20 in 5s'],
+      ['looser: bucket b: each user and address 20 in 5s, before 10 in 5s'],
+      ['looser: bucket b: tries its numbers on 10% of callers, before on 20%'],
     ]);
   });
 

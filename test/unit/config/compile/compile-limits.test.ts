@@ -135,6 +135,24 @@ describe('a bucket that is tried', () => {
     expect(sets.user.shadow?.caller?.identity).not.toBe(sets.user.caller?.identity);
   });
 
+  it('has the tried numbers for a share of callers, and those that hold for the others', async () => {
+    const { sets, rollout } = await bucketOf(
+      'main: id, user: 20/5s, bot: 50/5s, resource: 90/5s, shadow: { user: 10/5s, resource: 60/5s }, enforce: 10%',
+    );
+    expect(quotasOf(sets, 'caller')).toEqual(['50/5s', '10/5s', '10/5s']);
+    expect(quotasOf(sets, 'resource')).toEqual(['60/5s', '60/5s', '60/5s']);
+    expect(sets.user.shadow).toBeNull();
+    expect(rollout).toMatchObject({ triesNumbers: true, share: { percent: 10 } });
+    const others = rollout?.others.sets;
+    expect(others && [quotasOf(others, 'caller'), shadowsOf(others, 'caller')]).toEqual([
+      ['50/5s', '20/5s', '20/5s'],
+      [null, '10/5s', '10/5s'],
+    ]);
+    // A caller that joins the share keeps what it has drawn.
+    expect(sets.user.caller?.identity).toBe(others?.user.caller?.identity);
+    expect(sets.user.resource?.identity).toBe(others?.user.resource?.identity);
+  });
+
   it('holds for a share of callers, and is in shadow for the others', async () => {
     const { sets, rollout } = await bucketOf('user: 5/5s, enforce: 10%');
     expect(quotasOf(sets, 'caller')).toEqual(['5/5s', '5/5s', '5/5s']);
