@@ -1,6 +1,6 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
-import { asMap, type ConfigFile, didYouMean, type LimitsFiles } from '../file/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
 import { checkCallers } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
@@ -18,8 +18,9 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   if (gateway !== null) checkCallers(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
-  for (const [name, bucket] of Object.entries(byName)) checkBucket(file, name, asMap(bucket));
-  checkNames(file, Object.keys(byName), lines);
+  for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
+  // Of another type, which validation reports, it may name every bucket.
+  if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
   }
@@ -128,7 +129,10 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
   for (const { line, bucket } of lines) {
     if (bucket === null || known.has(bucket)) continue;
     const path = ['routes', line];
-    file.add(path, `no bucket is named ${file.shown(path)}${didYouMean(bucket, names)}`);
+    const meant = /^\d+\s*\//.test(bucket)
+      ? ': put this quota into a bucket, and write the name of the bucket here'
+      : didYouMean(bucket, names);
+    file.add(path, `no bucket is named ${file.shown(path)}${meant}`);
   }
   // A line with an unknown bucket may have been meant to use an unused one.
   const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));

@@ -23,7 +23,12 @@ const GUESSES: readonly (readonly [RegExp, Guess])[] = [
   [/a time such as/, meantTime],
   [/a size such as/, meantSize],
   [/a rate such as/, text => (/^\d+([KMG]i)?B$/.test(text) ? didYouMean(`${text}/s`) : undefined)],
-  [/^expected true or false/, meantBoolean],
+  [/^expected true(?:,| or) false/, meantBoolean],
+  [/^expected a percentage/, meantPercentage],
+  [
+    /^expected "required", "optional" or "none"/,
+    text => (/^(false|off|no|open|public|anonymous)$/i.test(text) ? didYouMean('none') : undefined),
+  ],
   [/^expected a whole number/, meantNumber],
   [/host:port/, meantHostPort],
   [/^expected an origin/, meantOrigin],
@@ -81,6 +86,13 @@ function meantBoolean(text: string, _: string, isText: boolean): string | undefi
   if (/^(true|false)$/i.test(text) && isText) return `: write ${text.toLowerCase()} without quotes`;
   if (/^(yes|y|on|1)$/i.test(text)) return didYouMean('true');
   return /^(no|n|off|0)$/i.test(text) ? didYouMean('false') : undefined;
+}
+
+/** A share of 1 is ambiguous: 1% or all. */
+function meantPercentage(text: string): string | undefined {
+  const number = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || number === 0 || number === 1 || number > 100) return undefined;
+  return didYouMean(number > 1 ? `${number}%` : `${Number((number * 100).toPrecision(6))}%`);
 }
 
 function meantNumber(text: string, expected: string, isText: boolean): string | undefined {

@@ -1,6 +1,7 @@
 import { type ConfigFile, formatPath, type Path, suggest } from '../file/index.ts';
 import { falseBlankIn } from '../yaml/index.ts';
 import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
+import { otherWord } from './other-words.ts';
 
 export interface UnknownKeys {
   readonly path: Path;
@@ -25,7 +26,9 @@ export function addUnknownKeys(
   for (const { path, keys } of unknown) {
     const known = keysAt(own, path);
     for (const key of keys) {
-      const { word, why } = guess(key, known, places);
+      const other = otherWord(key, path, own.$id === limitsJsonSchema().$id);
+      const { word, why } =
+        other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
       file.add([...path, key], `unknown key ${file.shownKey([...path, key])}${why}`, { about: 'key' });
     }
@@ -46,9 +49,15 @@ function guess(key: string, known: readonly string[], places: Places): { word: s
   if (known.includes(name) && dash !== '') return { word: name, why: ': write a space after the "-"' };
   const word = suggest(key, known);
   if (word !== undefined) return { word, why: `, did you mean "${word}"?` };
-  const elsewhere = places.get(name)?.slice(0, 2) ?? [];
+  const elsewhere = TOO_COMMON.has(name) ? [] : (places.get(name)?.slice(0, 2) ?? []);
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };
 }
+
+/** Keys whose name says too little about what was meant: a hint at another place would lead away. */
+const TOO_COMMON: ReadonlySet<string> = new Set([
+  ...['address', 'cache', 'headers', 'host', 'limit', 'methods', 'name', 'path', 'period', 'port', 'prefix'],
+  ...['scope', 'service', 'timeout', 'timeouts', 'value'],
+]);
 
 /** Where each key belongs, as messages say it. */
 type Places = ReadonlyMap<string, readonly string[]>;

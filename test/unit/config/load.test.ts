@@ -286,7 +286,7 @@ describe('values', () => {
     ],
     [
       'max_requests_per_caller: 0.25',
-      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found 0.25',
+      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found 0.25, did you mean 25%?',
     ],
     [
       'max_requests: -1',

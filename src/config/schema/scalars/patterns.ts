@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PatternError, parseGrpcPattern, parseRoutePattern } from '../../../routing/index.ts';
 import { parseLimitRoute } from '../limit-route.ts';
+import { hasHost, NOT_THERE_YET } from '../other-words.ts';
 import { GRPC_PATTERN, LIMIT_ROUTE_PATTERN, PATH_PATTERN } from './editor-patterns.ts';
 import { messageOf, refuseQuoting } from './refuse.ts';
 
@@ -10,11 +11,13 @@ export function routePath() {
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
     .meta({ pattern: PATH_PATTERN })
     .superRefine((path, context) => {
-      const message = messageOf(PatternError, () => parseRoutePattern(path, null));
+      const message = hasHost(path) ? HOST : messageOf(PatternError, () => parseRoutePattern(path, null));
       if (message !== null)
         refuseQuoting(context, message.replace(`path "${path}": `, ''), 'a path such as /v1/things/{id}');
     });
 }
+
+const HOST = `a path has no host: routes by host are ${NOT_THERE_YET}`;
 
 /** The gRPC calls of a route, checked by the parser of patterns. */
 export function grpcRoute() {

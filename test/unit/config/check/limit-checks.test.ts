@@ -60,7 +60,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'global: { shadow: yes }',
-      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes"',
+      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes", did you mean true?',
     ],
     [
       'global: { shadow: {} }',
@@ -276,7 +276,7 @@ describe('a bucket', () => {
       '2:30: buckets.b.shadow: "resource" needs a main parameter: name it with "main" of the bucket',
     ]);
     expect(await diagnosticsOfBucket('user: 5/5s, enforce: 10', ['/'])).toEqual([
-      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10',
+      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10, did you mean 10%?',
     ]);
     expect(await diagnosticsOfBucket('shadow: true', ['/'])).toEqual([
       '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',

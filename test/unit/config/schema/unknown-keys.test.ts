@@ -62,6 +62,53 @@ describe('an unknown key', () => {
     expect(await diagnosticsIn(`${text}${NEEDED}`)).toEqual([diagnostic]);
   });
 
+  const YET = 'not there yet, see docs/configuration.md#not-there-yet';
+  const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
+
+  it.each([
+    ['scope', `: rights of a route are ${YET}`],
+    ['scopes', `: rights of a route are ${YET}`],
+    ['host', `: routes by host are ${YET}`],
+    ['hosts', `: routes by host are ${YET}`],
+    ['strip_prefix', `: changes of the path are ${YET}`],
+    ['plugins', `: plug-ins are ${YET}`],
+    ['headers', `: changes of header fields are ${YET}`],
+    ['retries', `: retries by rule, mirrors, weights and caches are ${YET}`],
+    ['limit', `: ${LIMITS}`],
+    ['service', ': name the upstream: "upstream"'],
+    ['prefix', ': write path: /v1/things, with /** at its end for everything below'],
+    // The key of a listener has nothing to do with it.
+    ['port', ''],
+    ['webhok', ', did you mean "webhook"?'],
+  ])("of a route in another gateway's words is no key of another section: %s", async (key, hint) => {
+    const text = NEEDED.replace('path:', `${key}: x, path:`);
+    const [message = '', ...others] = await diagnosticsIn(text);
+    expect(others).toEqual([]);
+    expect(message.replace(/^[\d:]+ /, '')).toBe(`routes[0]: unknown key "${key}"${hint}`);
+  });
+
+  it.each([
+    ['servers: [a]', `upstreams.api: unknown key "servers": several addresses of an upstream are ${YET}`],
+    ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
+    ['health_check: /x', `upstreams.api: unknown key "health_check": health checks of upstreams are ${YET}`],
+  ])('of an upstream: %s', async (key, message) => {
+    expect(await diagnosticsIn(NEEDED.replace('url:', `${key}, url:`))).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it.each([
+    ['limit: 5/1s, user: 1/1s', 'unknown key "limit": write a quota for user, bot or address'],
+    ['ip: 5/1s', 'unknown key "ip": write "address"'],
+    ['user: 1/1s, key: ip', `unknown key "key": keys of your choice are ${YET}`],
+  ])('of a bucket: %s', async (keys, message) => {
+    const files = {
+      'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
+      'limits.yaml': `buckets: { a: { ${keys} } }\nroutes: { /v1: a }\n`,
+    };
+    expect(diagnosticsOf(await loadFiles(files))).toContainEqual(expect.stringContaining(message));
+  });
+
   it('of limits.yaml may belong in gateway.yaml', async () => {
     const files = {
       'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
@@ -96,4 +143,26 @@ describe('very many errors', () => {
     expect(diagnostics).toHaveLength(202);
     expect(diagnostics.at(-1)).toContain('keys_per_caller: expected a whole number');
   });
+});
+
+describe('a host in front of a path', () => {
+  const YET = 'not there yet, see docs/configuration.md#not-there-yet';
+
+  it.each(['admin.example.test/v1/**', 'localhost:8080/v1', '"*.example.test/v1"'])(
+    'is not there yet: %s',
+    async path => {
+      expect(await diagnosticsIn(NEEDED.replace('/**', path))).toEqual([
+        expect.stringContaining(`routes[0].path: a path has no host: routes by host are ${YET}`),
+      ]);
+      for (const method of ['', 'GET ']) {
+        const files = {
+          'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
+          'limits.yaml': `buckets: { a: { user: 1/1s } }\nroutes: { "${method}${path.replaceAll('"', '')}": a }\n`,
+        };
+        expect(diagnosticsOf(await loadFiles(files))).toContainEqual(
+          expect.stringContaining(`is not a route: a path has no host: limits by host are ${YET}`),
+        );
+      }
+    },
+  );
 });

@@ -1,0 +1,193 @@
+import type { Path } from '../file/index.ts';
+
+// Words of other gateways for what is a key here by another name, or for what is not there yet. Delete a word when its key comes.
+
+/** Where the documents list what is missing, and what to do meanwhile. */
+export const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
+
+type Words = Readonly<Record<string, string>>;
+
+const yet = (what: string, ...words: readonly string[]): Words =>
+  Object.fromEntries(words.map(word => [word, `${what} ${NOT_THERE_YET}`]));
+const here = (how: string, ...words: readonly string[]): Words =>
+  Object.fromEntries(words.map(word => [word, how]));
+
+const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
+const PATH = 'write path: /v1/things, with /** at its end for everything below';
+
+const OF_ROUTE: Words = {
+  ...yet(
+    'rights of a route are',
+    'scope',
+    'scopes',
+    'require',
+    'requires',
+    'roles',
+    'role',
+    'groups',
+    'permissions',
+  ),
+  ...yet('routes by host are', 'host', 'hosts', 'hostname', 'hostnames', 'domain', 'domains', 'server_name'),
+  ...yet(
+    'changes of the path are',
+    'strip_prefix',
+    'strip_path',
+    'strip',
+    'rewrite',
+    'rewrites',
+    'rewrite_path',
+  ),
+  ...yet(
+    'changes of the path are',
+    'replace_path',
+    'prefix_rewrite',
+    'path_rewrite',
+    'url_rewrite',
+    'add_prefix',
+  ),
+  ...yet('changes of header fields are', 'headers', 'request_headers', 'response_headers', 'add_headers'),
+  ...yet('changes of header fields are', 'set_headers', 'remove_headers', 'proxy_set_header', 'header'),
+  ...yet('plug-ins are', 'plugins', 'plugin', 'middlewares', 'middleware', 'filters', 'handlers', 'policies'),
+  ...yet('routes by query are', 'query', 'queries', 'query_params'),
+  ...yet('answers without an upstream are', 'redirect', 'respond', 'response', 'return', 'static', 'root'),
+  ...yet(
+    'lists of addresses for a route are',
+    'allow',
+    'deny',
+    'ip_allow',
+    'ip_deny',
+    'allowed_ips',
+    'whitelist',
+  ),
+  ...yet(
+    'retries by rule, mirrors, weights and caches are',
+    'retries',
+    'retry',
+    'mirror',
+    'weight',
+    'canary',
+  ),
+  ...yet('retries by rule, mirrors, weights and caches are', 'cache', 'caching', 'backends', 'upstreams'),
+  ...here(
+    'name the upstream: "upstream"',
+    'backend',
+    'service',
+    'target',
+    'proxy_pass',
+    'destination',
+    'cluster',
+  ),
+  ...here(PATH, 'prefix', 'path_prefix', 'match', 'matches', 'uri', 'uris', 'location', 'pattern', 'rule'),
+  ...here(
+    LIMITS,
+    'limit',
+    'limits',
+    'rate_limit',
+    'ratelimit',
+    'rate_limits',
+    'bucket',
+    'buckets',
+    'quota',
+    'rate',
+  ),
+};
+
+const OF_UPSTREAM: Words = {
+  ...yet('several addresses of an upstream are', 'urls', 'servers', 'targets', 'nodes', 'endpoints', 'hosts'),
+  ...yet(
+    'several addresses of an upstream are',
+    'addresses',
+    'load_balancing',
+    'load_balancer',
+    'lb',
+    'balance',
+  ),
+  ...yet('several addresses of an upstream are', 'weight', 'strategy', 'lb_policy'),
+  ...yet(
+    'health checks of upstreams are',
+    'health_check',
+    'health_checks',
+    'healthcheck',
+    'circuit_breaker',
+    'retries',
+  ),
+  ...here(
+    'host and port stand in "url": http://127.0.0.1:3000',
+    'port',
+    'address',
+    'hostname',
+    'ip',
+    'scheme',
+  ),
+};
+
+const OF_GATEWAY: Words = {
+  ...yet('plug-ins are', 'plugins', 'plugin', 'middlewares', 'middleware', 'filters', 'policies'),
+  ...here('write "upstreams"', 'services', 'backends', 'clusters'),
+  ...here(
+    'limits stand in a file of their own, which "limits" names',
+    'rate_limit',
+    'ratelimit',
+    'rate_limits',
+    'limit',
+  ),
+  ...here(
+    'write "identity_provider" and "access_tokens"',
+    'jwt',
+    'oidc',
+    'oauth',
+    'oauth2',
+    'authentication',
+    'auth',
+  ),
+};
+
+const OF_LISTEN: Words = here('write http: 0.0.0.0:8080', 'port', 'host', 'address', 'bind');
+
+const OF_LIMITS: Words = {
+  ...here('write "buckets"', 'limits', 'rate_limits', 'quotas'),
+  ...here('write "global"', 'default', 'defaults'),
+  ...here(
+    'write "never_restrict", which spares from restrictions alone',
+    'whitelist',
+    'allowlist',
+    'allow',
+    'exempt',
+  ),
+  ...here('write blocked: { addresses: [192.0.2.7] }', 'blacklist', 'blocklist', 'denylist', 'deny'),
+};
+
+const OF_BUCKET: Words = {
+  ...here(
+    'write a quota for user, bot or address, such as user: 20/5s',
+    'limit',
+    'quota',
+    'rate',
+    'requests',
+  ),
+  ...here('write "address"', 'ip', 'anonymous', 'client', 'addresses'),
+  ...here('write "algorithm: smooth", which takes the whole number at once and refills evenly', 'burst'),
+  ...here('write user: 20/5s', 'period', 'window', 'per', 'interval'),
+  ...yet('keys of your choice are', 'key', 'by', 'keys'),
+};
+
+/** Says what a key in another gateway's word is here; undefined: the word is not known at this place. */
+export function otherWord(key: string, path: Path, isLimits: boolean): string | undefined {
+  const words = wordsAt(path, isLimits);
+  return Object.hasOwn(words, key) ? words[key] : undefined;
+}
+
+function wordsAt([section, entry, ...more]: Path, isLimits: boolean): Words {
+  if (more.length > 0) return {};
+  if (isLimits && section === undefined) return OF_LIMITS;
+  if (isLimits) return section === 'buckets' && entry !== undefined ? OF_BUCKET : {};
+  if (section === undefined) return OF_GATEWAY;
+  if (section === 'listen') return OF_LISTEN;
+  if (section === 'upstreams' && entry !== undefined) return OF_UPSTREAM;
+  return section === 'routes' && entry !== undefined ? OF_ROUTE : {};
+}
+
+/** Whether a path has a host in front, as `admin.example.test/v1/**` has. */
+export function hasHost(path: string): boolean {
+  return /^(?:(?:[\w*-]+\.)+[A-Za-z][\w-]*|localhost)(?::\d+)?\//.test(path);
+}
