@@ -1,5 +1,5 @@
 import { invalid } from '../auth/index.ts';
-import { GatewayError, type PoolName } from '../core/index.ts';
+import type { GatewayError, PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
@@ -65,12 +65,12 @@ export class Gateway {
 
   /** Answers an exchange that failed inside the gateway. The log says why; the client only learns that it failed. */
   fault(exchange: Exchange, fault: unknown): void {
-    exchange.cancel(fault instanceof GatewayError ? fault : internalFault(fault));
+    exchange.fault(fault);
   }
 
   /** Ends an exchange because of what its client sent, such as a body with broken framing. */
   clientFault(exchange: Exchange, error: GatewayError): void {
-    exchange.cancel(error);
+    exchange.fault(error);
   }
 
   /**
@@ -78,6 +78,14 @@ export class Gateway {
    * `close_at_expiry`. Called now and then for each exchange under way.
    */
   review(exchange: Exchange): void {
+    try {
+      this.#review(exchange);
+    } catch (fault) {
+      exchange.fault(fault);
+    }
+  }
+
+  #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
     const { token, destination, addressKey } = exchange;
     const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
@@ -105,7 +113,11 @@ export class Gateway {
     if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
     exchange.upstreamPermit?.giveBack();
     state.inFlight--;
-    settle(exchange, state);
+    try {
+      settle(exchange, state);
+    } catch (fault) {
+      response.error = internalFault(fault);
+    }
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
   }
 

@@ -6,6 +6,7 @@ export {
   bodyTooSlow,
   clientTooSlow,
   headTooLarge,
+  internalFault,
   overloaded,
   RateLimitError,
   type RenderedResponse,

@@ -12,13 +12,14 @@ import type {
   SignInListener,
   StoreListener,
 } from '../core/index.ts';
-import { fanOut, type Methods } from './fan-out.ts';
+import { fanOut, type Methods, type OnFault } from './fan-out.ts';
 import {
   AdminLog,
   ConnectionLog,
   FaultLog,
   IdentityLog,
   LimitLog,
+  ListenerFaults,
   type Logger,
   Logging,
   type LoggingOptions,
@@ -96,12 +97,16 @@ export class Observation {
   readonly #noticeMetrics: NoticeMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
+  readonly #onFault: OnFault;
   #labels: LabelModel;
 
   constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
     const { registry } = this.#metrics;
     this.#log = log;
     this.#clock = clock;
+    this.#onFault = new ListenerFaults(log, clock).note;
+    const join = <L extends object>(methods: Methods<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
+      fanOut(methods, listeners, this.#onFault);
     this.#logging = new Logging(log, logging, clock);
     this.#connectionMetrics = new ConnectionMetrics(registry);
     this.#identityMetrics = new IdentityMetrics(registry);
@@ -112,21 +117,21 @@ export class Observation {
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
-    this.exchanges = fanOut(EXCHANGE, [
+    this.exchanges = join(EXCHANGE, [
       ...[this.#metrics, new FaultLog(log), accessLog, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock), errors]);
-    this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
-    this.store = fanOut(
+    this.connections = join(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock), errors]);
+    this.limits = join(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
+    this.store = join(
       STORE,
       this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log), errors],
     );
-    this.overload = fanOut(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
-    this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
-    this.proxies = new ProxyLog(log);
-    this.notices = fanOut(NOTICES, [this.#noticeMetrics, new NoticeLog(log, clock), errors]);
-    this.admin = fanOut(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
+    this.overload = join(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
+    this.reloads = join(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
+    this.proxies = join(PROXIES, [new ProxyLog(log)]);
+    this.notices = join(NOTICES, [this.#noticeMetrics, new NoticeLog(log, clock), errors]);
+    this.admin = join(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
     observeLog(registry, () => this.logLosses);
     this.#prepare(labels);
   }
@@ -151,7 +156,11 @@ export class Observation {
     const known = this.#identities.get(provider);
     if (known !== undefined) return known;
     const log = new IdentityLog(this.#log, this.#clock, provider);
-    const made = fanOut(IDENTITY, [this.#identityMetrics.of(provider), log, this.recent.errors]);
+    const made = fanOut(
+      IDENTITY,
+      [this.#identityMetrics.of(provider), log, this.recent.errors],
+      this.#onFault,
+    );
     this.#identities.set(provider, made);
     return made;
   }
@@ -238,6 +247,8 @@ const STORE: Methods<StoreListener> = {
 };
 
 const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true };
+
+const PROXIES: Methods<ProxyListener> = { unlistedProxy: true };
 
 const NOTICES: Methods<NoticeListener> = { noticeReceived: true };
 

@@ -10,9 +10,18 @@ export interface UpstreamFailure {
    * - `reset`: the connection broke before the response's head was complete
    * - `timeout`: the upstream was silent for too long
    * - `malformed`: the bytes are not a response to this request
+   * - `fault`: the gateway itself failed; `cause` is what was thrown
    * - `truncated`: the connection broke or fell silent inside the response's body
    */
-  readonly kind: 'connect' | 'refused' | 'oversized' | 'reset' | 'timeout' | 'malformed' | 'truncated';
+  readonly kind:
+    | 'connect'
+    | 'refused'
+    | 'oversized'
+    | 'reset'
+    | 'timeout'
+    | 'malformed'
+    | 'fault'
+    | 'truncated';
   /** The connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
   /** A byte of a response had come, so the upstream has acted on the request. */

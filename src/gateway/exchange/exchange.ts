@@ -1,12 +1,12 @@
 import type { Caller, Invalid } from '../../auth/index.ts';
 import type { Snapshot } from '../../config/index.ts';
-import type {
-  BodyLength,
-  Clock,
+import {
+  type BodyLength,
+  type Clock,
   GatewayError,
-  MomentRecord,
-  Protocol,
-  ShadowRefuser,
+  type MomentRecord,
+  type Protocol,
+  type ShadowRefuser,
 } from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
 import type { RequestGeneration } from '../../runtime/index.ts';
@@ -14,6 +14,7 @@ import type { GatewayState } from '../gateway-state.ts';
 import {
   addOwnFields,
   deadlineExceeded,
+  internalFault,
   RateLimitError,
   type RateReport,
   reportsRate,
@@ -153,7 +154,31 @@ export class Exchange {
 
   /** Ends the exchange because the client's deadline has passed. */
   expire(): void {
-    if (!this.response.isWhole) this.cancel(deadlineExceeded());
+    if (!this.response.isWhole) this.fault(deadlineExceeded());
+  }
+
+  /**
+   * Ends the exchange because something inside the gateway failed. The log says why; the client only learns that it failed. Never
+   * throws: whoever calls this has nothing above it.
+   */
+  fault(fault: unknown): void {
+    const error = fault instanceof GatewayError ? fault : internalFault(fault);
+    try {
+      this.cancel(error);
+    } catch (second) {
+      this.response.error ??= internalFault(second);
+      this.response.outcome = 'truncated';
+      this.downstream.abort();
+    }
+  }
+
+  /** Does something that nothing above it would catch, such as what a timer does. */
+  contain(act: () => void): void {
+    try {
+      act();
+    } catch (fault) {
+      this.fault(fault);
+    }
   }
 
   /** Ends the exchange with an error, and aborts its upstream request. */

@@ -20,6 +20,7 @@ import {
   headTooLarge,
   upstreamTooSlow,
 } from '../responses/index.ts';
+import { ContainedSink } from './contained-sink.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -38,6 +39,7 @@ export class Forwarding implements CallSink, UpstreamLeg {
   readonly #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
+  readonly #contained: ContainedSink;
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
@@ -46,6 +48,7 @@ export class Forwarding implements CallSink, UpstreamLeg {
 
   constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
     this.#exchange = exchange;
+    this.#contained = new ContainedSink(this, exchange);
     this.#route = route;
     this.#request = request;
     this.#transport = transportTo(exchange.generation, route.upstream);
@@ -59,7 +62,7 @@ export class Forwarding implements CallSink, UpstreamLeg {
   /** The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
-    this.#call = this.#transport.send(this.#request, this);
+    this.#call = this.#transport.send(this.#request, this.#contained);
     return SERVED;
   }
 
@@ -136,6 +139,10 @@ export class Forwarding implements CallSink, UpstreamLeg {
   }
 
   fail(failure: UpstreamFailure): void {
+    if (failure.kind === 'fault') {
+      this.#exchange.fault(failure.cause);
+      return;
+    }
     if (this.#refusal !== null) {
       this.#refusal.fail();
       return;

@@ -1,7 +1,7 @@
 import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
 import { firstValue } from '../../core/index.ts';
 import { type Exchange, type NoticeHere, SERVED, type Served } from '../exchange/index.ts';
-import { addOwnFields, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
+import { addOwnFields, noRoute, wrongMethod } from '../responses/index.ts';
 import { readWhole } from './whole-body.ts';
 
 /** Serves what the provider tells unasked, where the configuration puts that on a public path. */
@@ -14,10 +14,10 @@ export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey }).then(
       response => {
-        if (!exchange.response.isSettled) reply(exchange, response);
+        if (!exchange.response.isSettled) exchange.contain(() => reply(exchange, response));
       },
       (fault: unknown) => {
-        if (!exchange.response.isSettled) exchange.answerError(internalFault(fault));
+        if (!exchange.response.isSettled) exchange.fault(fault);
       },
     );
     // The promise settles: fetching keys has a timeout, and so has Redis.

@@ -4,7 +4,6 @@ import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange
 import {
   addOwnFields,
   bodyTooLarge,
-  internalFault,
   noRoute,
   signedInElsewhere,
   unauthenticated,
@@ -61,10 +60,10 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {
   outcome.then(
     response => {
-      if (!exchange.response.isSettled) reply(exchange, response);
+      if (!exchange.response.isSettled) exchange.contain(() => reply(exchange, response));
     },
     (fault: unknown) => {
-      if (!exchange.response.isSettled) exchange.answerError(internalFault(fault));
+      if (!exchange.response.isSettled) exchange.fault(fault);
     },
   );
   // The promise settles: the provider has a timeout.

@@ -52,6 +52,7 @@ export class UpstreamRefusal {
   #bytes = 0;
   #answered = false;
   #timer: NodeJS.Timeout | null = null;
+  readonly #onLate = () => this.#parts.exchange.contain(() => this.#rewriteEarly());
 
   constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
@@ -73,7 +74,7 @@ export class UpstreamRefusal {
   /** A body follows: of that length, or of unknown length. */
   head(bodyLength: number | null): void {
     if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
-    else this.#timer = setTimeout(() => this.#rewriteEarly(), BODY_MS).unref();
+    else this.#timer = setTimeout(this.#onLate, BODY_MS).unref();
   }
 
   data(chunk: Buffer, release: Release | null): void {

@@ -3,6 +3,7 @@ export { AdminLog } from './admin-log.ts';
 export { ConnectionLog } from './connection-log.ts';
 export { IdentityLog } from './identity-log.ts';
 export { LimitLog } from './limit-log.ts';
+export { ListenerFaults } from './listener-faults.ts';
 export { type LogLosses, NO_LOSSES } from './log-destination.ts';
 export { type Logger, makeLogger } from './logger.ts';
 export { Logging, type LoggingOptions } from './logging.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { GatewayError } from '../../core/index.ts';
-import { bodyTooLarge, ConnectionMemory, type Successor } from '../../gateway/index.ts';
+import { bodyTooLarge, ConnectionMemory, internalFault, type Successor } from '../../gateway/index.ts';
 import {
   type IncomingHead,
   MalformedMessage,
@@ -172,8 +172,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
       // Called from within a read, which goes on.
       if (!this.#reader.read(this.#state.headBytes)) return;
     } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error;
-      this.refuse(errorFor(error));
+      // What the body goes to may have failed.
+      this.refuse(error instanceof MalformedMessage ? errorFor(error) : internalFault(error));
     }
     this.#followReader();
     this.#regulate();

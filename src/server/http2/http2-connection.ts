@@ -15,7 +15,13 @@ import {
   Roster,
   StallTimer,
 } from '../../core/index.ts';
-import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
+import {
+  badRequest,
+  bodyTooLarge,
+  ConnectionMemory,
+  headTooLarge,
+  internalFault,
+} from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { FloodWatch } from './flood-watch.ts';
@@ -27,7 +33,7 @@ import { OpenStream } from './open-stream.ts';
 import { blameClient, faultOf } from './session-fault.ts';
 import { sessionOptions } from './session-options.ts';
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM } = constants;
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_FLAG_END_STREAM } = constants;
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
@@ -75,7 +81,13 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session = performServerHandshake(socket, sessionOptions(state.http2, state));
     this.#session.setLocalWindowSize(state.http2.connectionWindowBytes);
     blameClient(this.#session);
-    this.#session.on('stream', (stream, headers, flags, raw) => this.#onStream(stream, headers, flags, raw));
+    this.#session.on('stream', (stream, headers, flags, raw) => {
+      try {
+        this.#onStream(stream, headers, flags, raw);
+      } catch (fault) {
+        this.#onStreamFault(stream, fault);
+      }
+    });
     this.#session.once('remoteSettings', () => this.#onSettings());
     this.#session.on('error', error => this.#onFault(faultOf(error)));
     socket.on('close', holdSession(this.#session));
@@ -127,8 +139,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
   }
 
   bodyTooLarge(downstream: Http2Downstream): void {
+    this.bodyFailed(downstream, bodyTooLarge());
+  }
+
+  bodyFailed(downstream: Http2Downstream, fault: unknown): void {
     for (const open of this.#streams)
-      if (open.downstream === downstream) this.#state.gateway.clientFault(open.exchange, bodyTooLarge());
+      if (open.downstream === downstream) this.#state.gateway.fault(open.exchange, fault);
   }
 
   #onSettings(): void {
@@ -159,6 +175,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
     else gateway.run(exchange);
     // A repeated head would not be recognized: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
+  }
+
+  /** It could not be made an exchange of. */
+  #onStreamFault(stream: ServerHttp2Stream, fault: unknown): void {
+    this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
+    stream.close(NGHTTP2_INTERNAL_ERROR);
   }
 
   #onStreamClosed(open: OpenStream): void {

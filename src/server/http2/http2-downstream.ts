@@ -37,6 +37,8 @@ export interface SessionSide {
   readonly date: string;
   /** The body of this request outgrew its terms. */
   bodyTooLarge(downstream: Http2Downstream): void;
+  /** What takes the body of this request failed. */
+  bodyFailed(downstream: Http2Downstream, fault: unknown): void;
 }
 
 /** One request of HTTP/2 and its response: one stream. */
@@ -137,6 +139,10 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
 
   bodyTooLarge(): void {
     this.#connection.bodyTooLarge(this);
+  }
+
+  bodyFailed(fault: unknown): void {
+    this.#connection.bodyFailed(this, fault);
   }
 
   neverIndex(names: FieldNames): void {

@@ -9,6 +9,8 @@ export interface StreamBodyOwner {
   bodyStarted(): void;
   /** It outgrew its terms, though its head had not said so. */
   bodyTooLarge(): void;
+  /** What takes it failed. */
+  bodyFailed(fault: unknown): void;
 }
 
 /**
@@ -91,6 +93,20 @@ export class StreamBody implements BodySource, PacedBody {
   }
 
   #onData(bytes: Buffer): void {
+    try {
+      this.#handOn(bytes);
+    } catch (fault) {
+      this.#failed(fault);
+    }
+  }
+
+  /** Events of a stream have nothing above them. */
+  #failed(fault: unknown): void {
+    this.stop();
+    this.#owner.bodyFailed(fault);
+  }
+
+  #handOn(bytes: Buffer): void {
     if (this.#sink === null) return;
     this.pieces++;
     this.bytes += bytes.length;
@@ -108,6 +124,10 @@ export class StreamBody implements BodySource, PacedBody {
   #onEnd(): void {
     if (this.#stream.aborted || this.#sink === null) return;
     this.done = true;
-    this.#sink.end();
+    try {
+      this.#sink.end();
+    } catch (fault) {
+      this.#failed(fault);
+    }
   }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { StallTimer } from '../../core/index.ts';
 import {
+  MalformedMessage,
   type OutgoingRequest,
   type RequestWriterOwner,
   ResponseReader,
@@ -163,7 +164,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     try {
       this.#paused = !this.#response.read(this.#slab, count);
     } catch (error) {
-      this.#fail(this.#kindNow('malformed'), error);
+      this.#fail(error instanceof MalformedMessage ? this.#kindNow('malformed') : 'fault', error);
     }
     // The sink may have given the exchange up.
     if (this.#phaseNow() === 'closed') return false;

@@ -10,6 +10,7 @@ import {
 } from '../../http2/index.ts';
 import { type Connect, readyEvent } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
+import { OwnFault } from '../own-fault.ts';
 import { sessionOptions } from './upstream-session-options.ts';
 
 /** The most that one read returns. */
@@ -18,8 +19,8 @@ const READ_BYTES = 65_536;
 const MIN_READ_BYTES = 32_768;
 
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'goaway'> {
-  /** The upstream broke a rule of HTTP/2. It has been told, and the connection closes. */
-  faulty(fault: Http2Fault): void;
+  /** The upstream broke a rule of HTTP/2, or the gateway failed to read it. It is told, and the connection closes. */
+  faulty(fault: Http2Fault | OwnFault): void;
   /** The upstream has closed or reset the connection, or it was never made. */
   lost(error: Error): void;
   /** The last call. */
@@ -144,9 +145,9 @@ export class SessionSocket implements ClientSessionOwner {
       const reusable = this.#session.read(this.#buffer, count);
       if (!reusable) this.#keep(count);
     } catch (error) {
-      if (!(error instanceof Http2Fault)) throw error;
-      this.#owner.faulty(error);
-      this.endSoon(error.code);
+      const isTheirs = error instanceof Http2Fault;
+      this.#owner.faulty(isTheirs ? error : new OwnFault(error));
+      this.endSoon(isTheirs ? error.code : ErrorCode.INTERNAL_ERROR);
     }
     return this.#isReading();
   }

@@ -2,6 +2,7 @@ import { type Clock, Roster, StallTimer } from '../../core/index.ts';
 import { ErrorCode, type Http2Fault } from '../../http2/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
+import type { OwnFault } from '../own-fault.ts';
 import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
@@ -179,7 +180,7 @@ export class Session implements CallSession, SessionSocketOwner {
     this.retire();
   }
 
-  faulty(fault: Http2Fault): void {
+  faulty(fault: Http2Fault | OwnFault): void {
     this.#break(fault);
   }
 

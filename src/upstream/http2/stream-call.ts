@@ -1,5 +1,5 @@
 import { type Listed, StallTimer } from '../../core/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
+import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
 import {
   type ClientStream,
   ErrorCode,
@@ -115,18 +115,19 @@ export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler
     this.fail('reset', new Error('the body broke off'));
   }
 
-  /** Whatever the kind, a response whose head has come is truncated. */
+  /** Whatever the kind, a response whose head has come is truncated, unless the gateway failed. */
   fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     this.#fail({ kind, cause, onReusedConnection: false, resetCode: null });
   }
 
   #fail(how: Omit<UpstreamFailure, 'responseBegun'>): void {
     const { inBody, begun: responseBegun } = this.#response;
-    if (inBody) this.#response.handOn();
+    const isTruncated = inBody && how.kind !== 'fault';
+    if (isTruncated) this.#response.handOn();
     // The sink may have given the exchange up.
     if (this.#isOver()) return;
     this.#finish();
-    this.#sink.fail({ ...how, kind: inBody ? 'truncated' : how.kind, responseBegun });
+    this.#sink.fail({ ...how, kind: isTruncated ? 'truncated' : how.kind, responseBegun });
   }
 
   /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
@@ -143,8 +144,9 @@ export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler
     try {
       part();
     } catch (error) {
-      this.#stream?.cancel(ErrorCode.PROTOCOL_ERROR);
-      this.fail('malformed', error);
+      const isTheirs = error instanceof MalformedMessage;
+      this.#stream?.cancel(isTheirs ? ErrorCode.PROTOCOL_ERROR : ErrorCode.INTERNAL_ERROR);
+      this.fail(isTheirs ? 'malformed' : 'fault', error);
       return;
     }
     if (this.#response.over) this.#finish();

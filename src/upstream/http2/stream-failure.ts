@@ -1,4 +1,5 @@
 import { ErrorCode, Http2Fault, type StreamEnd } from '../../http2/index.ts';
+import { OwnFault } from '../own-fault.ts';
 import type { UpstreamFailure } from '../transport.ts';
 
 /** What is known of the connection of a stream that closed. */
@@ -35,6 +36,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
     return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
   }
   const cause = session.broken;
+  if (cause instanceof OwnFault) return { ...base, kind: 'fault', cause: cause.cause };
   if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
   return { ...base, kind: 'reset', cause, onReusedConnection: session.closedUnawares };
 }

@@ -1,0 +1,174 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Exchange } from '../../src/gateway/exchange/exchange.ts';
+import { Response } from '../../src/gateway/exchange/response.ts';
+import { LengthBody } from '../../src/http1/body/length-body.ts';
+import { RequestWriter } from '../../src/http1/request/request-writer.ts';
+import { ResponseReader } from '../../src/http1/response/response-reader.ts';
+import { FrameReader } from '../../src/http2/frames/frame-reader.ts';
+import { FaultLog } from '../../src/observe/log/access-log.ts';
+import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import { RecentErrors } from '../../src/observe/recent/recent-errors.ts';
+import { StreamResponse } from '../../src/upstream/http2/stream-response.ts';
+import { expectError } from '../support/error-object.ts';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { startH2Upstream } from '../support/h2-upstream.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { head, withBody } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+const LOG = { level: 'warn', access: false };
+const LARGE = 'x'.repeat(100_000);
+
+/** Breaks one method of the gateway, for its next call or for all of them. */
+function breakMethod(where: object, name: string, calls: 'once' | 'always' = 'once'): void {
+  const spy = vi.spyOn(where as Record<string, () => unknown>, name);
+  const fault = () => {
+    throw new TypeError('a bug in the gateway');
+  };
+  if (calls === 'once') spy.mockImplementationOnce(fault);
+  else spy.mockImplementation(fault);
+  onTestFinished(() => spy.mockRestore());
+}
+
+async function front(protocol: 'http1' | 'h2'): Promise<LocalGateway> {
+  const isLarge = (path: string) => path.startsWith('/large');
+  const upstream =
+    protocol === 'http1'
+      ? await startUpstream(async exchange => {
+          await exchange.received();
+          await exchange.answer(200, [], isLarge(exchange.request.target) ? LARGE : 'ok');
+        })
+      : await startH2Upstream(({ stream, headers }) => {
+          const body = isLarge(String(headers[':path'])) ? LARGE : 'ok';
+          stream.respond({ ':status': 200, 'content-length': body.length });
+          stream.end(body);
+        });
+  const api = protocol === 'h2' ? { protocol } : {};
+  return startGateway({ upstreamPort: upstream.port, api, config: { listen: H2C, log: LOG } });
+}
+
+/** The faults that were logged, each with whose they are. */
+const faults = (gateway: LocalGateway) =>
+  gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'fault');
+
+async function expectOwnFault(gateway: LocalGateway): Promise<void> {
+  await waitFor('the fault is logged', () => faults(gateway).length === 1);
+  expect(faults(gateway)).toEqual([
+    expect.objectContaining({
+      side: 'gateway',
+      // With the line of the code that threw.
+      cause: expect.stringMatching(/^TypeError: a bug in the gateway\n +at .*own-faults/),
+    }),
+  ]);
+  expect((await gateway.ask(head('GET /after'))).status).toBe(200);
+  await waitFor('nothing is in flight', async () => {
+    return [...(await gateway.metric('weir_requests_in_flight')).values()][0] === 0;
+  });
+}
+
+const READERS = { http1: [ResponseReader, 'read'], h2: [StreamResponse, 'readSection'] } as const;
+
+describe.each(['http1', 'h2'] as const)('with an upstream of %s, a fault of the gateway', protocol => {
+  test('before the response is a 500 with a stack in the log, and not the upstream’s', async () => {
+    const gateway = await front(protocol);
+    breakMethod(Response.prototype, 'finish');
+    expectError(await gateway.ask(head('GET /a')), 500, 13);
+    await expectOwnFault(gateway);
+  });
+
+  test('at the head of a large response is one, too', async () => {
+    const gateway = await front(protocol);
+    breakMethod(Response.prototype, 'begin');
+    expectError(await gateway.ask(head('GET /large')), 500, 13);
+    await expectOwnFault(gateway);
+  });
+
+  test('inside the response breaks it off', async () => {
+    const gateway = await front(protocol);
+    breakMethod(Response.prototype, 'write');
+    expect(await gateway.ask(head('GET /large'))).toMatchObject({ status: 200, complete: false });
+    await expectOwnFault(gateway);
+  });
+
+  test('in the reading of what the upstream sends is not the upstream’s either', async () => {
+    const gateway = await front(protocol);
+    const [reader, name] = READERS[protocol];
+    breakMethod(reader.prototype, name);
+    expectError(await gateway.ask(head('GET /a')), 500, 13);
+    await expectOwnFault(gateway);
+  });
+
+  test('that comes again while it is answered ends that client’s connection alone', async () => {
+    const gateway = await front(protocol);
+    breakMethod(Response.prototype, 'finish');
+    breakMethod(Exchange.prototype, 'answerError');
+    const client = await gateway.connect();
+    await client.send(head('GET /a'));
+    await client.ended();
+    await expectOwnFault(gateway);
+  });
+
+  test('in a review of what is under way is a 500', async () => {
+    const upstream = await startUpstream(exchange => exchange.gone);
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C, log: LOG } });
+    const client = await gateway.connect();
+    await client.send(head('GET /held'));
+    await waitFor('it is upstream', () => upstream.requests.length === 1);
+    const spy = vi.spyOn(Exchange.prototype, 'caller', 'get').mockImplementationOnce(() => {
+      throw new TypeError('a bug in the gateway');
+    });
+    onTestFinished(() => spy.mockRestore());
+    expectError(await client.answer(), 500, 13);
+    expect(faults(gateway)).toEqual([expect.objectContaining({ side: 'gateway' })]);
+  });
+});
+
+test('a fault in the reading of frames ends the connection to the upstream, and is the gateway’s', async () => {
+  const gateway = await front('h2');
+  expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+  breakMethod(FrameReader.prototype, 'read');
+  expectError(await gateway.ask(head('GET /a')), 500, 13);
+  await expectOwnFault(gateway);
+});
+
+test.each([
+  ['what writes it upstream', RequestWriter.prototype, 'chunk'],
+  ['what reads it', LengthBody.prototype, 'decode'],
+])('a body over HTTP/1.1 that fails in %s is a 500', async (_, where, name) => {
+  const gateway = await front('http1');
+  breakMethod(where, name);
+  expectError(await gateway.ask(withBody('POST /a', 'hello')), 500, 13);
+  await expectOwnFault(gateway);
+});
+
+test('a body over HTTP/2 that fails in what writes it upstream is a 500, and its connection stays', async () => {
+  const gateway = await front('http1');
+  const session = connectHttp2(gateway);
+  breakMethod(RequestWriter.prototype, 'chunk');
+  expect(await ask(session, { ':method': 'POST', ':path': '/a' }, 'hello')).toMatchObject({ status: 500 });
+  expect(await ask(session, { ':path': '/b' })).toMatchObject({ status: 200 });
+  await expectOwnFault(gateway);
+});
+
+describe('what observes the gateway and throws, always,', () => {
+  test.each([
+    ['started', Metrics.prototype],
+    ['finished', Metrics.prototype],
+    ['finished', FaultLog.prototype],
+    ['finished', RecentErrors.prototype],
+  ])('when it is told "%s", changes nothing for clients, and the log says so once', async (name, where) => {
+    breakMethod(where, name, 'always');
+    const gateway = await front('http1');
+    const session = connectHttp2(gateway);
+    for (let i = 0; i < 3; i++) {
+      expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+      expect((await gateway.ask(head('GET /a/../b'))).status).toBe(400);
+      expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 200 });
+    }
+    const told = faults(gateway).filter(({ method }) => method === name);
+    expect(told).toEqual([
+      expect.objectContaining({ side: 'gateway', faults: 1, cause: expect.stringContaining('\n    at ') }),
+    ]);
+  });
+});
