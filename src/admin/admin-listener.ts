@@ -7,6 +7,7 @@ import { randomKey } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { AdminApi, type ApiSources } from './api/index.ts';
+import { answerFault } from './faults.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
 import { PAGE_POLICY, statusAsPage } from './page/index.ts';
@@ -55,7 +56,9 @@ export class AdminListener {
     this.#access = new AdminAccess(dependencies);
     this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy());
+      this.#answer(request, response).catch(error =>
+        answerFault(request, response, error, dependencies.listener),
+      );
     });
     // Takes the place of what serves each accepted socket, as TLS may come first.
     const serving = this.#server.listeners('connection');

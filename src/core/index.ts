@@ -25,6 +25,7 @@ export { holdSession } from './hold-session.ts';
 export type {
   AdminApiListener,
   AdminChange,
+  AdminEndpoint,
   AdminRefusal,
   AppliedEvent,
   AuthListener,

@@ -246,7 +246,7 @@ const STORE: Methods<StoreListener> = {
   beat: true,
 };
 
-const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true };
+const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true, failed: true };
 
 const PROXIES: Methods<ProxyListener> = { unlistedProxy: true };
 

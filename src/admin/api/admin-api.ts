@@ -124,7 +124,7 @@ function sendReply(response: ServerResponse, { status, body }: Reply): void {
   response.end(text);
 }
 
-function sendError(response: ServerResponse, error: GatewayError): void {
+export function sendError(response: ServerResponse, error: GatewayError): void {
   const { status, fields, body, close } = renderError(error);
   for (const [name, value] of Object.entries(PRIVATE)) response.setHeader(name, value);
   for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');

@@ -1,1 +1,1 @@
-export { AdminApi, type ApiSources } from './admin-api.ts';
+export { AdminApi, type ApiSources, sendError } from './admin-api.ts';

@@ -20,9 +20,14 @@ export interface AdminChange {
   readonly by: string;
 }
 
-/** Hears what the admin API refuses and changes. Must be quick and must not throw. */
+/** What of the admin listener a request is for. */
+export type AdminEndpoint = 'metrics' | 'status' | 'health' | 'api' | 'notices' | 'other';
+
+/** Hears what the admin API refuses and changes, and what the admin listener fails to answer. Must be quick and must not throw. */
 export interface AdminApiListener {
   /** `address`: of the peer. */
   refused(refusal: AdminRefusal, address: string): void;
   changed(change: AdminChange): void;
+  /** A fault of the gateway: the request was answered 500. */
+  failed(endpoint: AdminEndpoint, error: unknown): void;
 }

@@ -1,4 +1,4 @@
-export type { AdminApiListener, AdminChange, AdminRefusal } from './admin-api-listener.ts';
+export type { AdminApiListener, AdminChange, AdminEndpoint, AdminRefusal } from './admin-api-listener.ts';
 export type {
   AuthListener,
   FlawedKey,

@@ -1,4 +1,4 @@
-import type { AdminApiListener, AdminChange, AdminRefusal, Clock } from '../../core/index.ts';
+import type { AdminApiListener, AdminChange, AdminEndpoint, AdminRefusal, Clock } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
 /** Anyone who reaches the port can cause these lines: each reason is logged once per interval, with the number of requests. */
@@ -17,7 +17,7 @@ const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
   buckets_reset: 'an operator reset what a client has used up by the admin API',
 };
 
-/** Requests refused for one reason. */
+/** Requests refused for one reason, or failed at one endpoint. */
 interface Series {
   /** Last logged, by the monotonic clock. */
   loggedAtMs: number;
@@ -25,11 +25,11 @@ interface Series {
   requests: number;
 }
 
-/** Logs who changed something by the admin API, and who was refused. */
+/** Logs who changed something by the admin API, who was refused, and what the admin listener failed to answer. */
 export class AdminLog implements AdminApiListener {
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #series = new Map<AdminRefusal, Series>();
+  readonly #series = new Map<AdminRefusal | AdminEndpoint, Series>();
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
@@ -44,14 +44,28 @@ export class AdminLog implements AdminApiListener {
   refused(refusal: AdminRefusal, address: string): void {
     // A request without a token is everyday: a person who has not read on yet.
     if (refusal === 'no_token') return;
+    const requests = this.#count(refusal);
+    if (requests > 0)
+      this.#log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);
+  }
+
+  failed(endpoint: AdminEndpoint, error: unknown): void {
+    const requests = this.#count(endpoint);
+    if (requests === 0) return;
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#log.error({ type: 'admin', endpoint, requests, cause }, 'the admin listener failed to answer');
+  }
+
+  /** Counts one request. Returns how many have come since the last line; 0: it is not time for one. */
+  #count(what: AdminRefusal | AdminEndpoint): number {
     const nowMs = this.#clock.monotonicMs();
-    const series = this.#series.get(refusal) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
+    const series = this.#series.get(what) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
+    this.#series.set(what, series);
     series.requests++;
-    this.#series.set(refusal, series);
-    if (nowMs - series.loggedAtMs < INTERVAL_MS) return;
+    if (nowMs - series.loggedAtMs < INTERVAL_MS) return 0;
     const { requests } = series;
-    this.#log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);
     series.loggedAtMs = nowMs;
     series.requests = 0;
+    return requests;
   }
 }

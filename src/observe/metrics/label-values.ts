@@ -1,5 +1,6 @@
 import type {
   AdminChange,
+  AdminEndpoint,
   AdminRefusal,
   Cap,
   DecidedBy,
@@ -201,6 +202,15 @@ export const ADMIN_REFUSALS = every<AdminRefusal>({
   too_many_tokens: true,
   no_token: true,
   foreign_origin: true,
+});
+
+export const ADMIN_ENDPOINTS = every<AdminEndpoint>({
+  metrics: true,
+  status: true,
+  health: true,
+  api: true,
+  notices: true,
+  other: true,
 });
 
 export const DECIDED_BY = every<DecidedBy>({

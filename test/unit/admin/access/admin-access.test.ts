@@ -13,6 +13,7 @@ function newAccess({ bound = '0.0.0.0', token = TOKEN as string | null } = {}) {
   const listener = {
     refused: (why: string, address: string) => void refusals.push(`${why} ${address}`),
     changed: () => {},
+    failed: () => {},
   };
   const access = new AdminAccess({ clock, listener });
   access.use(token === null ? null : createHash('sha256').update(token).digest());
