@@ -243,6 +243,8 @@ const STORE: Methods<StoreListener> = {
   found: true,
   behind: true,
   caughtUp: true,
+  shareFailed: true,
+  subscribed: true,
   beat: true,
 };
 

@@ -57,6 +57,8 @@ export class SharedStore {
       health,
       clock,
       newId: () => randomKey().toString('base64url'),
+      onSubscribed: refusal => listener.subscribed(refusal),
+      onFault: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
       onLoaded: () => {
         if (this.#waited && !this.#isStrict) listener.caughtUp();
       },

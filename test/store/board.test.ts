@@ -43,7 +43,17 @@ async function startSharer(): Promise<Sharer> {
     { clock: systemClock },
   );
   const health = { isShared: true, mention() {} };
-  const board = new Board({ connection, health, clock, newId: () => 'board' });
+  const onFault = (_facts: number, error: unknown) => {
+    throw error;
+  };
+  const board = new Board({
+    connection,
+    health,
+    clock,
+    newId: () => 'board',
+    onFault,
+    onSubscribed: () => {},
+  });
   const all = new Revocations({ ...REVOCATION_LIMITS, maxEntries: MAX }, clock, () => {});
   shareRevocations(board, all);
   onTestFinished(() => {

@@ -63,6 +63,17 @@ test('what the server refuses fails with its reason, without what it quotes, and
   expect(String(unknown)).not.toContain('secret');
 });
 
+test('what Redis does not permit is named by its command, and by nothing else', async () => {
+  const connection = await connected();
+  await server.client.call('acl', 'setuser', 'default', '-set', 'resetkeys', '~open');
+  const refusal = (...words: [string, ...string[]]) =>
+    connection.command(...words).catch((cause: RedisError) => cause.message);
+  expect(await refusal('set', 'open', 'value')).toMatch(/^NOPERM .* the 'set' command/);
+  const key = await refusal('get', "the 'secret' command");
+  expect(key).toMatch(/^NOPERM/);
+  expect(key).not.toContain('secret');
+});
+
 test('a command while there is no connection fails at once and is not kept for later', async () => {
   const connection = await connected();
   await server.kill();
@@ -84,11 +95,11 @@ test('messages come to subscribers, who are told whenever the subscription is in
   const [one, two] = [await connected(), await connected()];
   const heard: string[] = [];
   let inForce = 0;
-  one.subscribe(
-    'news',
-    text => heard.push(text),
-    () => inForce++,
-  );
+  one.subscribe('news', {
+    message: text => heard.push(text),
+    ready: () => inForce++,
+    refused: () => {},
+  });
   await waitFor('the subscription is in force', () => inForce === 1);
   await two.command('publish', `${two.prefix}news`, 'first');
   await waitFor('it is heard', () => heard.length === 1);

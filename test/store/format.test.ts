@@ -100,6 +100,10 @@ function board(): Board {
         }),
       subscribe() {},
     },
+    onSubscribed: () => {},
+    onFault(_facts, error) {
+      throw error;
+    },
     health: {
       isShared: true,
       mention(error) {

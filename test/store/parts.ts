@@ -10,6 +10,8 @@ export const deafListener: StoreListener = {
   found() {},
   behind() {},
   caughtUp() {},
+  shareFailed() {},
+  subscribed() {},
   beat() {},
 };
 

@@ -93,3 +93,24 @@ test('the log reports a wrong password without showing it', async () => {
   expectNoSecretIn('the log', gateway.logLines.join(''));
   expect((await gateway.ask(head('GET /'))).status).toBe(200);
 });
+
+test('the log names the right that is missing, and says that messages do not arrive', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.close());
+  const allow = (...rights: string[]) =>
+    server.client.call('acl', 'setuser', 'gate', 'on', 'nopass', ...RIGHTS.split(' '), ...rights);
+  await allow('-subscribe', '-evalsha');
+  const store = { redis: `redis://gate@127.0.0.1:${server.port}` };
+  const { port } = await startUpstream();
+  const gateway = await startGateway({ upstreamPort: port, config: { store, log: { level: 'info' } } });
+  const causes = () => gateway.logLines.map(line => JSON.parse(line)).map(({ cause }) => String(cause));
+  const names = (command: string) =>
+    causes().some(cause => /^NOPERM/.test(cause) && cause.includes(`'${command}'`));
+  await waitFor('both are named', () => names('subscribe') && names('evalsha'));
+  const subscribed = async () => [...(await gateway.metric('weir_store_subscribed')).values()];
+  expect(await subscribed()).toEqual([0]);
+  await allow();
+  await server.client.call('client', 'kill', 'user', 'gate');
+  await waitFor('messages arrive', async () => (await subscribed()).includes(1));
+  expect(gateway.logLines.join('')).toContain('messages of the other gateways arrive by Redis again');
+});

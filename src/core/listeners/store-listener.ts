@@ -17,6 +17,10 @@ export interface StoreListener {
   behind(): void;
   /** It has read that after all. */
   caughtUp(): void;
+  /** What gateways share could not be applied here, through a fault of this gateway: so many facts are skipped. */
+  shareFailed(skippedFacts: number, error: unknown): void;
+  /** Null: messages of the other gateways arrive. Else why Redis refuses them, so that their news are found by polling alone. */
+  subscribed(refusal: string | null): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;
 }

@@ -8,6 +8,7 @@ const FAR_APART_MS = 500;
 export class StoreLog implements Partial<StoreListener> {
   readonly #log: Logger;
   #farApart = false;
+  #isSubscribed = true;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -39,6 +40,27 @@ export class StoreLog implements Partial<StoreListener> {
 
   caughtUp(): void {
     this.#log.info({ type: 'store' }, 'knows what other gateways have revoked and restricted');
+  }
+
+  shareFailed(skippedFacts: number, error: unknown): void {
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#log.error(
+      { type: 'store', skippedFacts, cause },
+      'a fault of this gateway: it could not apply what other gateways have revoked, restricted or lifted',
+    );
+  }
+
+  subscribed(refusal: string | null): void {
+    const isSubscribed = refusal === null;
+    if (isSubscribed === this.#isSubscribed) return;
+    this.#isSubscribed = isSubscribed;
+    if (isSubscribed)
+      this.#log.info({ type: 'store' }, 'messages of the other gateways arrive by Redis again');
+    else
+      this.#log.error(
+        { type: 'store', cause: refusal },
+        'Redis refuses messages of the other gateways: this one polls for what they have revoked and restricted, once a second',
+      );
   }
 
   beat(_roundTripMs: number, clockAheadMs: number): void {

@@ -40,6 +40,16 @@ const BEHIND = {
   help: '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
 } as const;
 
+const SKIPPED = {
+  name: 'weir_store_facts_skipped_total',
+  help: 'Revocations, restrictions and lifts of other gateways that this one could not apply, through a fault of its own.',
+} as const;
+
+const SUBSCRIBED = {
+  name: 'weir_store_subscribed',
+  help: '1 while Redis sends this gateway the messages of others, 0 while it refuses to, and the gateway polls once a second.',
+} as const;
+
 const CLOCK_AHEAD = {
   name: 'weir_store_clock_ahead_seconds',
   help: "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
@@ -64,6 +74,8 @@ export class StoreMetrics implements StoreListener {
   readonly #up: Gauge;
   readonly #lost: Counter;
   readonly #behind: Gauge;
+  readonly #skipped: Counter;
+  readonly #subscribed: Gauge;
   readonly #clockAhead: Gauge;
   readonly #replicas: Gauge;
   readonly #roundTrip: Histogram;
@@ -76,6 +88,9 @@ export class StoreMetrics implements StoreListener {
     this.#up = new Gauge({ ...UP, registers });
     this.#lost = new Counter({ ...LOST, registers });
     this.#behind = new Gauge({ ...BEHIND, registers });
+    this.#skipped = new Counter({ ...SKIPPED, registers });
+    this.#subscribed = new Gauge({ ...SUBSCRIBED, registers });
+    this.#subscribed.set(1);
     this.#clockAhead = new Gauge({ ...CLOCK_AHEAD, registers });
     this.#replicas = new Gauge({ ...REPLICAS, registers });
     this.#roundTrip = new Histogram({ ...ROUND_TRIP, registers });
@@ -136,6 +151,14 @@ export class StoreMetrics implements StoreListener {
 
   caughtUp(): void {
     this.#behind.set(0);
+  }
+
+  shareFailed(skippedFacts: number): void {
+    this.#skipped.inc(skippedFacts);
+  }
+
+  subscribed(refusal: string | null): void {
+    this.#subscribed.set(refusal === null ? 1 : 0);
   }
 
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {

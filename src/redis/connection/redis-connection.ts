@@ -29,13 +29,18 @@ export type Argument = string | number;
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
+/** Time between attempts to subscribe without the right to. */
+const RESUBSCRIBE_MS = 10_000;
+
 interface Outstanding extends Waiting {
   readonly reply: Reply;
 }
 
-interface Subscriber {
+/** Hears the messages of a channel. */
+export interface Subscriber {
   readonly message: (text: string) => void;
   readonly ready: () => void;
+  readonly refused: (cause: string) => void;
 }
 
 /**
@@ -149,10 +154,11 @@ export class RedisConnection {
 
   /**
    * Receives the messages of a channel (its name is prefixed with `prefix`) on a separate connection. Misses what is published
-   * while that is lost: `ready` is called each time the subscription begins, so that the subscriber can catch up.
+   * while that is lost: `ready` is called each time the subscription begins, so that the subscriber can catch up, and `refused`
+   * whenever Redis does not permit it. It is tried again every ten seconds.
    */
-  subscribe(channel: string, message: (text: string) => void, ready: () => void): void {
-    this.#subscribers.set(this.prefix + channel, { message, ready });
+  subscribe(channel: string, { message, ready, refused }: Subscriber): void {
+    this.#subscribers.set(this.prefix + channel, { message, ready, refused });
     this.#subscriber ??= this.#makeSubscriber();
     if (this.#subscriber.status === 'ready') this.#enlist(this.#subscriber, this.prefix + channel);
   }
@@ -226,8 +232,14 @@ export class RedisConnection {
   #enlist(subscriber: Redis | Cluster, channel: string): void {
     subscriber.subscribe(channel).then(
       () => this.#subscribers.get(channel)?.ready(),
-      // The connection was lost again, and the next one subscribes; or the right to subscribe is missing, and polls have to do.
-      () => {},
+      (error: Error) => {
+        // The connection was lost again, and the next one subscribes.
+        if (this.#stopped || subscriber.status !== 'ready') return;
+        this.#subscribers.get(channel)?.refused(redacted(error));
+        setTimeout(() => {
+          if (!this.#stopped && subscriber.status === 'ready') this.#enlist(subscriber, channel);
+        }, RESUBSCRIBE_MS).unref();
+      },
     );
   }
 }
@@ -238,8 +250,18 @@ function owesResponse(node: Redis): boolean {
   return commandQueue === undefined || commandQueue.length > 0;
 }
 
-/** An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. */
+/**
+ * An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. The name of a command stays
+ * where Redis says that the right to it is missing: an operator needs it, and it is one of the few that this code sends.
+ */
 function redacted(error: Error): string {
   const [line = ''] = error.message.split('\n');
-  return line.replaceAll(/'[^']*'/g, "'...'").slice(0, 200) || error.name;
+  return (
+    line
+      .replaceAll(QUOTED, (quoted, name?: string) => (name === undefined ? "'...'" : quoted))
+      .slice(0, 200) || error.name
+  );
 }
+
+/** Something quoted; the group: the name of a command, which Redis writes in lower case (`the 'client|list' command`). */
+const QUOTED = /'(?:(?<=^NOPERM .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'/g;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { RedisError, type RedisScript } from '../connection/index.ts';
+import { RedisError, type RedisScript, type Subscriber } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 import { type Fact, Outgoing } from './outgoing.ts';
 
@@ -21,7 +21,7 @@ export interface BoardConnection {
     keys: readonly string[],
     ...args: readonly (string | number)[]
   ): Promise<unknown>;
-  subscribe(channel: string, message: (text: string) => void, ready: () => void): void;
+  subscribe(channel: string, subscriber: Subscriber): void;
 }
 
 export interface BoardDependencies {
@@ -30,6 +30,10 @@ export interface BoardDependencies {
   readonly clock: Clock;
   /** Returns an id that no board has had before. */
   readonly newId: () => string;
+  /** Facts that could not be applied and are skipped, or none: something else failed here. The fault is not Redis'. */
+  readonly onFault: (skippedFacts: number, error: unknown) => void;
+  /** Null: messages arrive. Else why Redis refuses to send them. */
+  readonly onSubscribed: (refusal: string | null) => void;
   /** Everything on the board has been read for the first time. */
   readonly onLoaded?: () => void;
 }
@@ -99,8 +103,15 @@ export class Board {
   }
 
   start(): void {
-    const look = () => this.look();
-    this.#dependencies.connection.subscribe(CHANNEL, look, look);
+    const { connection, onSubscribed } = this.#dependencies;
+    connection.subscribe(CHANNEL, {
+      message: () => this.look(),
+      ready: () => {
+        onSubscribed(null);
+        this.look();
+      },
+      refused: onSubscribed,
+    });
     this.#timer = setInterval(() => {
       const due = this.#dependencies.clock.monotonicMs() - this.#readAtMs >= READ_MS;
       if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
@@ -130,7 +141,7 @@ export class Board {
   }
 
   async #sync(): Promise<void> {
-    const { health } = this.#dependencies;
+    const { health, onFault } = this.#dependencies;
     this.#syncing = true;
     try {
       while (this.#again && health.isShared && !this.#stopped) {
@@ -139,7 +150,8 @@ export class Board {
         await this.#send();
       }
     } catch (error) {
-      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      if (error instanceof RedisError) health.mention(error);
+      else onFault(0, error);
     }
     this.#syncing = false;
   }
@@ -151,11 +163,11 @@ export class Board {
       const reply = await connection.script(READ, this.#keys, this.#id ?? '', this.#readTo, PORTION);
       const [id, readTo, rest, ...facts] = Array.isArray(reply) ? reply : [];
       if (typeof id !== 'string' || !Number.isSafeInteger(readTo))
-        throw new Error('Redis gave an unexpected reply to the board script');
-      this.#follow(id, Number(readTo));
-      for (let i = 0; i + 2 < facts.length; i += 3) {
-        this.#learn(String(facts[i]), Number(facts[i + 1]), Number(facts[i + 2]));
-      }
+        throw new RedisError('error', 'Redis gave an unexpected reply to the board script');
+      this.#notice(id, Number(readTo));
+      this.#apply(facts);
+      this.#id = id;
+      this.#readTo = Number(readTo);
       more = rest === 1;
     }
     this.#readAtMs = clock.monotonicMs();
@@ -165,14 +177,30 @@ export class Board {
   }
 
   /** Posts everything again if Redis has lost the board; every gateway that knows a fact does so. */
-  #follow(id: string, readTo: number): void {
+  #notice(id: string, readTo: number): void {
     const lost = this.#id !== null && this.#id !== '' && (id !== this.#id || readTo < this.#readTo);
-    if (lost) {
-      for (const topic of this.#topics.values())
+    if (!lost) return;
+    for (const topic of this.#topics.values()) {
+      try {
         for (const fact of topic.everything()) this.#outgoing.put(fact);
+      } catch (error) {
+        this.#dependencies.onFault(0, error);
+      }
     }
-    this.#id = id;
-    this.#readTo = readTo;
+  }
+
+  /** One by one: a fact that cannot be applied takes no other with it, and is not read again. */
+  #apply(facts: readonly unknown[]): void {
+    let skipped = 0;
+    let firstError: unknown = null;
+    for (let i = 0; i + 2 < facts.length; i += 3) {
+      try {
+        this.#learn(String(facts[i]), Number(facts[i + 1]), Number(facts[i + 2]));
+      } catch (error) {
+        if (skipped++ === 0) firstError = error;
+      }
+    }
+    if (skipped > 0) this.#dependencies.onFault(skipped, firstError);
   }
 
   #learn(name: string, value: number, forMs: number): void {

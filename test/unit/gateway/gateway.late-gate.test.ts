@@ -25,6 +25,8 @@ const silentStore = {
   found: silent,
   behind: silent,
   caughtUp: silent,
+  shareFailed: silent,
+  subscribed: silent,
   beat: silent,
 };
 

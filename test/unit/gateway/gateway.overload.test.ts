@@ -22,6 +22,8 @@ const listener = {
     found: silent,
     behind: silent,
     caughtUp: silent,
+    shareFailed: silent,
+    subscribed: silent,
     beat: silent,
   },
   ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },

@@ -18,6 +18,8 @@ const storeListener = {
   found: quiet,
   behind: quiet,
   caughtUp: quiet,
+  shareFailed: quiet,
+  subscribed: quiet,
   beat: quiet,
 };
 const OFFENDER = '192.0.2.1';

@@ -16,6 +16,8 @@ const listener: StoreListener = {
   found: lostForMs => said.push(`found after ${lostForMs}`),
   behind: () => {},
   caughtUp: () => {},
+  shareFailed: () => {},
+  subscribed: () => {},
   beat: () => {},
 };
 

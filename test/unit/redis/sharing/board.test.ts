@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Board, type BoardConnection, type Fact } from '../../../../src/redis/index.ts';
+import { Board, type BoardConnection, type Fact, RedisError } from '../../../../src/redis/index.ts';
 import { POST } from '../../../../src/redis/sharing/board-scripts.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -13,7 +13,7 @@ class ScriptedRedis implements BoardConnection {
   poke: () => void = () => {};
 
   async script(script: { source: string }, _keys: readonly string[], ...args: readonly unknown[]) {
-    if (this.failing) throw new Error('away');
+    if (this.failing) throw new RedisError('disconnected', 'away');
     if (script === POST) {
       this.posts.push(args.slice(2));
       return 1;
@@ -22,7 +22,7 @@ class ScriptedRedis implements BoardConnection {
     return this.replies.length > 0 ? this.replies.shift() : ['', 0, 0];
   }
 
-  subscribe(_channel: string, message: (text: string) => void): void {
+  subscribe(_channel: string, { message }: { message: (text: string) => void }): void {
     this.poke = () => message('');
   }
 }
@@ -31,6 +31,7 @@ let clock: FrozenClock;
 let redis: ScriptedRedis;
 let isShared: boolean;
 let mentioned: number;
+let faults: [number, unknown][];
 let learnt: Fact[];
 let known: Fact[];
 let board: Board;
@@ -40,6 +41,7 @@ beforeEach(() => {
   redis = new ScriptedRedis();
   isShared = true;
   mentioned = 0;
+  faults = [];
   learnt = [];
   known = [];
   const health = {
@@ -48,7 +50,14 @@ beforeEach(() => {
     },
     mention: () => void mentioned++,
   };
-  board = new Board({ connection: redis, health, clock, newId: () => 'new' });
+  board = new Board({
+    connection: redis,
+    health,
+    clock,
+    newId: () => 'new',
+    onSubscribed: () => {},
+    onFault: (skipped, error) => void faults.push([skipped, error]),
+  });
   board.join('topic', { learn: fact => void learnt.push(fact), everything: () => known });
   board.start();
   return () => board.stop();
@@ -112,6 +121,40 @@ describe('reading', () => {
     ]);
     await poke();
     expect(learnt).toEqual([{ name: 'z', value: 1, forMs: 5 }]);
+  });
+});
+
+describe('a fact that cannot be applied', () => {
+  test('is skipped and told, and takes no other with it', async () => {
+    const broken = new TypeError('broken');
+    board.join('bad', {
+      learn: () => {
+        throw broken;
+      },
+      everything: () => [],
+    });
+    redis.replies.push(['a', 4, 0, 'topic:x', '7', 9, 'bad:y', '7', 9, 'bad:z', '7', 9, 'topic:z', '8', 9]);
+    await poke();
+    expect(learnt.map(({ name }) => name)).toEqual(['x', 'z']);
+    expect([faults, mentioned, board.isLoaded]).toEqual([[[2, broken]], 0, true]);
+    await poke();
+    expect(redis.reads.at(-1)).toEqual(['a', 4]);
+  });
+
+  test('is no error of Redis where all is told again either', async () => {
+    const broken = new TypeError('broken');
+    known = [{ name: 'topic:k', value: 1, forMs: 9 }];
+    board.join('bad', {
+      learn: () => {},
+      everything: () => {
+        throw broken;
+      },
+    });
+    redis.replies.push(['a', 4, 0], ['b', 2, 0, 'topic:x', '7', 9]);
+    await poke();
+    await poke();
+    expect([faults, mentioned, learnt.length]).toEqual([[[0, broken]], 0, 1]);
+    expect(redis.posts).toEqual([['topic:k', 1, 9]]);
   });
 });
 
