@@ -20,6 +20,11 @@ const LAST = {
   help: 'Time of the last reload, successful or not; the start time until the first one.',
 } as const;
 
+const APPLIED = {
+  name: 'weir_config_applied_timestamp_seconds',
+  help: 'Time when the configuration in use came into force. Over several gateways, the hash of the greatest is the newest configuration.',
+} as const;
+
 const INFO = {
   name: 'weir_config_info',
   help: 'Always 1; the labels name the configuration in use: its hash (equal files, equal hash) and its number in this process.',
@@ -42,6 +47,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
   readonly #reloads: Counter<'outcome'>;
   readonly #successful: Gauge;
   readonly #last: Gauge;
+  readonly #applied: Gauge;
   readonly #info: Gauge<'hash' | 'generation'>;
   readonly #needsRestart: Gauge;
   readonly #watched: Gauge;
@@ -52,6 +58,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
     this.#reloads = new Counter({ ...RELOADS, registers });
     this.#successful = new Gauge({ ...SUCCESSFUL, registers });
     this.#last = new Gauge({ ...LAST, registers });
+    this.#applied = new Gauge({ ...APPLIED, registers });
     this.#info = new Gauge({ ...INFO, registers });
     this.#needsRestart = new Gauge({ ...NEEDS_RESTART, registers });
     this.#watched = new Gauge({ ...WATCHED, registers });
@@ -86,6 +93,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
   }
 
   #show({ hash, generation, needsRestart }: AppliedEvent): void {
+    this.#applied.set(this.#clock.epochMs() / 1_000);
     this.#info.reset();
     this.#info.set({ hash, generation: String(generation) }, 1);
     this.#needsRestart.set(needsRestart.length);
