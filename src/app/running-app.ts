@@ -245,6 +245,7 @@ export class RunningApp implements App {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
+    if (this.#limiting.shared?.refuses === true) return 'Redis is away, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
 }

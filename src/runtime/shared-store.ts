@@ -82,6 +82,11 @@ export class SharedStore {
     return this.board.isLoaded || this.isBehind;
   }
 
+  /** Whether every request that has a limit is refused now: Redis is away, and the policy is `closed`. */
+  get refuses(): boolean {
+    return this.#isStrict && !this.health.isShared;
+  }
+
   /** This gateway serves, and could not read yet what the others know. */
   get isBehind(): boolean {
     return this.#waited && !this.#isStrict && !this.board.isLoaded;

@@ -133,17 +133,28 @@ describe('on_failure', () => {
     }
   });
 
-  test('closed answers 503 with Retry-After and code 14, and readiness does not depend on it', async () => {
-    const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'closed' }, limits: PLENTY });
+  test('closed answers what has a limit with 503, Retry-After and code 14, and the gateway is not ready meanwhile', async () => {
+    const limits = {
+      global: { address: 'off' },
+      buckets: { all: { address: '9/1h' } },
+      routes: { 'GET /': 'all' },
+    };
+    const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'closed' }, limits });
+    expect((await gateway.admin('/readyz')).status).toBe(200);
     await redis.kill();
     await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
     const { status, fields, body } = await gateway.ask(head('GET /'));
     expect(status).toBe(503);
     expect(fields).toEqual(expect.arrayContaining(['Retry-After', '1']));
     expect(JSON.parse(body.toString())).toMatchObject({ code: 14, details: [] });
-    expect((await gateway.admin('/readyz')).status).toBe(200);
+    expect((await gateway.ask(head('GET /unlimited'))).status).toBe(200);
+    expect(await gateway.admin('/readyz')).toMatchObject({
+      status: 503,
+      text: 'Redis is away, and on_failure is closed\n',
+    });
     await redis.start();
     await redisDecides(gateway);
+    expect((await gateway.admin('/readyz')).status).toBe(200);
     expect((await gateway.ask(head('GET /'))).status).toBe(200);
   });
 });

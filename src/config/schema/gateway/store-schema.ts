@@ -110,7 +110,7 @@ export const redisStoreSchema = z.strictObject({
   on_failure: choice(['local', 'open', 'closed'])
     .prefault('local')
     .describe(
-      'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request gets 503.',
+      'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request that has a limit gets 503, and the gateway is not ready.',
     ),
   replicas: count(10_000)
     .prefault(1)
