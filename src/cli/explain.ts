@@ -1,8 +1,9 @@
 import { didYouMean, formatDiagnostic, loadConfig } from '../config/index.ts';
 import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import { type Command, UsageError } from './command.ts';
+import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
+import { explainRunning, type RunningQuestion } from './explain-running.ts';
 import { callerIn, readCaller } from './explained-caller.ts';
 import { readClaims } from './read-claims.ts';
 import { formatRows } from './rows.ts';
@@ -10,7 +11,8 @@ import { formatRows } from './rows.ts';
 export const explain: Command = {
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
 that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
-which other routes match. Sends nothing.
+which other routes match. Sends nothing, unless --running asks a gateway on this machine: by the configuration that serves there,
+and whether the client is restricted now, since and until when, and why.
 
 weir explain METHOD PATH [FILE] [OPTIONS]
 
@@ -24,11 +26,13 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   --subject SUB       the claim sub,
   --claim NAME=VALUE  and any other claim of access_tokens.principal; once for each
   --provider NAME     whose claims these are, where there are several identity_providers
+  --running           ask the gateway that runs with this configuration, at the address of "listen.admin"
+  --token-file FILE   with --running: the token of listen.admin.token_file, which that needs unless it listens on loopback
   --format FORMAT     text, or json as the admin API returns it at /api/explain (text)
   --help              show this text
 
-Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it or no route matches, 64 wrong command line,
-78 the configuration has errors.
+Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it, no route matches, or no gateway answers, 64 wrong
+command line, 78 the configuration has errors.
 `,
   async run(args, terminal) {
     const options = {
@@ -39,6 +43,8 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
       subject: { type: 'string' },
       claim: { type: 'string', multiple: true },
       provider: { type: 'string' },
+      running: { type: 'boolean', default: false },
+      'token-file': { type: 'string' },
       format: { type: 'string', default: 'text' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH', '[FILE]']);
@@ -46,7 +52,11 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
     checkMethod(method);
     const format = oneOf('--format', values.format, ['text', 'json']);
     const asked = readCaller(values.as, values.address, readClaims(values), values.provider);
+    const { 'token-file': tokenFile = null, running } = values;
+    if (tokenFile !== null && !running) throw new UsageError('--token-file is for --running');
     const file = await configFile(word, values.config);
+    if (running)
+      return explainAtGateway({ method, path: target, caller: asked, file, tokenFile }, format, terminal);
     const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });
     if (!config.ok) {
       for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
@@ -60,6 +70,22 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
     return explanation.taken ? ExitCode.ok : ExitCode.failure;
   },
 };
+
+async function explainAtGateway(
+  question: RunningQuestion,
+  format: string,
+  { env, out, err }: CommandOutput,
+): Promise<number> {
+  const explanation = await explainRunning(question, env);
+  if (typeof explanation === 'string') {
+    err(`weir explain: ${explanation}\n`);
+    return ExitCode.failure;
+  }
+  const { method, path, served, facts } = explanation;
+  if (format === 'json') out(`${JSON.stringify(explanation, null, 2)}\n`);
+  else out(`${method} ${path}\n\n${formatRows(facts.map(({ about, text }) => [about, text]))}`);
+  return served ? ExitCode.ok : ExitCode.failure;
+}
 
 function checkMethod(method: string): void {
   if (EXPLAINED_METHODS.includes(method)) return;

@@ -28,5 +28,6 @@ export function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot
       ...rivalsOf(route, GRPC, path, routes),
     ],
     taken: true,
+    route: { route: value, params: match.params },
   };
 }

@@ -25,11 +25,11 @@ export function explainRequest(request: AskedRequest, snapshot: Snapshot): Expla
     );
   const target = readTarget(method, sent);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
-  const { rows, taken } =
+  const explained: Explanation =
     target.path === '*'
       ? { rows: describeServerWide(), taken: true }
       : explainRouted(request, target, snapshot);
-  return { rows: [...describeTarget(sent, target), ...rows], taken };
+  return { ...explained, rows: [...describeTarget(sent, target), ...explained.rows] };
 }
 
 /** Follows it from the route lookup on. */
@@ -47,9 +47,29 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
   if (match === null || route === undefined)
     return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
+  const matched = explainMatched(
+    { method, caller, path: target.path, route: value, params, found, rivals },
+    snapshot,
+  );
+  return { ...matched, route: { route: value, params } };
+}
+
+/** A request to a route. */
+interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
+  readonly path: string;
+  readonly route: RouteModel;
+  readonly params: readonly string[];
+  /** What is said of the route, and of others. */
+  readonly found: readonly Row[];
+  readonly rivals: readonly Row[];
+}
+
+/** Follows it from its route on. */
+function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
+  const { method, caller, path, route: value, params, found, rivals } = matched;
   const refusal =
     value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
-  const limited = { method, path: target.path, route: value, caller };
+  const limited = { method, path, route: value, caller };
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);

@@ -2,21 +2,33 @@ import { METHODS } from 'node:http';
 import type { Snapshot } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { GRPC } from '../routing/index.ts';
+import { type ActiveRestrictions, describeActive } from './explain-active.ts';
 import { explainCall } from './explain-call.ts';
 import { explainRequest } from './explain-request.ts';
 import type { AskedRequest, Explanation } from './explanation.ts';
+import type { Row } from './row.ts';
 
 /** What `explain` takes as a method. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC];
 
-/** Says what a gateway with this configuration would do with a request, and why. Sends nothing. */
-export function explain(request: AskedRequest, snapshot: Snapshot): Explanation {
-  const { address } = request.caller;
-  const { rows, taken } =
+/**
+ * Says what a gateway with this configuration would do with a request, and why. Sends nothing.
+ *
+ * @param active of a running gateway; null: they are not known
+ */
+export function explain(
+  request: AskedRequest,
+  snapshot: Snapshot,
+  active: ActiveRestrictions | null = null,
+): Explanation {
+  const { caller } = request;
+  const { rows, taken, route } =
     request.method === GRPC ? explainCall(request, snapshot) : explainRequest(request, snapshot);
-  return address === null
-    ? { rows, taken }
-    : { rows: [...rows, ['address', describeAddress(address, snapshot)]], taken };
+  const now =
+    active === null ? { rows: [], isRestricted: false } : describeActive(caller, route ?? null, active);
+  const { address } = caller;
+  const last: Row[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
+  return { rows: [...now.rows, ...rows, ...last], taken: taken && !now.isRestricted };
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {

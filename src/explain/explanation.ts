@@ -1,4 +1,4 @@
-import type { CallerClass } from '../config/index.ts';
+import type { CallerClass, RouteModel } from '../config/index.ts';
 import type { Row } from './row.ts';
 
 /** A request that somebody asks about. */
@@ -18,11 +18,19 @@ export interface AskedCaller {
   readonly principal: string | null;
 }
 
+/** Where a request leads. */
+export interface RouteTaken {
+  readonly route: RouteModel;
+  readonly params: readonly string[];
+}
+
 /** How the gateway would treat a request. */
 export interface Explanation {
   readonly rows: readonly Row[];
   /** A route takes the request. */
   readonly taken: boolean;
+  /** The route, where one matches. Left out: none does. */
+  readonly route?: RouteTaken;
 }
 
 /** The same for programs. */

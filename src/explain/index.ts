@@ -1,3 +1,4 @@
 export { EXPLAINED_METHODS, explain } from './explain.ts';
+export type { ActiveRestrictions } from './explain-active.ts';
 export { type AskedCaller, asShape } from './explanation.ts';
 export type { Row } from './row.ts';

@@ -1,4 +1,10 @@
-export { ConnectionMemory, type Downstream, type Exchange, type Successor } from './exchange/index.ts';
+export {
+  ConnectionMemory,
+  type Downstream,
+  type Exchange,
+  type Successor,
+  webhookOf,
+} from './exchange/index.ts';
 export { Gateway } from './gateway.ts';
 export {
   badRequest,

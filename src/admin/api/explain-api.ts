@@ -1,6 +1,8 @@
 import type { Snapshot } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
-import { type AskedCaller, asShape, explain } from '../../explain/index.ts';
+import { type ActiveRestrictions, type AskedCaller, asShape, explain } from '../../explain/index.ts';
+import { webhookOf } from '../../gateway/index.ts';
+import { digestOfWhom, type Restrictions } from '../../limits/index.ts';
 import { badRequest } from './api-errors.ts';
 import { addressOf, clientOf } from './client.ts';
 import { explainSchema } from './explain-shapes.ts';
@@ -10,6 +12,7 @@ import type { Who } from './shapes.ts';
 export interface ExplainSources {
   /** The configuration that serves. */
   snapshot(): Snapshot;
+  readonly restrictions: Restrictions;
 }
 
 /** Says what the gateway would do with a request. */
@@ -21,7 +24,18 @@ export function explainRequest({ query }: Call, sources: ExplainSources): Reply 
   const caller = callerOf(who, snapshot);
   if (caller instanceof GatewayError) return caller;
   const request = { method, target: path, caller };
-  return { status: 200, body: asShape(request, explain(request, snapshot)), change: null };
+  return { status: 200, body: asShape(request, explain(request, snapshot, activeOf(sources))), change: null };
+}
+
+function activeOf({ restrictions: { listed } }: ExplainSources): ActiveRestrictions {
+  return {
+    ofAddress: key => listed.ofClient({ kind: 'address', key }),
+    ofCaller: key => listed.ofClient({ kind: 'principal', key }),
+    onWebhook(key, route, params) {
+      if (route.kind !== 'forward' || !route.webhook) return [];
+      return listed.withDigest(digestOfWhom({ kind: 'webhook', key, webhook: webhookOf(route, params) }));
+    },
+  };
 }
 
 function callerOf(

@@ -20,7 +20,7 @@ export const explainSchema = z.strictObject({
     .describe('Limits of one class of callers only, or the class of these claims. Default: every class.'),
 });
 
-/** As `weir explain --json` prints it. */
+/** As `weir explain --format json` prints it. */
 export const explanationSchema = z.strictObject({
   method: z.string(),
   path: z.string(),
@@ -28,6 +28,6 @@ export const explanationSchema = z.strictObject({
   facts: z
     .array(z.strictObject({ about: z.string(), text: z.string() }))
     .describe(
-      'What the gateway would do, and the lines of the configuration that say so, in the order of the gates.',
+      'The restrictions in force of the client asked about (restricted now); then what the gateway would do, and the lines of the configuration that say so, in the order of the gates.',
     ),
 });
