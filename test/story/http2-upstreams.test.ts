@@ -250,3 +250,36 @@ test('nghttpd, a server of the nghttp2 project, is served through many streams',
   expect(echo.body.toString() === text).toBe(true);
   expect((await gateway.ask(head('GET /none'))).status).toBe(404);
 });
+
+test('Via says by which version of HTTP each message came: docs/contract.md, 4.7 and 6.4', async () => {
+  const refusals = [
+    ['rewritten', {}],
+    ['passing', { 'content-type': 'application/json', 'retry-after': '7', ...GLOBALLY }],
+  ] as const;
+  const body = '{"message":"theirs","retry_after":7,"global":true}';
+  const upstream = await startH2Upstream(({ stream, headers }) => {
+    const fields = refusals.find(([name]) => headers[':path'] === `/${name}`)?.[1];
+    stream.respond({ ':status': fields === undefined ? 200 : 429, ...fields });
+    stream.end(body);
+  });
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { protocol: 'h2' },
+    config: { listen: H2C },
+  });
+  const session = connectHttp2(gateway);
+  const via = async (path: string) => (await ask(session, { ':path': path })).fields['via'];
+  // Of the upstream, over HTTP/2.
+  expect(await via('/a')).toBe('2 weir');
+  expect(await via('/rewritten')).toBe('2 weir');
+  expect(await via('/passing')).toBe('2 weir');
+  // Of the gateway itself, to any client.
+  expect(await via('/v1/anonymous/nothing')).toBe('1.1 weir');
+  // The request of a client, over HTTP/2 and HTTP/1.1.
+  await gateway.ask(head('GET /b'));
+  expect(upstream.requests.map(({ headers }) => headers['via'])).toEqual([
+    ...['2 weir', '2 weir', '2 weir', '1.1 weir'],
+  ]);
+});
+
+const GLOBALLY = { 'x-ratelimit-scope': 'global', 'x-ratelimit-global': 'true' };

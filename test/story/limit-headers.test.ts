@@ -209,3 +209,16 @@ describe('the global limit', () => {
     expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 200, 200]);
   });
 });
+
+test('a 429 says one wait in its body and its header, however much later the header is written', async () => {
+  let nowMs = 1_000;
+  // Whoever asks for the time again finds that it has gone on.
+  const clock = { epochMs: () => Date.now(), monotonicMs: () => (nowMs += 2.3) };
+  const front = await startLimited(
+    { buckets: { things: { user: '1/60s' } }, routes: { '/things': 'things' } },
+    { clock },
+  );
+  const responses = await askTimes(front, 5, 'GET /things', front.issuer.bearer());
+  for (const response of responses.slice(1))
+    expect(refusalOf(response)['retry_after']).toBe(rateOf(response).resetAfter);
+});

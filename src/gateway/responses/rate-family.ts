@@ -75,7 +75,7 @@ export function completedReport(
 ): RateReport {
   const nowMs = clock.monotonicMs();
   const resetsAtMs = nowMs + waitMs;
-  const ofWait = { resetAtMs: Math.ceil(clock.epochMs() + waitMs), resetsAtMs };
+  const ofWait = { resetAtMs: Math.ceil(clock.epochMs() + waitMs), resetsAtMs, toldMs: waitMs };
   return {
     limit: Number(family.get('x-ratelimit-limit') ?? rate.limit),
     remaining: 0,
@@ -87,10 +87,11 @@ export function completedReport(
 }
 
 /** The moment of the reset if both fields say it: one alone would contradict what stands in for the other. */
-function resetIn(family: RateFamily, nowMs: number): Pick<RateReport, 'resetAtMs' | 'resetsAtMs'> | null {
+function resetIn(family: RateFamily, nowMs: number): Pick<RateReport, 'resetAtMs' | 'resetsAtMs' | 'toldMs'> | null {
   const [at, after] = [family.get('x-ratelimit-reset'), family.get('x-ratelimit-reset-after')];
   if (at === undefined || after === undefined) return null;
-  return { resetAtMs: milliseconds(at), resetsAtMs: nowMs + milliseconds(after) };
+  const toldMs = milliseconds(after);
+  return { resetAtMs: milliseconds(at), resetsAtMs: nowMs + toldMs, toldMs };
 }
 
 /** Of a number with exactly three decimals. */

@@ -12,6 +12,8 @@ export interface RateReport {
   readonly resetAtMs: number;
   /** The same moment on the monotonic clock. */
   readonly resetsAtMs: number;
+  /** The wait until then that a refusal's body tells as well; null: counted down until the response goes out. */
+  readonly toldMs: number | null;
   /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
@@ -27,8 +29,9 @@ export function reportOf(
   nowMs: number,
   policy: PolicyReport | null = null,
 ): RateReport {
-  const { limit, remaining, resetAtMs, resetAfterMs } = decision;
-  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, bucket, scope, policy };
+  const { limit, remaining, resetAtMs, resetAfterMs, admitted } = decision;
+  const toldMs = admitted ? null : resetAfterMs;
+  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, toldMs, bucket, scope, policy };
 }
 
 /** Adds the six header fields of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
@@ -41,7 +44,7 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
     'X-RateLimit-Reset',
     seconds(report.resetAtMs),
     'X-RateLimit-Reset-After',
-    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.resetsAtMs - nowMs))),
+    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.toldMs ?? report.resetsAtMs - nowMs))),
     'X-RateLimit-Bucket',
     report.bucket,
     'X-RateLimit-Scope',
