@@ -3,6 +3,7 @@ import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
+import { checkOrder } from './limit-order.ts';
 import { patternOf } from './route-pattern.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
@@ -20,6 +21,8 @@ type Authentication = ForwardRoute['authentication'];
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
+  /** From the global limit. */
+  readonly exempt: boolean;
 }
 
 /**
@@ -29,11 +32,11 @@ interface Taker {
 export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
   const takers = takersIn(gateway);
   if (takers === null) return;
-  const reached = new Map<string, Authentication[]>();
+  const reached = new Map<string, Taker[]>();
   const reach = new Reach(takers.map(({ pattern }) => pattern));
   for (const { line, pattern } of lines) {
     if (pattern === null) continue;
-    const found = reach.takersOf(pattern).flatMap(index => takers[index]?.authentication ?? []);
+    const found = reach.takersOf(pattern).flatMap(index => takers[index] ?? []);
     reached.set(line, found);
     if (found.length > 0) continue;
     const message = `no route of gateway.yaml takes what "${line}" matches`;
@@ -46,9 +49,13 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const lines = byBucket.get(name) ?? [];
     const of = lines.map(({ line }) => reached.get(line) ?? []);
-    if (isSharedUnsaid(file, name, lines)) checkFloods(file, name, of.flat());
+    const kinds = of.flat().map(({ authentication }) => authentication);
+    if (isSharedUnsaid(file, name, lines)) checkFloods(file, name, kinds);
     // Skips buckets with an unreached line: the operator may have removed its route for a while.
-    if (of.length > 0 && of.every(kinds => kinds.length > 0)) checkClasses(file, name, of.flat(), hasBots);
+    if (of.length === 0 || of.some(takers => takers.length === 0)) continue;
+    checkClasses(file, name, kinds, hasBots);
+    const classes = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
+    checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
   }
 }
 
@@ -61,12 +68,13 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     const pattern = patternOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (pattern === null || !authentication.success) return null;
-    return { pattern, authentication: authentication.data };
+    return { pattern, authentication: authentication.data, exempt: raw.global_limit === 'exempt' };
   });
   const own = ownRoutesIn(gateway).map(
     ({ pattern, value }): Taker => ({
       pattern,
       authentication: value.authentication,
+      exempt: false,
     }),
   );
   const sound = takers.filter(taker => taker !== null);

@@ -13,7 +13,7 @@ access_tokens: { audience: any, bots: { claim: client_id } }
 upstreams: { api: { url: "http://api" }, interactions: { url: "http://calls", protocol: grpc } }
 routes:
   - { path: /**, upstream: api, authentication: optional }
-  - { grpc: service.v1.Interactions/*, upstream: interactions }
+  - { grpc: service.v1.Interactions/*, upstream: interactions, global_limit: exempt }
 `;
 
 describe('the examples of gateway.yaml in the documents', () => {

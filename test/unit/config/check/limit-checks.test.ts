@@ -463,3 +463,60 @@ describe('a quota for a class that no caller can have', () => {
     ]);
   });
 });
+
+describe('a quota that a smaller limit hides', () => {
+  const said = async (
+    keys: string,
+    { authentication = 'optional', more = '', route = '' } = {},
+  ): Promise<string[]> => {
+    const result = await loadFiles({
+      'gateway.yaml': `${IDENTITY}routes: [{ path: /a, upstream: api, authentication: ${authentication}${route} }]\n`,
+      'limits.yaml': `buckets:\n  b: { ${keys} }\nroutes: { "/a": b }\n${more}`,
+    });
+    if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
+    return result.warnings.map(({ message }) => message);
+  };
+  const BY_GLOBAL = (quota: string, global: string) =>
+    `buckets.b.user: ${quota} is never reached: the global limit, ${global}, refuses before`;
+
+  it('is worth a warning where the global limit is below it', async () => {
+    expect(await said('user: 60/1s')).toEqual([BY_GLOBAL('60 in 1s', '50 in 1s')]);
+    expect(await said('user: 501/10s')).toEqual([BY_GLOBAL('501 in 10s', '50 in 1s')]);
+    expect(await said('user: 60/1s', { more: 'global: { user: 55/1m, address: 30/1s }\n' })).toEqual([
+      BY_GLOBAL('60 in 1s', '55 in 1m'),
+    ]);
+    expect(await said('user: 600/10s, algorithm: smooth')).toEqual([BY_GLOBAL('600 in 10s', '50 in 1s')]);
+  });
+
+  it.each([
+    ['as much over another period', 'user: 500/10s', {}],
+    ['a burst that is used up in time', 'user: 100/10s, algorithm: smooth', {}],
+    ['a burst at once', 'user: 50/1s, algorithm: smooth', {}],
+    ['no global limit', 'user: 60/1s', { more: 'global: off\n' }],
+    ['none for these callers', 'user: 60/1s', { more: 'global: { user: off, address: off }\n' }],
+    ['one in shadow', 'user: 60/1s', { more: 'global: { shadow: true }\n' }],
+    ['an exempt route', 'user: 60/1s', { route: ', global_limit: exempt' }],
+    ['one class that reaches it', 'user: 60/1s', { more: 'global: { address: 90/1s }\n' }],
+    ['a class that nobody has', 'user: 9/1s, address: 60/1s', { authentication: 'required' }],
+    ['a bucket in shadow', 'user: 60/1s, shadow: true', {}],
+  ])('but not with %s', async (_, keys, more) => {
+    expect(await said(keys, more)).toEqual([]);
+  });
+
+  it('is worth a warning where the limit of all callers together is below it', async () => {
+    const result = async (keys: string) => {
+      const loaded = await loadFiles({
+        'gateway.yaml': `${IDENTITY}routes: [{ path: "/{id}", upstream: api }]\n`,
+        'limits.yaml': `buckets:\n  b: { main: id, ${keys} }\nroutes: { "/{id}": b }\n`,
+      });
+      if (!loaded.ok) throw new Error(diagnosticsOf(loaded).join('\n'));
+      return loaded.warnings.map(({ message }) => message);
+    };
+    expect(await result('user: 20/5s, resource: 10/5s')).toEqual([
+      'buckets.b.user: 20 in 5s is never reached: the limit of all callers together, 10 in 5s, refuses before',
+    ]);
+    expect(await result('user: 20/5s, resource: 30/1m')).toEqual([]);
+    expect(await result('user: 20/10s, resource: 10/5s')).toEqual([]);
+    expect(await result('user: 20/10s, resource: 15/5s, algorithm: smooth')).toEqual([]);
+  });
+});
