@@ -42,7 +42,7 @@ export function checkOrder(file: LimitsFiles, name: string, { classes, exempt }:
  * Whether a caller that sends all that the bound admits leaves some of its quota. In a period, a bound with windows admits its units as
  * often as its window begins there. A smooth quota fills up again meanwhile: it is reached at once, or by a bound that admits more over time.
  */
-export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
+function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
   if (isSmooth)
     return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
   return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);

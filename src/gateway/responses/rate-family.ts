@@ -87,7 +87,10 @@ export function completedReport(
 }
 
 /** The moment of the reset if both fields say it: one alone would contradict what stands in for the other. */
-function resetIn(family: RateFamily, nowMs: number): Pick<RateReport, 'resetAtMs' | 'resetsAtMs' | 'toldMs'> | null {
+function resetIn(
+  family: RateFamily,
+  nowMs: number,
+): Pick<RateReport, 'resetAtMs' | 'resetsAtMs' | 'toldMs'> | null {
   const [at, after] = [family.get('x-ratelimit-reset'), family.get('x-ratelimit-reset-after')];
   if (at === undefined || after === undefined) return null;
   const toldMs = milliseconds(after);
