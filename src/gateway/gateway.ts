@@ -87,8 +87,8 @@ export class Gateway {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    const { token, destination, addressKey } = exchange;
-    const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
+    const { token, destination, arrival } = exchange;
+    const restricted = restrictionOf(arrival.address, token?.client ?? null, this.#state.limiting);
     if (restricted !== null) {
       this.#noteRestricted(exchange, restricted, this.#state.limiting.memory.tell());
       this.clientFault(exchange, restricted);

@@ -38,6 +38,7 @@ export {
   IgnoredRefusals,
   type IgnoredRefusalsRule,
   InvalidRequests,
+  KnownClient,
   type Lift,
   type ListedRestriction,
   type OffenceRule,

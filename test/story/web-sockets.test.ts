@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { changeConfig } from '../support/edit-config.ts';
 import { fastClock } from '../support/fast-clock.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
@@ -21,6 +22,7 @@ import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -407,6 +409,22 @@ describe('the gateway ends a WebSocket', () => {
       tokenRefused: 'expired',
       status: 101,
     });
+  });
+
+  test('when its token expires, also after a reload that removed its provider', async () => {
+    const clock = new FrozenClock(Date.now());
+    const { issuer, gateway } = await identified({ clock });
+    const Authorization = `Bearer ${issuer.token()}`;
+    const socket = await openSocket(gateway, '/expiring', { headers: { Authorization } });
+    await changeConfig(gateway, {
+      identity_provider: undefined,
+      access_tokens: undefined,
+      routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
+    });
+    await gateway.app.reload();
+    expect((await gateway.ask(head('GET /'))).status).not.toBe(401);
+    clock.advance(24 * 3_600_000);
+    expect(await closing(socket)).toEqual([1008, 'token expired']);
   });
 
   test('when its token is revoked, with 1008', async () => {

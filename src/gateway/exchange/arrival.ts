@@ -1,5 +1,6 @@
 import type { Fields } from '../../core/index.ts';
 import type { ForwardingRules, RequestHead } from '../../http/index.ts';
+import type { KnownClient } from '../../limits/index.ts';
 
 /** What the header fields of a request say, and its client's address. */
 export interface Arrival {
@@ -7,6 +8,8 @@ export interface Arrival {
   readonly clientAddress: string;
   /** The key for the address's permits, limits and restrictions. */
   readonly addressKey: string;
+  /** The address as restrictions know it. */
+  readonly address: KnownClient;
   /** The rules it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted proxy. */
   readonly rules: ForwardingRules;
   /** The array it was read from: a listener hands out the same array again for the same bytes. */

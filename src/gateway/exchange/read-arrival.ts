@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../config/index.ts';
 import { ownString } from '../../core/index.ts';
 import { addressKey, forwardedClient, RequestHead } from '../../http/index.ts';
+import { KnownClient } from '../../limits/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Arrival } from './arrival.ts';
 import type { Downstream } from './downstream.ts';
@@ -18,7 +19,8 @@ export function readArrival(downstream: Downstream, snapshot: Snapshot, state: G
   if (isKnown) return known;
   const clientAddress =
     head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
-  return { head, clientAddress, addressKey: addressKey(clientAddress), rules, fields };
+  const key = addressKey(clientAddress);
+  return { head, clientAddress, addressKey: key, address: new KnownClient('address', key), rules, fields };
 }
 
 /** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */

@@ -1,10 +1,11 @@
-import { type Invalid, readBearer, type Verdict } from '../../auth/index.ts';
+import { type Caller, type Invalid, readBearer, type Verdict } from '../../auth/index.ts';
+import { KnownClient } from '../../limits/index.ts';
 import type { Exchange, ValidToken } from '../exchange/index.ts';
 import { globallyRefused, keysUnreachable, unauthenticated } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** A token as it came, and what it is judged by. */
-type Submitted = Omit<ValidToken, 'caller' | 'token'>;
+type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
 
 /**
  * Turns the token into a caller if the route wants to know. Does not refuse requests without a valid one: `authorise` does, after
@@ -37,7 +38,12 @@ export function recallToken(exchange: Exchange): void {
   if (submitted === null || recallLast(exchange, submitted)) return;
   const token = readBearer(submitted.authorization, submitted.schemes);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
-  if (typeof token === 'string' && caller !== null) exchange.token = { ...submitted, caller, token };
+  if (typeof token === 'string' && caller !== null)
+    exchange.token = { ...submitted, caller, client: clientOf(caller), token };
+}
+
+function clientOf({ principal }: Caller): KnownClient {
+  return new KnownClient('principal', principal);
 }
 
 /** Null: no token came, or without a provider none is valid: then `authorise` refuses requests that need one. */
@@ -67,7 +73,14 @@ function conclude(
   switch (verdict.kind) {
     case 'bot':
     case 'user':
-      exchange.token = { caller: verdict, token, authorization, verifier, schemes };
+      exchange.token = {
+        caller: verdict,
+        client: clientOf(verdict),
+        token,
+        authorization,
+        verifier,
+        schemes,
+      };
       exchange.downstream.memory.token = exchange.token;
       return null;
     case 'invalid':

@@ -7,7 +7,7 @@ import type { GateResult } from './gate.ts';
 export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
   const { restrictions, blocked } = state.limiting;
   const isBlocked = blocked?.hasAddress(exchange.addressKey) === true;
-  const waitMs = restrictions.addressWaitMs(exchange.addressKey);
+  const waitMs = restrictions.waitMs(exchange.arrival.address);
   if (waitMs === 0 && !isBlocked) return null;
   // The route decides the form of the refusal: an anonymous endpoint has an error object, and its own `cors`.
   findRoute(exchange);
@@ -22,7 +22,7 @@ export function restrictCaller({ token }: Exchange, state: GatewayState): GateRe
   const { blocked, restrictions } = state.limiting;
   const { principal: key } = token.caller;
   if (blocked?.hasCaller(key)) return CALLER_BLOCKED;
-  const waitMs = restrictions.principalWaitMs(key);
+  const waitMs = restrictions.waitMs(token.client);
   return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }
 

@@ -1,4 +1,4 @@
-import { type Caller, invalid } from '../../auth/index.ts';
+import { invalid } from '../../auth/index.ts';
 import {
   type ByteStream,
   type ExchangeRecord,
@@ -8,21 +8,26 @@ import {
   randomKey,
   type TokenRefusal,
 } from '../../core/index.ts';
+import type { KnownClient } from '../../limits/index.ts';
 import { CloseCode, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
-import type { Successor } from '../exchange/index.ts';
+import type { Successor, ValidToken } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOfSocket } from '../ledger.ts';
 import { unauthenticated } from '../responses/index.ts';
 import { flawOf, restrictionOf, type TokenFlaw } from '../review.ts';
 import type { UpstreamPermit } from '../upstream-permits.ts';
 
+/** The caller who opened it, and what judged its token. */
+export type SocketSender = Pick<ValidToken, 'caller' | 'client' | 'verifier'>;
+
 /** What is kept of the handshake. */
 interface SessionOptions {
   readonly idleMs: number;
   readonly extended: boolean;
   readonly closeAtExpiry: boolean;
-  readonly addressKey: string;
-  readonly caller: Caller | null;
+  readonly address: KnownClient;
+  /** Null: it needed no token. */
+  readonly sender: SocketSender | null;
   readonly startedAtMs: number;
 }
 
@@ -75,21 +80,21 @@ export class WebSocketSession implements Successor {
   /** Ends it where its sender may not go on. */
   #review(): void {
     if (this.#error !== null) return;
-    const { addressKey, caller, closeAtExpiry } = this.#options;
-    const { limiting, generation, clock } = this.#state;
-    const restricted = restrictionOf(addressKey, caller, limiting);
-    const verifier = generation.identity?.verifier;
+    const { address, sender, closeAtExpiry } = this.#options;
+    const { limiting, clock } = this.#state;
+    const restricted = restrictionOf(address, sender?.client ?? null, limiting);
     if (restricted !== null) this.#refuse(restricted, 'restricted');
-    else if (caller !== null && verifier !== undefined) {
-      const flaw = flawOf(caller, verifier, closeAtExpiry, clock);
-      if (flaw !== null) this.#refuseToken(flaw);
+    else if (sender !== null) {
+      // Not by the verifier of today, which knows nothing of a provider that the configuration no longer names.
+      const flaw = flawOf(sender.caller, sender.verifier, closeAtExpiry, clock);
+      if (flaw !== null) this.#refuseToken(flaw, sender);
     }
   }
 
-  #refuseToken(flaw: TokenFlaw): void {
+  #refuseToken(flaw: TokenFlaw, { caller, verifier }: SocketSender): void {
     const refused = invalid(flaw);
     this.#tokenRefused = refused;
-    this.#state.generation.identity?.verifier.refuse(refused, this.#options.caller ?? undefined);
+    verifier.refuse(refused, caller);
     this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');
   }
 

@@ -1,10 +1,10 @@
 import type { ByteStream, Fields } from '../../core/index.ts';
 import { hasExtensions, judgeSwitch } from '../../websocket/index.ts';
-import type { Exchange } from '../exchange/index.ts';
+import type { Exchange, ValidToken } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf } from '../ledger.ts';
 import { upstreamFailed } from '../responses/index.ts';
-import { WebSocketSession } from './web-socket-session.ts';
+import { type SocketSender, WebSocketSession } from './web-socket-session.ts';
 
 /** A handshake that the upstream agreed to. */
 export interface AgreedHandshake {
@@ -32,8 +32,8 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
     idleMs: route.websocket.idleMs,
     extended: hasExtensions(answered),
     closeAtExpiry: route.closeAtExpiry,
-    addressKey: exchange.addressKey,
-    caller: exchange.caller,
+    address: exchange.arrival.address,
+    sender: exchange.token === null ? null : senderOf(exchange.token),
     startedAtMs: exchange.startedAtMs,
   });
   if (!exchange.response.switchTo(out, session)) {
@@ -48,4 +48,9 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   const record = recordOf(exchange, state.clock.monotonicMs());
   if (exchange.lasted) state.listener.lasting(record);
   session.begun(record, exchange.upstreamPermit);
+}
+
+/** The token itself is not kept. */
+function senderOf({ caller, client, verifier }: ValidToken): SocketSender {
+  return { caller, client, verifier };
 }

@@ -2,6 +2,7 @@ export { digestOfWhom } from './entry.ts';
 export { DEFAULT_MAX_EVENT_KEYS, EventCounter } from './event-counter.ts';
 export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';
+export { KnownClient } from './known-client.ts';
 export type { OffenceRule, OffenceTally } from './offence-counter.ts';
 export {
   type AnonymousRestriction,

@@ -9,6 +9,7 @@ import {
   isOver,
   slackOf,
 } from './entry.ts';
+import type { KnownClient } from './known-client.ts';
 import { Lifts } from './lifts.ts';
 import {
   type AnonymousRestriction,
@@ -34,7 +35,7 @@ export const MAX_WEBHOOKS = 100;
 /**
  * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, or less while
  * there are no restrictions. Those of other gateways are known only by a digest until the client sends a request: while any
- * exist, each check of that kind computes a digest.
+ * exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
  */
 export class Restrictions {
   /** What operators are shown. */
@@ -161,20 +162,24 @@ export class Restrictions {
   }
 
   isRestricted({ kind, key, webhook }: Restricted): boolean {
-    return this.#waitMs(kind, key, webhook) > 0;
+    return this.#waitMs(kind, key, webhook, null) > 0;
   }
 
-  /** Milliseconds until the address is released, at least 1; 0 when it is not restricted. */
+  /** Milliseconds until the client is released, at least 1; 0 when it is not restricted. */
+  waitMs(client: KnownClient): number {
+    return this.#waitMs(client.kind, client.key, '', client);
+  }
+
   addressWaitMs(address: string): number {
-    return this.#waitMs('address', address, '');
+    return this.#waitMs('address', address, '', null);
   }
 
   principalWaitMs(principal: string): number {
-    return this.#waitMs('principal', principal, '');
+    return this.#waitMs('principal', principal, '', null);
   }
 
   webhookWaitMs(address: string, webhook: string): number {
-    return this.#waitMs('webhook', address, webhook);
+    return this.#waitMs('webhook', address, webhook, null);
   }
 
   /** Why a client that has to wait is restricted: the reason of what ends last. */
@@ -193,7 +198,7 @@ export class Restrictions {
   #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
     const { kind, key, webhook, reason } = whom;
     const table = this.#tables.of(whom);
-    const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook);
+    const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
       const held = { ...this.#prolonged(before, untilMs, this.#lifts.of(before.digest)), reason };
@@ -254,16 +259,23 @@ export class Restrictions {
     }
   }
 
-  #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
-    const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook);
+  /** @param known keeps the client's digest; null: it is computed where it is needed */
+  #waitMs(kind: RestrictedKind, key: string, webhook: string, known: KnownClient | null): number {
+    const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook, known);
     return kind === 'webhook'
       ? wait
-      : Math.max(wait, this.#waitIn(this.#tables.named('operator'), kind, key, ''));
+      : Math.max(wait, this.#waitIn(this.#tables.named('operator'), kind, key, '', known));
   }
 
-  #waitIn(table: RestrictionTable, kind: RestrictedKind, key: string, webhook: string): number {
+  #waitIn(
+    table: RestrictionTable,
+    kind: RestrictedKind,
+    key: string,
+    webhook: string,
+    known: KnownClient | null,
+  ): number {
     if (table.isEmpty(kind)) return 0;
-    const held = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook);
+    const held = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, known);
     if (held === null) return 0;
     const nowMs = this.#nowMs();
     if (!isOver(held, nowMs)) return held.untilMs - nowMs;
@@ -272,9 +284,15 @@ export class Restrictions {
   }
 
   /** Learns the name of a client that is known by digest alone, when it sends a request. */
-  #meet(table: RestrictionTable, kind: RestrictedKind, key: string, webhook: string): Held | null {
+  #meet(
+    table: RestrictionTable,
+    kind: RestrictedKind,
+    key: string,
+    webhook: string,
+    known: KnownClient | null,
+  ): Held | null {
     if (!table.hasUnmet(kind)) return null;
-    const digest = digestOfWhom({ kind, key, webhook });
+    const digest = known?.digest ?? digestOfWhom({ kind, key, webhook });
     const entry = table.withDigest(digest);
     if (entry === undefined || isOver(entry, this.#nowMs())) return null;
     if (this.isExempt(key)) {

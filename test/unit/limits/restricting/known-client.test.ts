@@ -1,0 +1,45 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type AnonymousRestriction, KnownClient, Restrictions } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+const listener = { restricted: () => {}, released: () => {}, prolonged: () => {}, evicted: () => {} };
+
+/** A gateway that has adopted restrictions of two clients that it has not seen. */
+function adopted(): Restrictions {
+  const clock = new FrozenClock();
+  const told: AnonymousRestriction[] = [];
+  const other = new Restrictions({ clock, listener, announce: each => told.push(each) });
+  const reason = 'invalid_requests';
+  other.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
+  other.restrict({ kind: 'principal', key: 'user:app:mallory', webhook: '', reason }, 60_000);
+  const restrictions = new Restrictions({ clock, listener });
+  for (const each of told) restrictions.adopt(each);
+  return restrictions;
+}
+
+test('a client that another gateway restricted is found by its digest', () => {
+  const restrictions = adopted();
+  for (const [kind, mine, others] of [
+    ['address', '192.0.2.1', '192.0.2.2'],
+    ['principal', 'user:app:mallory', 'user:app:alice'],
+  ] as const) {
+    expect(restrictions.waitMs(new KnownClient(kind, others))).toBe(0);
+    expect(restrictions.waitMs(new KnownClient(kind, mine))).toBe(60_000);
+  }
+});
+
+test('a stream costs one hash for its address and one for its caller, however often it is asked about', () => {
+  const restrictions = adopted();
+  const hash = vi.spyOn(crypto, 'hash');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    hash.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const clients = [new KnownClient('address', '10.0.0.1'), new KnownClient('principal', 'user:app:alice')];
+  for (let sweep = 0; sweep < 100; sweep++)
+    for (const client of clients) expect(restrictions.waitMs(client)).toBe(0);
+  expect(hash).toHaveBeenCalledTimes(2);
+});
