@@ -39,17 +39,38 @@ const failureOf = (command: Promise<unknown>): Promise<string> =>
     (error: RedisError) => error.failure,
   );
 
-test('a command that is late fails in time and costs the connection, so that nothing waits behind it', async () => {
+test('a command that is late fails in time, and one pause costs no connection', async () => {
   const connection = await connected(500);
   const states: boolean[] = [];
   connection.onState(ready => states.push(ready));
+  for (let pause = 0; pause < 3; pause++) {
+    server.freeze();
+    const commands = Array.from({ length: 9 }, () => failureOf(connection.command('incr', 'late')));
+    expect(new Set(await Promise.all(commands))).toEqual(new Set(['timeout']));
+    expect(connection.isSilent).toBe(false);
+    server.thaw();
+    await waitFor('it replies in time', async () => (await failureOf(connection.command('ping'))) === 'none');
+  }
+  expect(states).toEqual([]);
+});
+
+test('replies that stay late cost the connection, so that nothing waits behind them', async () => {
+  const connection = await connected(100);
+  const states: boolean[] = [];
+  connection.onState(ready => states.push(ready));
   server.freeze();
-  expect(await failureOf(connection.command('incr', 'late'))).toBe('timeout');
-  await waitFor('the connection is gone', () => states.includes(false));
+  let silent = false;
+  await waitFor('the connection is gone', async () => {
+    connection.send('incr', ['late'], () => {
+      silent ||= connection.isSilent;
+    });
+    return states.includes(false);
+  });
+  expect(silent).toBe(true);
   expect(await failureOf(connection.command('ping'))).toBe('disconnected');
   server.thaw();
   await waitFor('it is ready again', () => connection.isReady);
-  expect(await connection.command('ping')).toBe('PONG');
+  await waitFor('it replies', async () => (await failureOf(connection.command('ping'))) === 'none');
 });
 
 test('what the server refuses fails with its reason, without what it quotes, and costs nothing', async () => {

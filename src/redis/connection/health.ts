@@ -4,7 +4,10 @@ import { PROBED_TAGS } from './probed-tags.ts';
 import { type RedisConnection, RedisError } from './redis-connection.ts';
 import type { Replicas } from './replicas.ts';
 
-/** After this many failures within this time, the policy takes over and Redis is no longer asked. */
+/**
+ * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is not one of them:
+ * the policy takes over when they stay late (`isSilent`).
+ */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
 /** Minimum time on the policy: switching back and forth would cost more than it gains. */
@@ -15,7 +18,7 @@ const BEAT_MS = 1_000;
 export interface HealthDependencies {
   readonly connection: Pick<
     RedisConnection,
-    'prefix' | 'isCluster' | 'isReady' | 'lastError' | 'hurry' | 'onState' | 'command'
+    'prefix' | 'isCluster' | 'isReady' | 'isSilent' | 'lastError' | 'hurry' | 'onState' | 'command'
   >;
   readonly replicas: Pick<Replicas, 'beat' | 'count'>;
   readonly policy: FailurePolicy;
@@ -24,7 +27,7 @@ export interface HealthDependencies {
 }
 
 /**
- * Knows whether Redis decides. A single failure is handled where it happens; after several, the policy decides without asking
+ * Knows whether Redis decides. A single failure is handled where it happens; after several, or when replies stay late, the policy decides without asking
  * Redis, so that no request waits for a server that is down, and probes detect its return. The policy also decides until the
  * first successful probe.
  */
@@ -86,6 +89,10 @@ export class Health {
     listener.failed(error.failure, error.message);
     if (!this.#isShared) return;
     const nowMs = clock.monotonicMs();
+    if (error.failure === 'timeout') {
+      if (this.#dependencies.connection.isSilent) this.#lose(nowMs);
+      return;
+    }
     this.#failures.push(nowMs);
     if (this.#failures.length > SEVERAL) this.#failures.shift();
     const [first = nowMs] = this.#failures;

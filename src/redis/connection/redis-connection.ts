@@ -29,6 +29,11 @@ export type Argument = string | number;
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
+/** Replies that have been late for so many budgets, none in time, are more than a pause of the server or of this machine. */
+const LATE_BUDGETS = 3;
+/** Late replies further apart are not in a row, milliseconds. */
+const ROW_MS = 1_000;
+
 /** Time between attempts to subscribe without the right to. */
 const RESUBSCRIBE_MS = 10_000;
 
@@ -45,8 +50,8 @@ export interface Subscriber {
 
 /**
  * The one connection to Redis (in a cluster, one to each node), shared by everything that needs it. A command gets its reply
- * within the budget or fails. A late reply also costs the connection, since everything queued behind it would be late too.
- * Reconnects by itself, forever.
+ * within the budget or fails. When replies stay late, the connection is given up: everything queued behind them would be late
+ * too. Reconnects by itself, forever.
  */
 export class RedisConnection {
   readonly isCluster: boolean;
@@ -60,6 +65,9 @@ export class RedisConnection {
   #subscriber: Redis | Cluster | null = null;
   readonly #clock: Clock;
   #acceptedAtMs = 0;
+  /** When the first and the last of the late replies in a row were due; NaN: none is late. */
+  #lateSinceMs = Number.NaN;
+  #lateAtMs = Number.NaN;
   #lastError = 'not connected yet';
   #corked: readonly Redis[] = [];
   #stopped = false;
@@ -86,6 +94,11 @@ export class RedisConnection {
   /** Whether a command would be sent now. */
   get isReady(): boolean {
     return this.#client.status === 'ready';
+  }
+
+  /** Replies have been late for so long that there is no sense in waiting for more of them. */
+  get isSilent(): boolean {
+    return this.#lateAtMs - this.#lateSinceMs >= LATE_BUDGETS * this.#options.budgetMs;
   }
 
   /** Why the last attempt to connect failed, or the connection was lost. */
@@ -167,6 +180,8 @@ export class RedisConnection {
     this.#cork();
     const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
       if (!this.#deadlines.remove(outstanding)) return;
+      // In a cluster, another node than the one that is late may have replied.
+      if (!this.isCluster) this.#lateSinceMs = Number.NaN;
       if (error === null || error === undefined) outstanding.reply(null, value);
       else outstanding.reply(this.#errorOf(error), null);
     });
@@ -190,12 +205,18 @@ export class RedisConnection {
   }
 
   /**
-   * Destroys the connection instead of closing it in good order, which a stopped server would never do. In a cluster, only the
-   * nodes that owe a response.
+   * Fails the commands. When replies stay late, also destroys the connection, instead of closing it in good order, which a stopped
+   * server would never do. In a cluster, only the nodes that owe a response.
    */
   #timedOut(late: readonly Outstanding[]): void {
+    const nowMs = this.#clock.monotonicMs();
+    const isInRow = nowMs - this.#lateAtMs <= ROW_MS && !Number.isNaN(this.#lateSinceMs);
+    if (!isInRow) this.#lateSinceMs = nowMs;
+    this.#lateAtMs = nowMs;
     this.#lastError = `no response within ${this.#options.budgetMs} ms`;
     for (const { reply } of late) reply(new RedisError('timeout', this.#lastError), null);
+    if (!this.isSilent) return;
+    this.#lateSinceMs = Number.NaN;
     for (const node of this.#nodes()) if (owesResponse(node)) node.stream.destroy();
   }
 

@@ -106,7 +106,9 @@ export const redisStoreSchema = z.strictObject({
     ),
   timeout: duration({ min: '5ms', max: '1s' })
     .prefault('50ms')
-    .describe('For one whole decision; then on_failure decides, and the gateway reconnects.'),
+    .describe(
+      'For one whole decision; then on_failure decides about it. Redis counts as away when replies stay late for four times as long.',
+    ),
   on_failure: choice(['local', 'open', 'closed'])
     .prefault('local')
     .describe(

@@ -7,7 +7,12 @@ import { RedisError } from '../../../../src/redis/connection/redis-connection.ts
 let said: string[];
 let health: Health;
 /** Redis, as it is now. */
-let redis: { up: boolean; onState: (ready: boolean, cause: string) => void; written: string[] };
+let redis: {
+  up: boolean;
+  silent: boolean;
+  onState: (ready: boolean, cause: string) => void;
+  written: string[];
+};
 
 const listener: StoreListener = {
   decidedBy: () => {},
@@ -28,6 +33,9 @@ function makeHealth(isCluster = false): Health {
     lastError: 'connection refused',
     get isReady() {
       return redis.up;
+    },
+    get isSilent() {
+      return redis.silent;
     },
     hurry: () => {},
     onState: listen => {
@@ -50,13 +58,13 @@ async function startShared(): Promise<void> {
 }
 
 function fail(times: number): void {
-  for (let i = 0; i < times; i++) health.failed(new RedisError('timeout', 'late'));
+  for (let i = 0; i < times; i++) health.failed(new RedisError('disconnected', 'gone'));
 }
 
 beforeEach(() => {
   vi.useFakeTimers();
   said = [];
-  redis = { up: false, onState: () => {}, written: [] };
+  redis = { up: false, silent: false, onState: () => {}, written: [] };
   health = makeHealth();
 });
 afterEach(() => {
@@ -98,8 +106,17 @@ describe('failures', () => {
 
   test('of which there are three within a second put the policy in charge', () => {
     fail(3);
-    expect([health.isShared, health.lastCause]).toEqual([false, 'late']);
-    expect(said.at(-1)).toBe('lost to local: late');
+    expect([health.isShared, health.lastCause]).toEqual([false, 'gone']);
+    expect(said.at(-1)).toBe('lost to local: gone');
+  });
+
+  test('that are late replies leave Redis in charge, however many, until they stay late', () => {
+    const late = () => health.failed(new RedisError('timeout', 'late'));
+    for (let i = 0; i < 99; i++) late();
+    expect(health.isShared).toBe(true);
+    redis.silent = true;
+    late();
+    expect([health.isShared, said.at(-1)]).toEqual([false, 'lost to local: late']);
   });
 
   test('that lie further apart do not', async () => {
