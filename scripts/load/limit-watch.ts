@@ -7,8 +7,9 @@ export interface RateHeaders {
   readonly bucket: string;
 }
 
-/** The limit of one caller in one bucket, as its responses showed it. */
+/** One limit of one caller in one bucket, as its responses showed it. */
 interface Share {
+  readonly caller: number;
   /** Admitted requests by the `Reset` of their window. */
   readonly windows: Map<string, Window>;
   admitted: number;
@@ -44,14 +45,16 @@ export interface BucketReport {
  * `Reset`, and of one caller at most `Limit` of them may be admitted.
  */
 export class LimitWatch {
-  readonly #shares = new Map<string, Map<number, Share>>();
+  readonly #shares = new Map<string, Map<string, Share>>();
 
   /** A request was admitted; times are of one clock. */
   admitted(caller: number, rate: RateHeaders, sentAtMs: number, nowMs: number): void {
-    const ofBucket = this.#shares.get(rate.bucket) ?? new Map<number, Share>();
+    const ofBucket = this.#shares.get(rate.bucket) ?? new Map<string, Share>();
     this.#shares.set(rate.bucket, ofBucket);
-    const share = ofBucket.get(caller) ?? newShare(sentAtMs);
-    ofBucket.set(caller, share);
+    // A gateway without its Redis names a smaller limit: its share, which it counts alone.
+    const key = `${caller} ${rate.limit}`;
+    const share = ofBucket.get(key) ?? newShare(caller, sentAtMs);
+    ofBucket.set(key, share);
     const window = share.windows.get(rate.reset) ?? { admitted: 0, limit: 0, exhausted: 0 };
     share.windows.set(rate.reset, window);
     window.admitted += 1;
@@ -72,26 +75,34 @@ export class LimitWatch {
   }
 }
 
-function newShare(nowMs: number): Share {
-  return { windows: new Map(), admitted: 0, limit: 0, stepS: 0, firstAtMs: nowMs, lastAtMs: nowMs };
+function newShare(caller: number, nowMs: number): Share {
+  return { caller, windows: new Map(), admitted: 0, limit: 0, stepS: 0, firstAtMs: nowMs, lastAtMs: nowMs };
 }
 
-function reportOf(bucket: string, shares: readonly Share[]): BucketReport {
-  const limit = Math.max(...shares.map(share => share.limit));
+function reportOf(bucket: string, all: readonly Share[]): BucketReport {
+  const callers = new Set(all.map(({ caller }) => caller)).size;
+  const limit = Math.max(...all.map(share => share.limit));
   // Where no two responses name the same Reset, the limit is smooth, or the load too low for it to matter.
-  const smooth = shares.every(({ windows, admitted }) => windows.size === admitted) && limit > 1;
+  const smooth = all.every(({ windows, admitted }) => windows.size === admitted) && limit > 1;
+  // Nothing tells which of several gateways counted a smooth limit alone.
+  const shares = smooth ? all.filter(share => !isPart(share, all)) : all;
   const counts = smooth ? shares.map(overTheRun) : shares.flatMap(inWindows);
   const worst = counts.reduce((one, other) =>
     other.most - other.allowed > one.most - one.allowed ? other : one,
   );
   return {
     bucket,
-    callers: shares.length,
+    callers,
     limit,
     windows: smooth ? null : counts.length,
     ...worst,
     held: worst.most <= worst.allowed,
   };
+}
+
+/** Whether the same caller had a larger limit at another time. */
+function isPart(share: Share, all: readonly Share[]): boolean {
+  return all.some(({ caller, limit }) => caller === share.caller && limit > share.limit);
 }
 
 /**

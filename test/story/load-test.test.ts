@@ -170,6 +170,23 @@ describe('the watch over limits', () => {
     expect(admit(12)).toMatchObject({ held: false });
   });
 
+  it('judges what a gateway without its Redis admits by the share that it names', () => {
+    const smooth = new LimitWatch();
+    for (let i = 0; i < 11; i++) smooth.admitted(0, response(5, 4, `10.${100 + i}`, 0.2), i, 1_000);
+    for (let i = 0; i < 3; i++) smooth.admitted(0, response(2, 1, `10.${200 + i}`, 0.5), i, 1_000);
+    expect(smooth.report()).toMatchObject([{ callers: 1, limit: 5, windows: null, most: 11, held: true }]);
+    const fixed = new LimitWatch();
+    const admit = (limit: number, reset: string, times: number) => {
+      for (let i = 0; i < times; i++) fixed.admitted(0, response(limit, limit - 1 - i, reset, 0.5), 0, 0);
+    };
+    admit(4, '10.000', 4);
+    admit(2, '10.300', 2);
+    admit(4, '11.000', 4);
+    expect(fixed.report()).toMatchObject([{ callers: 1, limit: 4, windows: 3, held: true }]);
+    admit(2, '10.600', 3);
+    expect(fixed.report()).toMatchObject([{ most: 3, allowed: 2, held: false }]);
+  });
+
   it('tells callers apart, and reads the headers whatever their case', () => {
     const fields = ['x-ratelimit-limit', '1', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', '10.000'];
     expect(readRateHeaders(fields)).toBeNull();
