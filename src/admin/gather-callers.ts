@@ -33,10 +33,11 @@ export function gatherCallers({ limiting, observation }: CallerSources): Callers
   const { refused, nearLimit } = observation.recent.callers;
   const restrictions = limiting.restrictions.listed
     .byName(MAX_RESTRICTIONS)
-    .map(({ kind, key, reason, untilEpochMs }) => ({
+    .map(({ kind, key, reason, sinceEpochMs, untilEpochMs }) => ({
       ...nameOf(kind !== 'principal', key),
       kind,
       reason,
+      sinceMs: sinceEpochMs,
       untilMs: untilEpochMs,
     }));
   return {

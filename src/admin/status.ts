@@ -167,6 +167,7 @@ export type RestrictionStatus = CallerName & {
   readonly kind: 'address' | 'principal' | 'webhook';
   /** Its key in limits.yaml. */
   readonly reason: string;
+  readonly sinceMs: number;
   readonly untilMs: number;
 };
 

@@ -95,6 +95,27 @@ describe('what two gateways see of one offender is added up', () => {
     for (const front of fronts) expect((await askOnce(front, 'POST /hooks/1/other')).status).toBe(404);
   });
 
+  test('calls of a hundred deleted webhooks: the address is refused at both, and Redis no longer holds one for each', async () => {
+    const limits = { ...everything, webhook_not_found: { limit: '1/10m', restrict_for: '10m' } };
+    const settings = {
+      upstream: (exchange => exchange.answer(404)) as Script,
+      routes: [{ path: '/hooks/{id}', authentication: 'none', webhook: true }],
+    };
+    const fronts = [await startReplica(limits, settings), await startReplica(limits, settings)];
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    const held = async (front: LimitedGateway) => (await statusOf(front.gateway)).store.restrictions;
+    for (let i = 0; i < 60; i++) await askTimes(one, 2, `POST /hooks/${i}`);
+    await waitFor('the other knows them', async () => (await held(two)) === 60);
+    for (let i = 60; i < 101; i++) await askTimes(two, 2, `POST /hooks/${i}`);
+    await waitFor('one restriction stands for all', async () => (await held(one)) + (await held(two)) === 2);
+    for (const front of fronts)
+      expect(refusalOf(await askOnce(front, 'GET /open/a'))).toMatchObject({ global: true, code: 8 });
+    const facts = await redis.client.call('zrange', 'weir:1:{board}:news', '0', '-1');
+    const names = Array.isArray(facts) ? facts.map(String) : [];
+    expect(names).toEqual([expect.stringMatching(/^restriction:address:webhook_not_found:/)]);
+  });
+
   test('refusals that a caller does not wait for', async () => {
     const limits = {
       ...everything,

@@ -153,9 +153,10 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
     nameOf(restriction),
     KINDS[restriction.kind],
     restriction.reason,
+    moment(restriction.sinceMs, nowMs),
     moment(restriction.untilMs, nowMs),
   ]);
-  const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Until'], rows);
+  const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Since', 'Until'], rows);
   if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
   const more = 'more, which are not listed here or were told by other gateways.';
   return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);

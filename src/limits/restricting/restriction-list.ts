@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
-import { digestOfWhom, type Entry, isHeld, isOver } from './entry.ts';
-import type { Client, ListedRestriction, Restriction } from './restriction.ts';
+import { digestOfWhom, type Entry, type Held, isHeld, isOver } from './entry.ts';
+import type { Client, ListedRestriction } from './restriction.ts';
 import type { RestrictionTable } from './restriction-table.ts';
 import type { RestrictionTables } from './restriction-tables.ts';
 
@@ -15,9 +15,9 @@ export class RestrictionList {
   }
 
   /** Those of clients known by name: at most `max`, of which each table gets its share, so that none hides the others. */
-  byName(max: number): Restriction[] {
+  byName(max: number): Held[] {
     const nowMs = this.#nowMs();
-    const found: Restriction[] = [];
+    const found: Held[] = [];
     for (const [i, table] of this.#tables.all.entries()) {
       const share = Math.ceil((max - found.length) / (this.#tables.all.length - i));
       found.push(...firstNamed(table, share, nowMs));
@@ -53,8 +53,8 @@ export class RestrictionList {
   }
 }
 
-function firstNamed(table: RestrictionTable, max: number, nowMs: number): Restriction[] {
-  const found: Restriction[] = [];
+function firstNamed(table: RestrictionTable, max: number, nowMs: number): Held[] {
+  const found: Held[] = [];
   for (const entry of table.all()) {
     if (found.length >= max) return found;
     if (isHeld(entry) && !isOver(entry, nowMs)) found.push(entry);

@@ -9,6 +9,7 @@ it('has moments under plain names, in ISO 8601', () => {
     address: '192.0.2.1',
     kind: 'address',
     reason: 'invalid_requests',
+    sinceMs: Date.UTC(2026, 0, 31, 11),
     untilMs: MOMENT,
   } as const;
   const json = JSON.parse(

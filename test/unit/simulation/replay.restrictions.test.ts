@@ -45,6 +45,19 @@ test('an address that sends too many invalid requests is restricted, and release
   expect(report.buckets).toMatchObject([{ refused: { afterByRestriction: 2, beforeByRestriction: 0 } }]);
 });
 
+test('an address on more than a hundred webhooks at once is refused everywhere', async () => {
+  const limits = `global: off\ninvalid_requests: off\nignored_refusals: off\nwebhook_not_found: { limit: 1/10s, restrict_for: 60s }\n`;
+  const dead = (count: number) =>
+    Array.from({ length: 2 * count }, (_, i) =>
+      offence(i, { status: 404, upstreamMs: 1, webhook: `h${i >> 1}`, class: 'address', caller: undefined }),
+    );
+  const elsewhere = () => logLine(900, { class: 'address', caller: undefined });
+  const refused = async (count: number) =>
+    (await replay(limits, ...dead(count), elsewhere())).restrictions.after;
+  expect(await refused(100)).toEqual(NONE);
+  expect(await refused(101)).toMatchObject({ requests: 1, addresses: 1 });
+});
+
 test('what had come before a restriction began passes it', async () => {
   const line = JSON.parse(offence(10));
   const at = (ms: number, sequence: number) => logLine(ms, { sequence });
