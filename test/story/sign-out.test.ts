@@ -17,6 +17,7 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, type Response, type Script as UpstreamScript } from '../support/wire/index.ts';
+import { moveWorldClock } from '../support/world-clock.ts';
 
 const PATH = '/v1/users/sign-out';
 const SIGN_IN = { refresh: '/v1/users/refresh', sign_out: PATH };
@@ -75,7 +76,7 @@ describe('a user who signs out', () => {
     expect(await gateway.counted('weir_sign_outs_total')).toEqual(new Map([['{outcome="success"}', 1]]));
 
     // Tokens of the second in which the session ended are refused.
-    await sleep(1_000);
+    moveWorldClock(1_000);
     const again = await signIn(gateway, redirectUri, browser);
     expect(decodeJwt(again['accessToken'] ?? '').sid).toBe(decodeJwt(first['accessToken'] ?? '').sid);
     expect(await statusOf(gateway, `Authorization: Bearer ${again['accessToken']}`)).toBe(200);
@@ -318,7 +319,7 @@ describe('the provider', () => {
     };
     const running = gateway.ask(signingOut(issuer.bearer({ sid: 'session-1' })));
     await expect.poll(() => issuer.provider.endRequests.length).toBe(1);
-    await sleep(1_000);
+    moveWorldClock(1_000);
     const refreshed = issuer.bearer({ sid: 'session-1', jti: 'refreshed' });
     expect(await statusOf(gateway, refreshed)).toBe(200);
     finish();
