@@ -13,6 +13,7 @@ import {
   failureOf,
   type Grant,
   type LearntMark,
+  noLoginPageYet,
   readRefreshToken,
   readRequest,
   readResponse,
@@ -86,7 +87,7 @@ export class SignIn {
   /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
   authorizeUrl(): SignInResponse | GatewayError {
     const metadata = this.#parts.provider.metadata;
-    if (metadata === undefined) return failure('code', 'not_ready').error;
+    if (metadata === undefined) return noLoginPageYet();
     if (this.#url?.metadata !== metadata) {
       const url = authorizeUrl(metadata, this.#options);
       this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };

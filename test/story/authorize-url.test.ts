@@ -150,6 +150,8 @@ describe('the anonymous endpoints', () => {
       const response = await gateway.ask(bytes);
       expectError(response, 503, 14);
       expect(header(response, 'retry-after')).toMatch(/^[1-9]\d*$/);
+      // Who asks for the login page has sent no code.
+      expect(JSON.parse(response.body.toString('latin1')).message.includes('code')).toBe(bytes !== GET);
     }
     expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });

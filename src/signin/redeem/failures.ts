@@ -20,7 +20,10 @@ type ErrorText = Omit<GatewayErrorOptions, 'cause'>;
 const RETRY_AFTER = ['Retry-After', '5'] as const;
 
 /** The client's responses. The messages say what to do about what was sent, which is all that a client can act on. */
-function responsesFor(what: 'code' | 'refresh token'): Readonly<Record<FailedOutcome, ErrorText>> {
+function responsesFor(
+  what: 'code' | 'refresh token',
+  operation: string,
+): Readonly<Record<FailedOutcome, ErrorText>> {
   const unused = `The ${what} was not used; try again with the same one.`;
   const perhapsSpent = `The ${what} may be spent; if so, start the sign-in again.`;
   return {
@@ -44,7 +47,7 @@ function responsesFor(what: 'code' | 'refresh token'): Readonly<Record<FailedOut
       status: 500,
       rpcCode: RpcCode.internal,
       side: 'gateway',
-      message: 'Sign-in is not possible at the moment because of a fault in this service.',
+      message: `${operation} is not possible at the moment because of a fault in this service.`,
     },
     not_ready: {
       status: 503,
@@ -57,7 +60,7 @@ function responsesFor(what: 'code' | 'refresh token'): Readonly<Record<FailedOut
       status: 503,
       rpcCode: RpcCode.unavailable,
       side: 'gateway',
-      message: `Too many sign-ins are under way. ${unused}`,
+      message: `Too many requests to the identity provider are under way. ${unused}`,
       fields: ['Retry-After', '1'],
       cap: 'max_in_flight',
     },
@@ -91,9 +94,21 @@ function responsesFor(what: 'code' | 'refresh token'): Readonly<Record<FailedOut
 }
 
 const RESPONSES: Readonly<Record<GrantKind, ReturnType<typeof responsesFor>>> = {
-  code: responsesFor('code'),
-  refresh_token: responsesFor('refresh token'),
+  code: responsesFor('code', 'Sign-in'),
+  refresh_token: responsesFor('refresh token', 'A refresh of tokens'),
 };
+
+/** For clients that ask for the login page, which have sent nothing, before the provider's endpoints are known. */
+export function noLoginPageYet(): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message:
+      'The identity provider could not be reached yet, so the address of its login page is not known. Try again shortly.',
+    fields: RETRY_AFTER,
+  });
+}
 
 /** The failure with that outcome. `cause` goes to the log and must be safe there. */
 export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure {

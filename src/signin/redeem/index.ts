@@ -1,5 +1,5 @@
 export { type AuthResponse, type LearntMark, readResponse } from './auth-response.ts';
-export { type Failure, failure } from './failures.ts';
+export { type Failure, failure, noLoginPageYet } from './failures.ts';
 export { codeGrant, type Grant, refreshGrant } from './grant.ts';
 export { jsonMembers } from './json-members.ts';
 export { failureOf, judge } from './outcome.ts';

@@ -41,7 +41,7 @@ const RESPONSES: Readonly<Record<FailedSignOut, ErrorText>> = {
     status: 503,
     rpcCode: RpcCode.unavailable,
     side: 'gateway',
-    message: `${DONE} Too many sign-ins are under way, so ${VALID}`,
+    message: `${DONE} Too many requests to the identity provider are under way, so ${VALID}`,
     fields: ['Retry-After', '1'],
     cap: 'max_in_flight',
   },

@@ -24,6 +24,12 @@ describe.each([
     }
   });
 
+  test('no message speaks of another operation', () => {
+    const foreign = grant === 'code' ? /refresh/i : /code|sign-ins|Sign-in is/;
+    const own = outcomes.filter(outcome => outcome !== 'token_refused');
+    for (const outcome of own) expect(failure(grant, outcome).error.message).not.toMatch(foreign);
+  });
+
   test('only failures that sent nothing say that it may be tried again', () => {
     const unused = `The ${name} was not used`;
     const safe = outcomes.filter(outcome => failure(grant, outcome).error.message.includes(unused));
