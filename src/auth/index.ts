@@ -32,5 +32,6 @@ export {
 } from './revocation/index.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
 export type { TokenVerifier } from './token-verifier.ts';
+export { TracingRoom } from './tracing-room.ts';
 export type { Verdict } from './verdict.ts';
 export { Verifier } from './verifier.ts';

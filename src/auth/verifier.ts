@@ -16,6 +16,7 @@ import {
   type VerificationKey,
 } from './token/index.ts';
 import { hashOf, type TokenVerifier } from './token-verifier.ts';
+import type { TracingRoom } from './tracing-room.ts';
 import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {
@@ -23,6 +24,8 @@ export interface VerifierDependencies {
   readonly revocations: IssuerRevocations;
   /** Null: failures are not limited. */
   readonly budget: CheckBudget | null;
+  /** For finding out whose refused tokens are, shared by all issuers. */
+  readonly tracing: TracingRoom;
   readonly clock: Clock;
   readonly listener: AuthListener;
 }
@@ -61,6 +64,9 @@ export class Verifier implements TokenVerifier {
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
   readonly #callers: TwoGenerations<Caller>;
   readonly #refusals: Refusals;
+  /** Whose refused tokens are, by their hashes; '': nobody's, as far as can be told. */
+  readonly #refusedPrincipals: TwoGenerations<string>;
+  readonly #tracing: TracingRoom;
 
   constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
     this.#options = options;
@@ -71,6 +77,8 @@ export class Verifier implements TokenVerifier {
     this.#listener = dependencies.listener;
     this.#callers = new TwoGenerations(cache.maxTokens);
     this.#refusals = new Refusals(cache);
+    this.#refusedPrincipals = new TwoGenerations(cache.maxRefused);
+    this.#tracing = dependencies.tracing;
   }
 
   /** The issuer whose tokens it accepts. */
@@ -96,6 +104,7 @@ export class Verifier implements TokenVerifier {
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {
       if (this.accepts(known)) return known;
+      this.#refusedPrincipals.set(tokenHash, known.principal);
       // It is judged again to learn the reason.
       this.#callers.delete(tokenHash);
     }
@@ -133,15 +142,15 @@ export class Verifier implements TokenVerifier {
   #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
     // 1. Whatever needs no key: tokens of others and expired ones are refused without drawing on the budget.
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
-    if (refusal !== null) return this.refuse(refusal);
+    if (refusal !== null) return this.#refuseAs(refusal, jwt, tokenHash);
     const revocable = revocableOf(jwt);
     const revoked = this.#revocations.refusal(revocable);
-    if (revoked !== null) return this.refuse(invalid(revoked));
+    if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
 
     // 2. The key. A known key id with another algorithm is a forgery, not a new key.
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
     if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
-      return this.refuse(invalid('algorithm'));
+      return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
     // 3. The budget, once per token: one that waited for a fetch was admitted before it.
     const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
@@ -153,7 +162,7 @@ export class Verifier implements TokenVerifier {
     // 4. The signature, or the search for its key.
     if (keys.length > 0) return this.#check({ jwt, revocable, tokenHash, address }, keys);
     if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
-      return this.#answerUnknownKey(jwt, address, fetched);
+      return this.#answerUnknownKey({ jwt, tokenHash, address }, fetched);
     }
     const joined = this.#keys.fetching;
     return this.#keys
@@ -163,9 +172,7 @@ export class Verifier implements TokenVerifier {
 
   #check({ jwt, revocable, tokenHash, address }: Candidate, keys: readonly VerificationKey[]): Verdict {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    const key = keys.find(candidate =>
-      isSignature(jwt.algorithm, candidate.keyObject, signingInput, jwt.signature),
-    );
+    const key = keys.find(candidate => isSignedBy(jwt, candidate, signingInput));
     this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
     const verdict =
       key === undefined ? invalid('signature') : callerOf(jwt.claims, revocable, this.#options, key);
@@ -183,13 +190,49 @@ export class Verifier implements TokenVerifier {
    * Answers when no key is found. A 401 makes clients drop their token for good, so it is given only when the key cannot be
    * a new one. Neither response is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
    */
-  #answerUnknownKey(jwt: Jwt, address: string, fetched: Fetched): Invalid | Unavailable {
+  #answerUnknownKey(
+    { jwt, tokenHash, address }: Omit<Candidate, 'revocable'>,
+    fetched: Fetched,
+  ): Invalid | Unavailable {
     // Before the first key set every honest caller fails here, so nothing is charged.
     if (this.#keys.loaded) this.#budget?.failed(address, 1);
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
     const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
-    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew)) return this.refuse(invalid('unknown_key'));
+    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
+      return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
     this.#listener.tokenUndecided();
     return { kind: 'unavailable', retryAfterS: Math.max(1, Math.ceil(this.#keys.cooldownMs() / 1_000)) };
   }
+
+  /** Refuses a token, and says whose it is where that is known or can be found out. It stays refused in any case. */
+  #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
+    let principal = this.#refusedPrincipals.get(tokenHash);
+    if (principal === undefined && TRACED.has(refusal.reason)) {
+      principal = this.#trace(jwt) ?? undefined;
+      if (principal !== undefined) this.#refusedPrincipals.set(tokenHash, principal);
+    }
+    return this.refuse(principal ? { ...refusal, principal } : refusal);
+  }
+
+  /** Whose token it is by its signature; '': nobody's; null: it was not checked. */
+  #trace(jwt: Jwt): string | null {
+    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
+    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    for (const key of keys) {
+      if (!this.#tracing.take()) return null;
+      if (!isSignedBy(jwt, key, signingInput)) continue;
+      const caller = callerOf(jwt.claims, revocableOf(jwt), this.#options, key);
+      return caller.kind === 'invalid' ? '' : caller.principal;
+    }
+    return keys.length === 0 ? null : '';
+  }
+}
+
+/** Tokens refused for these reasons were good once or are good elsewhere, so that their callers wonder. */
+const TRACED: ReadonlySet<string> = new Set([
+  ...['expired', 'audience', 'lifetime', 'not_yet_valid', 'not_before', 'signed_out'],
+]);
+
+function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {
+  return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
 }

@@ -143,7 +143,7 @@ export class Gateway {
 
   /** Ends an exchange whose token is no longer valid. */
   #refuseToken(exchange: Exchange, reason: TokenFlaw): void {
-    exchange.refusedToken = invalid(reason);
+    exchange.refusedToken = { ...invalid(reason), principal: exchange.caller?.principal ?? null };
     exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
     this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }

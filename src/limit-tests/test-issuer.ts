@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { type AccessTokenOptions, KeySet, type Revocations, Verifier } from '../auth/index.ts';
+import { type AccessTokenOptions, KeySet, type Revocations, TracingRoom, Verifier } from '../auth/index.ts';
 import type { ProviderModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import { SILENT } from './silent-listener.ts';
@@ -33,7 +33,7 @@ export class TestIssuer {
     await keys.refresh();
     keys.close();
     const verifier = new Verifier(model.accessTokens, model.cache, {
-      ...{ clock, listener: SILENT, keys, budget: null },
+      ...{ clock, listener: SILENT, keys, budget: null, tracing: new TracingRoom(clock) },
       revocations: revocations.of(model.provider.issuer),
     });
     return new TestIssuer(model, verifier, clock, privateKey);

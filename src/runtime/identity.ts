@@ -6,6 +6,7 @@ import {
   type NoticesDependencies,
   type Revocations,
   type TokenVerifier,
+  TracingRoom,
   VerificationBudget,
 } from '../auth/index.ts';
 import { type IdentityModel, NOTICE_KINDS } from '../config/index.ts';
@@ -37,6 +38,7 @@ export class Identity {
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget | null;
+  readonly #tracing: TracingRoom;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
@@ -45,9 +47,11 @@ export class Identity {
     const known = before === null ? [] : before.#providers;
     this.#model = model;
     this.#budget = budget;
+    this.#tracing = before === null ? new TracingRoom(dependencies.clock) : before.#tracing;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
-      return new ProviderIdentity(each, { ...shared, budget, listener: listenerOf(each.label) }, old);
+      const own = { ...shared, budget, tracing: this.#tracing, listener: listenerOf(each.label) };
+      return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;

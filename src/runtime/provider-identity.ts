@@ -4,6 +4,7 @@ import {
   type IssuerRevocations,
   type NoticeIssuer,
   type RevocationFacts,
+  type TracingRoom,
   type VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
@@ -27,6 +28,7 @@ export interface ProviderStatus {
 export interface ProviderDependencies extends IssuerDependencies {
   /** Null: failed verifications are not limited. */
   readonly budget: VerificationBudget | null;
+  readonly tracing: TracingRoom;
 }
 
 /**
@@ -138,10 +140,11 @@ export class ProviderIdentity {
     return isDeepStrictEqual(rules(kin.#model), rules(this.#model)) ? kin.verifier : null;
   }
 
-  #newVerifier({ clock, listener }: ProviderDependencies): Verifier {
+  #newVerifier({ clock, listener, tracing }: ProviderDependencies): Verifier {
     const { keys, revocations } = this.#issuer;
     const { accessTokens, cache } = this.#model;
-    return new Verifier(accessTokens, cache, { keys, revocations, budget: this.#budget, clock, listener });
+    const budget = this.#budget;
+    return new Verifier(accessTokens, cache, { keys, revocations, budget, tracing, clock, listener });
   }
 
   /** Whether the provider still holds a verified token valid. Null: it cannot be asked, which the checks report. */

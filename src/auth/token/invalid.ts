@@ -6,6 +6,8 @@ export interface Invalid {
   readonly reason: InvalidReason;
   /** With the reason `claim`, the claim that is missing or of the wrong type. Named by our rules, never by the token. */
   readonly claim: string | null;
+  /** Whose token it is, by a signature that was checked: for the log alone. Null: that is not known. */
+  readonly principal: string | null;
 }
 
 const made = new Map<InvalidReason, Invalid>();
@@ -14,12 +16,12 @@ const made = new Map<InvalidReason, Invalid>();
 export function invalid(reason: Exclude<InvalidReason, 'claim'>): Invalid {
   const known = made.get(reason);
   if (known !== undefined) return known;
-  const refusal = Object.freeze({ kind: 'invalid', reason, claim: null } as const);
+  const refusal = Object.freeze({ kind: 'invalid', reason, claim: null, principal: null } as const);
   made.set(reason, refusal);
   return refusal;
 }
 
 /** The refusal for a claim that is missing or of the wrong type. */
 export function lacking(claim: string): Invalid {
-  return { kind: 'invalid', reason: 'claim', claim };
+  return { kind: 'invalid', reason: 'claim', claim, principal: null };
 }

@@ -22,6 +22,8 @@ export interface TokenRefusal {
   readonly reason: string;
   /** The claim that is missing or of the wrong type, if that is the reason; a name from the configuration or a standard. */
   readonly claim: string | null;
+  /** Whose token it is, if that is known. Identifies a person: never write it unhashed. */
+  readonly principal: string | null;
 }
 
 /** Which limits a request draws on, by its route's policies and its caller: on both kinds, on one, or on none. */

@@ -23,7 +23,8 @@ export function introspect(exchange: Exchange): GateResult | Promise<GateResult>
 function conclude(exchange: Exchange, said: Activity | GatewayError): GateResult {
   if (said instanceof GatewayError) return said;
   if (said === 'active') return null;
-  exchange.refusedToken = invalid('inactive');
+  const principal = exchange.token?.caller.principal ?? null;
+  exchange.refusedToken = { ...invalid('inactive'), principal };
   exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
   exchange.token = null;
   return null;

@@ -92,7 +92,7 @@ export class WebSocketSession implements Successor {
   }
 
   #refuseToken(flaw: TokenFlaw, { caller, verifier }: SocketSender): void {
-    const refused = invalid(flaw);
+    const refused = { ...invalid(flaw), principal: caller.principal };
     this.#tokenRefused = refused;
     verifier.refuse(refused, caller);
     this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');

@@ -78,7 +78,7 @@ export class AccessLine {
       line += `,"returnedAt":${record.returned.atMs},"returnedAfter":${record.returned.after}`;
     if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
     if (record.retried) line += ',"retried":true';
-    if (record.tokenRefused !== null) line += refusalMembers(record.tokenRefused);
+    if (record.tokenRefused !== null) line += this.#refusal(record.tokenRefused);
     if (record.error !== null) line += errorMembers(record.error);
     return `${line}}\n`;
   }
@@ -131,6 +131,13 @@ export class AccessLine {
     if (decision.draws !== 'all') names += `,"draws":"${decision.draws}"`;
     return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
   }
+
+  /** The reason, as in the metric, the missing claim where that is the reason, and whose token it is where that is known. */
+  #refusal({ reason, claim, principal }: TokenRefusal): string {
+    let members = `,"tokenRefused":"${reason}"`;
+    if (claim !== null) members += `,"claim":${quoted(claim)}`;
+    return principal === null ? members : `${members},"refusedCaller":"${this.#pseudonyms.of(principal)}"`;
+  }
 }
 
 /** Renders one member, and remembers how. */
@@ -146,12 +153,6 @@ function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRec
   if (draws !== 'all') members += `,"draws":"${draws}"`;
   members += `,"restricted":"${by}"`;
   return isCallerUnknown ? `${members},"callerUnknown":true` : members;
-}
-
-/** The reason, as in the metric, and the missing claim where that is the reason. */
-function refusalMembers({ reason, claim }: TokenRefusal): string {
-  const members = `,"tokenRefused":"${reason}"`;
-  return claim === null ? members : `${members},"claim":${quoted(claim)}`;
 }
 
 /** Only a client's cause: that of a fault has a log line of its own (see `FaultLog`). */

@@ -41,6 +41,7 @@ const NAMES = [
     'retried',
     'tokenRefused',
     'claim',
+    'refusedCaller',
     'error',
     'side',
     'cap',

@@ -7,6 +7,7 @@ import {
   KeySet,
   REVOCATION_LIMITS,
   Revocations,
+  TracingRoom,
   type Verdict,
   VerificationBudget,
   Verifier,
@@ -136,7 +137,8 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
   );
   const budget =
     changed.budget === null ? null : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock);
-  const dependencies = { keys, revocations, budget, clock, listener: recorder };
+  const tracing = new TracingRoom(clock);
+  const dependencies = { keys, revocations, budget, tracing, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },
     { ...CACHE_OPTIONS, ...changed.cache },

@@ -25,7 +25,7 @@ describe('the value of an Authorization field', () => {
     ['Bearer    ', 'credentials'],
     [`Bearer ${'a'.repeat(16_385)}`, 'length'],
   ])('%j is refused', (value, reason) => {
-    expect(readBearer(value, schemes)).toEqual({ kind: 'invalid', reason, claim: null });
+    expect(readBearer(value, schemes)).toEqual({ kind: 'invalid', reason, claim: null, principal: null });
   });
 
   it('may use any of the configured schemes', () => {

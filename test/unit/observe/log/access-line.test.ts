@@ -70,6 +70,8 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     retried: record.retried || undefined,
     tokenRefused: record.tokenRefused?.reason,
     claim: record.tokenRefused?.claim ?? undefined,
+    refusedCaller:
+      record.tokenRefused?.principal == null ? undefined : pseudonyms.of(record.tokenRefused.principal),
     error: error?.message,
     side: error?.side,
     cap: error?.cap ?? undefined,
@@ -111,7 +113,11 @@ const records = fc.record<ExchangeRecord>({
   upstreamMs: orNull(ms),
   caller: fc.record({ class: fc.constantFrom('bot', 'user', 'address'), principal: orNull(text) }),
   tokenRefused: orNull(
-    fc.record({ reason: fc.constantFrom('expired', 'claim', 'unknown_key'), claim: orNull(text) }),
+    fc.record({
+      reason: fc.constantFrom('expired', 'claim', 'unknown_key'),
+      claim: orNull(text),
+      principal: orNull(text),
+    }),
   ),
   decision: orNull(
     fc.record({
@@ -187,11 +193,20 @@ test('a request that was held says for how long, and no other does', () => {
 
 test('a refused token is logged with its reason and the claim that it lacks', () => {
   const told = (reason: string, claim: string | null) => {
-    const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim } })));
+    const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim, principal: null } })));
+    expect(line).not.toHaveProperty('refusedCaller');
     return [line.tokenRefused, line.claim];
   };
   expect(told('expired', null)).toEqual(['expired', undefined]);
   expect(told('claim', 'https://claims.example/"org"')).toEqual(['claim', 'https://claims.example/"org"']);
+});
+
+test('a refused token is logged with the pseudonym of its caller, apart from that of callers who were served', () => {
+  const tokenRefused = { reason: 'expired', claim: null, principal: 'user:web ada' };
+  const caller = { class: 'address', principal: null } as const;
+  const line = JSON.parse(lineOf(exchangeRecord({ caller, tokenRefused })));
+  expect(line.refusedCaller).toBe(pseudonyms.of('user:web ada'));
+  expect(line).not.toHaveProperty('caller');
 });
 
 test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {

@@ -24,7 +24,8 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { decision: { ...decided, outcome: 'resource', draws: 'bucket', bucket: null, main: '' }, lasted: true },
     { protocol: 'grpc', grpcStatus: 8, status: 403, upstreamMs: 3 },
     { route: null, upstream: null, upstreamMs: null, heldMs: 1.5, retried: true, userAgent: 'curl/8' },
-    { tokenRefused: { reason: 'expired', claim: null } },
+    { tokenRefused: { reason: 'expired', claim: null, principal: null } },
+    { status: 401, tokenRefused: { reason: 'claim', claim: 'sub', principal: 'user:web ada' } },
     { decision: null, status: 429 },
     { status: 403, offence: { atMs: decided.decidedAtMs, after: 7 }, isSpared: true, webhook: 'hash' },
     { status: 429, scopeOf429: 'user', offence: { atMs: decided.decidedAtMs, after: 1 } },
@@ -71,7 +72,7 @@ test('lines of a gateway are read from their bytes, as JSON.parse reads them', (
   const lines = gatewayLines();
   const twice = [...lines, ...lines];
   expect(scan(scanner, twice)).toEqual(twice.map(readLogLine));
-  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(29);
+  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(31);
   expect(lines.map(readLogLine)).not.toContain('broken');
 });
 
