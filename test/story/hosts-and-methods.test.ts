@@ -155,6 +155,25 @@ describe('a request that asks for something else than a resource', () => {
     expect(upstream.connections).toEqual([]);
   });
 
+  test.each(
+    ['HTTP/3.0', 'HTTP/2.0', 'HTTP/0.9', 'HTTP/1.2'].flatMap(version => [
+      [version, 'of HTTP/1 alone', '127.0.0.1:0'] as const,
+      [version, 'of HTTP/2 as well', { address: '127.0.0.1:0', h2c: true }] as const,
+    ]),
+  )(
+    'of %s on a listener %s is told what a request line may say, and nothing untrue',
+    async (version, _, http) => {
+      const upstream = await startUpstream();
+      const config = { listen: { http, admin: '127.0.0.1:0' } };
+      const gateway = await startGateway({ upstreamPort: upstream.port, config });
+      const client = await gateway.connect();
+      await client.send(`GET / ${version}\r\nHost: a\r\n\r\n`);
+      const text = (await expectRejected(client, 505)).body.toString();
+      expect(text).toContain('send HTTP/1.1 or HTTP/1.0');
+      expect(text).not.toContain('not HTTP/2');
+    },
+  );
+
   test.each(['CONNECT', 'TRACE'])('is answered 405 and told the methods that there are: %s', async method => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });

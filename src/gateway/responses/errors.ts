@@ -140,12 +140,15 @@ export function headTooLarge(): GatewayError {
   });
 }
 
-export function versionNotSupported(): GatewayError {
+/** @param isHttp2 the client begins as one of HTTP/2 does, on a connection of HTTP/1 */
+export function versionNotSupported(isHttp2: boolean): GatewayError {
   return new GatewayError({
     status: 505,
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
-    message: 'This listener speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.',
+    message: isHttp2
+      ? 'This connection speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.'
+      : 'No request line can ask for this version of HTTP: send HTTP/1.1 or HTTP/1.0.',
     close: true,
   });
 }

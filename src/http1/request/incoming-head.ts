@@ -100,7 +100,18 @@ function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolea
 }
 
 /** A request of another version of HTTP. */
-export class OtherVersion extends MalformedMessage {}
+export class OtherVersion extends MalformedMessage {
+  /** It is how a client of HTTP/2 begins. */
+  readonly isPreface: boolean;
+
+  constructor(isPreface: boolean) {
+    super('a version that is not 1.0 or 1.1');
+    this.isPreface = isPreface;
+  }
+}
+
+/** RFC 9113, 3.4. */
+const PREFACE_LINE = 'PRI * HTTP/2.0';
 
 /**
  * Skips empty lines before a request (RFC 9112, 2.2): some clients send them after a body. Only CRLF is an empty line: a
@@ -146,7 +157,7 @@ function minorOf(bytes: Buffer, versionEnd: number): number {
   const minor = bytes[versionEnd - 1];
   if (major === DIGIT_1 && minor === DIGIT_1) return 1;
   if (major === DIGIT_1 && minor === DIGIT_0) return 0;
-  throw new OtherVersion('a version that is not 1.0 or 1.1');
+  throw new OtherVersion(bytes.toString('latin1', 0, versionEnd) === PREFACE_LINE);
 }
 
 function isDigit(byte: number): boolean {

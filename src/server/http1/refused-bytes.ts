@@ -11,7 +11,7 @@ import {
 /** The error that answers bytes that are not a request. */
 export function errorFor(fault: MalformedMessage): GatewayError {
   if (fault instanceof OversizedHead) return headTooLarge();
-  return fault instanceof OtherVersion ? versionNotSupported() : notValid();
+  return fault instanceof OtherVersion ? versionNotSupported(fault.isPreface) : notValid();
 }
 
 export function notValid(): GatewayError {

@@ -40,7 +40,8 @@ test.each([
   [capacityErrors.shareTaken('requests'), 503, 14],
   [errors.upstreamTooSlow(null), 504, 4],
   [grpcErrors.deadlineExceeded(), 504, 4],
-  [errors.versionNotSupported(), 505, 3],
+  [errors.versionNotSupported(true), 505, 3],
+  [errors.versionNotSupported(false), 505, 3],
 ])('%s is %i with code %i', (error, status, code) => {
   expect(error).toMatchObject({ status, rpcCode: code });
 });
