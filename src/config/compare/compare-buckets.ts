@@ -96,8 +96,11 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
 /** The lines that lead to each bucket. */
 function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly RoutePattern[]> {
   const uses = new Map<string, RoutePattern[]>();
-  for (const [line, name] of Object.entries(routes))
-    uses.set(name, [...(uses.get(name) ?? []), parseLimitRoute(line)]);
+  for (const [line, name] of Object.entries(routes)) {
+    const lines = uses.get(name) ?? [];
+    lines.push(parseLimitRoute(line));
+    uses.set(name, lines);
+  }
   return uses;
 }
 
