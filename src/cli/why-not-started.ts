@@ -16,7 +16,8 @@ export function whyNotStarted(error: unknown): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process already listens there',
+  EADDRINUSE:
+    'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
   EACCES: 'permission denied (ports below 1024 need extra privileges)',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

@@ -53,6 +53,7 @@ describe('the package', () => {
         'config/gateway.yaml',
         'config/demo/gateway.yaml',
         'systemd/weir.service',
+        'systemd/weir@.service',
         'helm/weir/Chart.yaml',
         'README.md',
         'docs/operations.md',

@@ -148,7 +148,7 @@ describe('weir serve', () => {
     const serving = await serve({ listen: { ...usual, [listener]: `127.0.0.1:${port}` } });
     expect(await serving.ended).toBe(1);
     expect(serving.err).toBe(
-      `weir serve: cannot listen on 127.0.0.1:${port}: another process already listens there\n`,
+      `weir serve: cannot listen on 127.0.0.1:${port}: another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)\n`,
     );
   });
 

@@ -27,6 +27,17 @@ describe('the systemd unit', () => {
     expect(analyze('security', '--offline=true', '--threshold=15', file)).toMatchObject({ status: 0 });
   });
 
+  it('has a template for several on one machine, which differs by the instance alone', async () => {
+    const template = readFileSync(join(CHECKOUT, 'systemd/weir@.service'), 'utf8');
+    const here = template.replace('/usr/bin/node', process.execPath).replace('/bin/kill', '/bin/sh');
+    const file = await tempText('weir@01.service', here);
+    expect(analyze('verify', '--man=no', file)).toEqual({ status: 0, output: '' });
+    const directives = (unit: string) => unit.split('\n').filter(line => !line.startsWith('#'));
+    expect(directives(template).filter(line => !/^Environment=WEIR_INSTANCE=%i$/.test(line))).toEqual(
+      directives(UNIT).map(line => (line === 'Description=Weir gateway' ? `${line} %i` : line)),
+    );
+  });
+
   it('does not restart after the exit codes that a restart cannot mend', () => {
     expect(UNIT).toMatch(/^RestartPreventExitStatus=64 78$/m);
     const { prose } = documentNamed('docs/operations.md');
