@@ -6,7 +6,8 @@ export interface NeedPanel {
   readonly title: string;
   /** What each caller needs, ascending and from 1 up. */
   readonly needs: Uint32Array;
-  readonly suggested: number;
+  /** Null: none. */
+  readonly suggested: number | null;
   /** The number in the file; null: the file has no such limit. */
   readonly now: number | null;
 }
@@ -58,7 +59,7 @@ export function drawNeeds(panels: readonly NeedPanel[]): string {
 }
 
 function panelOf({ title, needs, suggested, now }: NeedPanel): string[] {
-  const top = Math.max(2, needs.at(-1) ?? 1, suggested, now ?? 1);
+  const top = Math.max(2, needs.at(-1) ?? 1, suggested ?? 1, now ?? 1);
   const x = (units: number) => LEFT + (Math.log(Math.max(1, units)) / Math.log(top)) * WITHIN;
   return [
     textAt(LEFT, 16, short(title), 'font-weight="bold"'),
@@ -68,7 +69,7 @@ function panelOf({ title, needs, suggested, now }: NeedPanel): string[] {
     ),
     lineThrough(stepsOf(needs, x), DARK),
     ...marks([
-      { x: x(suggested), units: suggested, colour: ORANGE, dash: '' },
+      ...(suggested === null ? [] : [{ x: x(suggested), units: suggested, colour: ORANGE, dash: '' }]),
       ...(now === null ? [] : [{ x: x(now), units: now, colour: BLUE, dash: '6 3' }]),
     ]),
   ];

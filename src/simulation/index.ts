@@ -8,6 +8,7 @@ export { type Replayed, replayLogs } from './replay.ts';
 export { ReplayError } from './replay-error.ts';
 export { type Report, reportOf } from './report.ts';
 export {
+  FEWEST_CALLERS,
   PERCENTILES,
   type Percentile,
   panelsOf,

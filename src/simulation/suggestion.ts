@@ -11,6 +11,21 @@ import { findUnanswered, type Unanswered } from './unanswered.ts';
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 
+/**
+ * The fewest callers of whom a percentile says anything: with fewer, none is beyond it, and it is the need of the one who needs most,
+ * which 100 % is.
+ */
+export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
+  50: 2,
+  95: 20,
+  99: 100,
+  '99.9': 1_000,
+  100: 1,
+};
+
+/** The number that so many percent never exceed in a period; null: there are too few of them to say. */
+export type Needs = Readonly<Record<Percentile, number | null>>;
+
 /** No quota is higher. */
 const MAX_UNITS = 65_535;
 
@@ -45,12 +60,12 @@ export interface SuggestedLimit {
   readonly refused: number;
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
-  /** The number that so many percent of the callers never exceed in a period. */
-  readonly needs: Readonly<Record<Percentile, number>>;
+  readonly needs: Needs;
   /** The number in the file, and the callers who need more. */
   readonly now: number;
   readonly callersOverNow: number;
-  readonly suggested: number;
+  /** Null: there are too few callers for the percentile that was asked for. */
+  readonly suggested: number | null;
 }
 
 /** The rule of a restriction, for its senders of one kind. */
@@ -61,10 +76,10 @@ export interface SuggestedRestriction {
   readonly requests: number;
   /** Those who sent any that count. */
   readonly senders: number;
-  readonly needs: Readonly<Record<Percentile, number>>;
+  readonly needs: Needs;
   readonly now: number;
   readonly sendersOverNow: number;
-  /** Null: the rule does not restrict them. */
+  /** Null: the rule does not restrict them, or there are too few. */
   readonly suggested: number | null;
 }
 
@@ -146,14 +161,17 @@ function restrictionOf(
 }
 
 /** `sorted`: ascending. */
-function needsOf(sorted: Uint32Array): Record<Percentile, number> {
+function needsOf(sorted: Uint32Array): Needs {
   const atMost = (percent: Percentile) =>
-    sorted[Math.max(0, Math.ceil((sorted.length * Number(percent)) / 100) - 1)] ?? 0;
+    sorted.length < FEWEST_CALLERS[percent]
+      ? null
+      : (sorted[Math.max(0, Math.ceil((sorted.length * Number(percent)) / 100) - 1)] ?? 0);
   const needs = Object.fromEntries(PERCENTILES.map(percent => [percent, atMost(percent)] as const));
-  return needs as Record<Percentile, number>;
+  return needs as Record<Percentile, number | null>;
 }
 
-function withHeadroom(units: number, headroomPercent: number): number {
+function withHeadroom(units: number | null, headroomPercent: number): number | null {
+  if (units === null) return null;
   return Math.min(MAX_UNITS, Math.max(1, Math.ceil((units * (100 + headroomPercent)) / 100)));
 }
 

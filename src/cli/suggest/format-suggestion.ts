@@ -1,5 +1,10 @@
 import { formatDuration } from '../../core/index.ts';
-import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../../simulation/index.ts';
+import {
+  FEWEST_CALLERS,
+  type SuggestedLimit,
+  type SuggestedRestriction,
+  type Suggestion,
+} from '../../simulation/index.ts';
 import { count, countOf, logNotes, sentences, share, table } from '../logs/index.ts';
 
 /** The suggestion as a table, and what has to be known about it below. */
@@ -18,8 +23,9 @@ function cells(limit: SuggestedLimit): string[] {
   return [
     bucket ?? '(global)',
     callerClass,
-    ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(count),
-    ...[`${now}/${period}`, share(callersOverNow, callers), `${suggested}/${period}`],
+    ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
+    ...[`${now}/${period}`, share(callersOverNow, callers)],
+    suggested === null ? '-' : `${suggested}/${period}`,
   ];
 }
 
@@ -41,9 +47,28 @@ function ruleCells(restriction: SuggestedRestriction): string[] {
   const period = formatDuration(periodMs);
   return [
     ...[rule, by],
-    ...[senders, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(count),
+    ...[senders, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
     ...[`${now}/${period}`, share(sendersOverNow, senders)],
     suggested === null ? '-' : `${suggested}/${period}`,
+  ];
+}
+
+function countOrNone(number: number | null): string {
+  return number === null ? '-' : count(number);
+}
+
+/** The limits without a number, since they have too few callers for the percentile. */
+function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
+  const few = FEWEST_CALLERS[percentile];
+  const names = [
+    ...limits.map(each => ({ ...each, name: `${each.bucket ?? 'global'}, ${each.class}`, of: each.callers })),
+    ...restrictions
+      .filter(({ by }) => by === 'address' || by === 'webhook')
+      .map(each => ({ ...each, name: `${each.rule}, ${each.by}`, of: each.senders })),
+  ].flatMap(({ name, of }) => (of < few ? [`${name} (${count(of)})`] : []));
+  if (names.length === 0) return [];
+  return [
+    `too few to tell what ${percentile} % of them need, for which ${count(few)} are needed, so no number is suggested: ${names.join('; ')}. A longer log has more; --percentile 100 takes the one who needs most`,
   ];
 }
 
@@ -51,10 +76,10 @@ function notes(suggestion: Suggestion): string {
   const { limits, restrictions, unused, unmeasured, log, unanswered, percentile, headroomPercent } =
     suggestion;
   const refused = limits.filter(limit => limit.refused > 0);
+  const hasNumbers = limits.some(({ suggested }) => suggested !== null);
   return sentences([
-    ...(limits.length > 0
-      ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`]
-      : []),
+    ...(hasNumbers ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`] : []),
+    ...tooFew(suggestion),
     ...refused.map(
       limit =>
         `${limit.bucket ?? 'global'}, ${limit.class}: ${count(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,

@@ -18,10 +18,10 @@ export async function suggestedFiles(limits: string, suggestion: Suggestion): Pr
     const path = pathOf(limit, written);
     return path === null ? [] : [{ path, limit }];
   });
-  // Several classes may share a quota: it has to suffice for each.
+  // Several classes may share a quota: it has to suffice for each that has enough callers to tell.
   const changes = [...Map.groupBy(placed, ({ path }) => path.join('\0')).values()].flatMap(same => {
-    const [most] = same.toSorted((a, b) => b.limit.suggested - a.limit.suggested);
-    return most === undefined ? [] : [changeOf(most.path, most.limit, suggestion)];
+    const [most] = same.toSorted((a, b) => (b.limit.suggested ?? 0) - (a.limit.suggested ?? 0));
+    return most === undefined ? [] : changeOf(most.path, most.limit, suggestion);
   });
   const rules = suggestion.restrictions.flatMap(each => changeOfRule(each, written, suggestion));
   const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${countOf(requests, 'request', 'requests')}, ${from} to ${to}`;
@@ -37,7 +37,8 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
       ? []
       : [`${rule}.limit is not written here; ${suggested}/${formatDuration(periodMs)} would do`],
   );
-  const ofLimits = missing.map(({ bucket, class: callerClass, suggested, periodMs }) => {
+  const ofLimits = missing.flatMap(({ bucket, class: callerClass, suggested, periodMs }) => {
+    if (suggested === null) return [];
     const key = bucket === null ? 'global' : `buckets.${bucket}`;
     return `${key}.${callerClass} is not written here; ${suggested}/${formatDuration(periodMs)} would do`;
   });
@@ -56,12 +57,13 @@ function keysOf({ bucket, class: callerClass }: SuggestedLimit): readonly (Calle
   return QUOTA_KEYS[callerClass];
 }
 
-function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange {
+function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
   const { callers, class: callerClass, periodMs, needs, now, suggested: units } = limit;
+  if (units === null) return [];
   const { percentile } = suggestion;
   const who = callerClass === 'resource' ? 'main values' : `callers of class ${callerClass}`;
-  const why = `${path.at(-1)}: ${percentile} % of ${count(callers)} ${who} need at most ${count(needs[percentile])} in ${formatDuration(periodMs)}; was ${now}`;
-  return { path, units, periodMs, why };
+  const why = `${path.at(-1)}: ${percentile} % of ${count(callers)} ${who} need at most ${count(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
+  return [{ path, units, periodMs, why }];
 }
 
 function changeOfRule(
@@ -73,7 +75,7 @@ function changeOfRule(
   if (units === null || !written.has(path)) return [];
   const who = by === 'webhook' ? 'addresses on a webhook' : 'addresses';
   const cut = log.early > 0 ? '; some were restricted or blocked, which cuts the highest numbers' : '';
-  const why = `${rule}: ${percentile} % of the ${count(senders)} ${who} that sent any sent at most ${count(needs[percentile])} in ${formatDuration(periodMs)}; was ${now}${cut}`;
+  const why = `${rule}: ${percentile} % of the ${count(senders)} ${who} that sent any sent at most ${count(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}${cut}`;
   return [{ path, units, periodMs, why }];
 }
 

@@ -47,9 +47,34 @@ test('so many percent of callers stay within the number that is told', async () 
   const suggestion = await suggestFor(HUNDRED, LIMITS, '--headroom', '50%');
   expect(limitOf(suggestion, 'messages', 'user')).toMatchObject({
     ...{ callers: 100, requests: 5_050, now: 2, callersOverNow: 98, suggested: 149 },
-    needs: { 50: 50, 95: 95, 99: 99, '99.9': 100, 100: 100 },
+    needs: { 50: 50, 95: 95, 99: 99, '99.9': null, 100: 100 },
   });
   expect(suggestion.unused).toEqual(['unused']);
+});
+
+test('fewer callers than a percentile needs get no number of it, and are told', async () => {
+  const thirteen = Array.from({ length: 13 }, (_, i) =>
+    Array.from({ length: i === 12 ? 87 : 3 }, () =>
+      line(i, { caller: `c${i}`, path: `/v1/channels/{${i}}/messages` }),
+    ),
+  ).flat();
+  const messages = limitOf(await suggestFor(thirteen), 'messages', 'user');
+  expect(messages).toMatchObject({
+    ...{ callers: 13, suggested: null },
+    needs: { 50: 3, 95: null, 99: null, '99.9': null, 100: 87 },
+  });
+  const file = await tempText('limits.yaml', LIMITS);
+  const log = await tempText('weir.log', thirteen.join(''));
+  const { text } = await run('--limits', file, log);
+  expect(text).toMatch(/^messages +user +13 +3 +- +- +- +87 +2\/5s +100 % +-$/m);
+  expect(text).not.toContain('Suggested:');
+  expect(text).toContain(
+    'too few to tell what 99 % of them need, for which 100 are needed, so no number is suggested: global, user (13); messages, user (13); messages, resource (13)',
+  );
+  // The file keeps its numbers, unless the one who needs most is asked for.
+  expect((await run('--limits', file, '--format', 'yaml', log)).text).toContain('user: 2/5s');
+  const all = await run('--limits', file, '--format', 'yaml', '--percentile', '100', '--headroom', '0', log);
+  expect(all.text).toContain('user: 87/5s');
 });
 
 test('the picture shows each limit with the numbers suggested and written', async () => {
@@ -182,7 +207,17 @@ test('a quota that several classes share suffices for each of them', async () =>
   ];
   const file = await tempText('limits.yaml', LIMITS);
   const log = await tempText('weir.log', lines.join(''));
-  const { text } = await run('--limits', file, '--format', 'yaml', '--headroom', '0', log);
+  const { text } = await run(
+    '--limits',
+    file,
+    '--format',
+    'yaml',
+    '--percentile',
+    '100',
+    '--headroom',
+    '0',
+    log,
+  );
   expect(text).toContain('messages: { main: channel, user: 5/5s, resource: 8/10s }');
 });
 
@@ -202,7 +237,7 @@ test('a folder of limits is written as a folder', async () => {
 test('numbers for limits that are not written are told in a comment', async () => {
   const file = await tempText('limits.yaml', 'patience: 50ms\n');
   const log = await tempText('weir.log', [0, 1, 2].map(ms => line(ms)).join(''));
-  const { text } = await run('--limits', file, '--format', 'yaml', log);
+  const { text } = await run('--limits', file, '--format', 'yaml', '--percentile', '100', log);
   expect(text).toContain('# weir suggest: global.user is not written here; 4/1s would do\n');
 });
 
@@ -212,7 +247,7 @@ test('the table names buckets, classes, needs and what is missing', async () => 
   const log = await tempText('weir.log', lines.join(''));
   const { code, text } = await run('--limits', file, log);
   expect(code).toBe(0);
-  expect(text).toMatch(/^messages +user +1 +3 +3 +3 +3 +3 +2\/5s +100 % +4\/5s$/m);
+  expect(text).toMatch(/^messages +user +1 +- +- +- +- +3 +2\/5s +100 % +-$/m);
   expect(text).toContain('messages, user: 1 of 3 requests were refused');
   expect(text).toContain('no request drew on unused.');
   expect(text).toContain('1 of 4 lines were broken');
@@ -269,7 +304,7 @@ describe('the rules of restrictions', () => {
     expect(restrictions).toEqual([
       {
         ...{ rule: 'invalid_requests', by: 'address', periodMs: 60_000, requests: 230, senders: 20 },
-        needs: { 50: 10, 95: 19, 99: 20, '99.9': 20, 100: 20 },
+        needs: { 50: 10, 95: 19, 99: null, '99.9': null, 100: 20 },
         ...{ now: 9, sendersOverNow: 11, suggested: 23 },
       },
     ]);
@@ -290,7 +325,11 @@ describe('the rules of restrictions', () => {
       decidedAt: LOG_START_MS,
       upstreamMs: 1,
     });
-    const { restrictions } = await suggestFor(sorted([...ofUser, ...ofWebhook]), LIMITS + RULES);
+    const { restrictions } = await suggestFor(
+      sorted([...ofUser, ...ofWebhook]),
+      LIMITS + RULES,
+      ...['--percentile', '100'],
+    );
     expect(restrictions.map(({ rule, by, needs, suggested }) => [rule, by, needs[100], suggested])).toEqual([
       ['invalid_requests', 'address', 4, 5],
       ['invalid_requests', 'user', 4, null],
@@ -307,16 +346,17 @@ describe('the rules of restrictions', () => {
       status: 429,
     });
     const log = await tempText('weir.log', sorted([...senders, line(60_500), cut]).join(''));
-    const yaml = await run('--limits', file, '--format', 'yaml', log);
-    expect(yaml.text).toContain('invalid_requests: { limit: 24/1m, restrict_for: 10m }');
+    const percentile = ['--percentile', '95'];
+    const yaml = await run('--limits', file, '--format', 'yaml', ...percentile, log);
+    expect(yaml.text).toContain('invalid_requests: { limit: 23/1m, restrict_for: 10m }');
     expect(yaml.text).toContain(
-      '# weir suggest: invalid_requests: 99 % of the 20 addresses that sent any sent at most 20 in 1m; was 9; some were restricted or blocked, which cuts the highest numbers',
+      '# weir suggest: invalid_requests: 95 % of the 20 addresses that sent any sent at most 19 in 1m; was 9; some were restricted or blocked, which cuts the highest numbers',
     );
-    const { text } = await run('--limits', file, log);
-    expect(text).toMatch(/^invalid_requests +address +20 +10 +19 +20 +20 +20 +9\/1m +55\.0 % +24\/1m$/m);
+    const { text } = await run('--limits', file, ...percentile, log);
+    expect(text).toMatch(/^invalid_requests +address +20 +10 +19 +- +- +20 +9\/1m +55\.0 % +23\/1m$/m);
     expect(text).toContain('the highest numbers are too low');
     const without = await tempText('limits.yaml', LIMITS);
-    const unwritten = await run('--limits', without, '--format', 'yaml', log);
+    const unwritten = await run('--limits', without, '--format', 'yaml', ...percentile, log);
     expect(unwritten.text).toMatch(
       /# weir suggest: invalid_requests\.limit is not written here; \d+\/10m would do/,
     );
