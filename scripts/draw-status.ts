@@ -9,7 +9,8 @@ import { stringify } from 'yaml';
 import { freePort, startPart } from '../bench/world/part.ts';
 import { runBrowser } from '../test/support/browser-process.ts';
 import { ensureInstalled } from '../test/support/installed.ts';
-import { startProvider } from './dashboard/provider.ts';
+import { scripts, startScriptedProvider } from '../test/support/scripted-provider.ts';
+import { type IssuerKey, issuerKey, signToken } from '../test/support/token-issuer.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const HELP = `Draws the pictures of the status page in docs/images/, in half a minute.
@@ -51,7 +52,9 @@ async function draw(): Promise<void> {
     await freePort(),
     await freePort(),
   ];
-  const provider = await startProvider();
+  const provider = await startScriptedProvider();
+  const key = issuerKey('ES256', 'first');
+  provider.keys = scripts.json(200, { keys: [key.jwk] });
   createServer((_, response) => response.end('ok')).listen(api, '127.0.0.1');
   const url = (port: number) => ({ url: `http://127.0.0.1:${port}` });
   await writeFile(join(folder, 'limits.yaml'), stringify(BEFORE));
@@ -59,7 +62,7 @@ async function draw(): Promise<void> {
   const config = {
     listen: { http: `127.0.0.1:${http}`, admin: `127.0.0.1:${admin}` },
     identity_provider: {
-      issuer: provider.url,
+      issuer: provider.issuer,
       client_id: 'app',
       client_secret_file: 'client-secret',
       redirect_uri: 'https://app.example/callback',
@@ -84,10 +87,25 @@ async function draw(): Promise<void> {
     await writeFile(join(folder, 'limits.yaml'), text);
     await sleep(2_500);
   }
-  await play(http, user => provider.token(user));
+  await play(http, user => tokenOf(user, key, provider.issuer));
   await takePictures(`http://127.0.0.1:${admin}/status`, folder);
   await gateway.stop();
   await rm(folder, { recursive: true });
+}
+
+function tokenOf(user: string, key: IssuerKey, iss: string): string {
+  const iat = Math.floor(Date.now() / 1_000);
+  const bot = user.startsWith('bot') ? { client_id: user } : {};
+  return signToken(key, {
+    iss,
+    aud: 'api',
+    sub: user,
+    azp: 'app',
+    typ: 'Bearer',
+    iat,
+    exp: iat + 600,
+    ...bot,
+  });
 }
 
 /** Some callers within their limits, some beyond, one restricted, one that would be, and a service that fails. */

@@ -158,7 +158,7 @@ describe('the package, installed by npm in an empty folder', () => {
     const print = 'process.stdout.write = () => { console.error(new Error().stack); return true; }';
     const args = ['--import', `data:text/javascript,${print}`, join(installed, 'dist/main.js'), '--version'];
     const { stderr } = await run(process.execPath, args, { env: USER_ENV });
-    const [, line] = /^ {4}at runCommandLine \(src\/cli\/index\.ts:(\d+):\d+\)$/m.exec(stderr) ?? [];
+    const [, line] = /^ {4}at run \(src\/cli\/index\.ts:(\d+):\d+\)$/m.exec(stderr) ?? [];
     const source = await readFile(join(CHECKOUT, 'src/cli/index.ts'), 'utf8');
     expect(source.split('\n')[Number(line) - 1]).toContain('readVersion()');
   });
