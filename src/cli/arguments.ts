@@ -93,6 +93,8 @@ function parseStrictly<Config extends ParseArgsConfig>(config: Config) {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    const [, lacking] = /^Option '(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
+    throw new UsageError(lacking === undefined ? message : `${lacking} needs a value`);
   }
 }

@@ -89,5 +89,6 @@ async function explainAtGateway(
 
 function checkMethod(method: string): void {
   if (EXPLAINED_METHODS.includes(method)) return;
-  throw new UsageError(`"${method}" is not a method${didYouMean(method, EXPLAINED_METHODS)}`);
+  const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);
+  throw new UsageError(`"${method}" is not a method${meant}`);
 }

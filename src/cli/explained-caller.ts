@@ -1,10 +1,9 @@
-import { isIP } from 'node:net';
 import { principalOf } from '../auth/index.ts';
 import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
-import { normalizeAddress } from '../http/index.ts';
 import { classOf } from './class-of-claims.ts';
 import { UsageError } from './command.ts';
+import { readAddress } from './read-address.ts';
 
 /** Whose request the command line asks about. */
 export interface CallerOnCommandLine {
@@ -38,7 +37,8 @@ export function readCaller(
   const given = ip ?? address;
   return {
     as: known,
-    address: given === undefined ? null : readAddress(given, ip === undefined),
+    address:
+      given === undefined ? null : readAddress(given, ip === undefined ? '--address' : '--as address:IP'),
     claims,
     provider: provider ?? null,
   };
@@ -70,10 +70,3 @@ function classesOf({ name, accessTokens }: ProviderModel): CallerClaims[] {
 }
 
 const CLASSES = ['bot', 'user', 'address'] as const;
-
-function readAddress(text: string, ofAddress: boolean): string {
-  const address = isIP(text) === 0 ? null : normalizeAddress(text);
-  const option = ofAddress ? '--address' : '--as address:IP';
-  if (address === null) throw new UsageError(`${option} takes an IP address, not "${text}"`);
-  return address;
-}

@@ -50,6 +50,8 @@ async function run(args: readonly string[], terminal: CommandOutput): Promise<nu
 function whyNoCommand(word: string | undefined): string {
   const names = COMMANDS.map(({ name }) => name);
   if (word === undefined) return `missing command: use ${names.join(', ')}`;
+  if (word === 'help') return 'unknown command "help": write weir COMMAND --help, or weir --help';
+  if (word === 'version' || word === '-v' || word === '-V') return `write weir --version, not "${word}"`;
   if (!word.startsWith('-')) return `unknown command "${word}"${didYouMean(word, names)}`;
   const suggestion = didYouMean(word, ['--help', '--version']);
   return `unknown option "${word}"${suggestion === '' ? ': options follow the command' : suggestion}`;

@@ -1,12 +1,12 @@
-import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
 import { type CallersResult, formatDiagnostic, readCallers } from '../config/index.ts';
-import { addressKey, normalizeAddress } from '../http/index.ts';
+import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { classOf, type Wanted } from './class-of-claims.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
+import { readAddress } from './read-address.ts';
 import { readClaims } from './read-claims.ts';
 
 export const who: Command = {
@@ -95,8 +95,7 @@ function readClass(as: string | undefined): CallerKind | null {
 }
 
 function describeAddress(text: string): string {
-  const address = isIP(text) === 0 ? null : normalizeAddress(text);
-  if (address === null) throw new UsageError(`--address takes an IP address, not "${text}"`);
+  const address = readAddress(text, '--address');
   const key = addressKey(address);
   const counted = key === address ? '' : `; counted, and in restriction lines, as ${key}`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
