@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { bundle } from '../../../scripts/bundle.ts';
 
 /** What the pod runner takes for an image: what its Dockerfile says, and folders of this machine in place of layers. */
 export interface Image {
@@ -14,17 +14,16 @@ export interface Image {
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
-/** Where compiled sources go. */
-const COMPILED = join(ROOT, 'node_modules/.cache/weir-image');
+/** Where the bundle of the sources goes. */
+const BUNDLED = join(ROOT, 'node_modules/.cache/weir-image');
 
-/** Runs before the tests: compiles the sources, as the Dockerfile does. */
-export default function setup(): void {
-  const tsc = join(ROOT, 'node_modules/.bin/tsc');
-  execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', COMPILED], { cwd: ROOT, stdio: 'inherit' });
+/** Runs before the tests: bundles the sources, as the Dockerfile does. */
+export default async function setup(): Promise<void> {
+  await bundle(BUNDLED);
 }
 
 /**
- * Weir's image without an image: what the last stage of the Dockerfile says, with the compiled sources, the packages and the Node
+ * Weir's image without an image: what the last stage of the Dockerfile says, with the bundle, the packages and the Node
  * of this machine in their places, and no shell.
  */
 export function weirImage(): Image {
@@ -49,7 +48,7 @@ export function weirImage(): Image {
     ),
     files: new Map([
       ['/usr/local/bin/node', process.execPath],
-      [`${home}/dist`, COMPILED],
+      [`${home}/dist`, BUNDLED],
       [`${home}/package.json`, join(ROOT, 'package.json')],
       [`${home}/node_modules`, join(ROOT, 'node_modules')],
       // What Node is linked against.
