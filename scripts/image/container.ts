@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,15 +65,18 @@ export class Container {
   }
 
   kill(): void {
+    if (this.process.exitCode !== null) return;
+    // Taking on its user made it forget that it should end with unshare.
+    if (this.pid !== null) process.kill(this.pid, 'SIGKILL');
     this.process.kill('SIGKILL');
   }
 }
 
-/** Runs the image's health check beside the container, as an engine does, and returns its exit code. */
-export function runHealthcheck(root: string, config: ImageConfig, etc: string): number | null {
+/** Runs the image's health check beside the container, as an engine does. */
+export function runHealthcheck(root: string, config: ImageConfig, etc: string): SpawnSyncReturns<string> {
   const [kind, ...command] = config.Healthcheck.Test;
   if (kind !== 'CMD') throw new Error(`the health check needs a shell: ${kind}`);
-  return spawnSync('unshare', isolated(root, etc, config, command), { stdio: 'inherit' }).status;
+  return spawnSync('unshare', isolated(root, etc, config, command), { encoding: 'utf8' });
 }
 
 /** Whether this machine lets root make such namespaces. */
