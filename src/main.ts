@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The bin: arguments in, exit code out. Everything else is imported after the look at the version, so that an older Node,
-// which cannot parse it, gets a sentence and not a syntax error.
+// The bin: arguments in, exit code out. Our own code is imported after the look at the version, so that an older Node, which
+// cannot parse it, gets a sentence and not a syntax error.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
