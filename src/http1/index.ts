@@ -16,6 +16,7 @@ export {
   type RequestWriterOwner,
   requestFraming,
   requestHead,
+  UnknownMethod,
 } from './request/index.ts';
 export {
   interimResponse,

@@ -1,16 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import { expectError } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, postRaw, startGrpcServer } from '../support/grpc.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import {
   askOnce,
   askTimes,
   GLOBAL_FIELDS,
+  type LimitedGateway,
   rateFieldsOf,
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
-import { head } from '../support/requests.ts';
+import { head, withBody } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+import { header } from '../support/wire/index.ts';
 
 // Answers that the gateway makes without a service draw on the global limit: docs/contract.md, 4.1.
 
@@ -25,6 +30,9 @@ describe('what no service answers draws on the global limit of its address', () 
     ['a path without a route', 404, 'GET /v1/anonymous/nothing', []],
     ['a method that the gateway does not serve', 405, 'TRACE /open/a', []],
     ['a method that no route serves', 404, 'PURGE /v1/anonymous/nothing', []],
+    ['a method that nobody knows', 405, 'BREW /open/a', []],
+    ['a known method in lower case', 405, 'get /open/a', []],
+    ['a method longer than any', 405, `${'BREW'.repeat(10)} /open/a`, []],
     ['a WebSocket on a route without them', 501, 'GET /open/a', WEB_SOCKET],
     ['an expectation that is not met', 417, 'GET /open/a', ['Expect: wonders']],
   ])('%s: %i, and 429 beyond the limit', async (_, status, target, lines) => {
@@ -88,6 +96,77 @@ describe('with a token', () => {
     const checked = await front.gateway.counted('weir_signature_checks_total');
     expect([...checked.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
     expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
+  });
+});
+
+/** The statuses of the same request so often, each on a connection of its own. */
+async function eachAsked(front: LimitedGateway, times: number, target: string, ...lines: string[]) {
+  const statuses: number[] = [];
+  for (let i = 0; i < times; i++) statuses.push((await askOnce(front, target, ...lines)).status);
+  return statuses;
+}
+
+describe('a method that Node does not know', () => {
+  test('is answered with the methods there are, and with a body it ends its connection unread', async () => {
+    const front = await startLimited(limits);
+    const client = await front.gateway.connect();
+    await client.send(`${withBody('BREW /open/a', 'x')}${head('GET /open/a')}`);
+    const response = await client.answer();
+    expectError(response, 405, 3);
+    expect(header(response, 'allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
+    expect(await client.ended()).toBe('close');
+    expect(front.upstream.requests).toEqual([]);
+  });
+
+  test('draws on the limit of its caller, and of its address behind a trusted proxy', async () => {
+    const front = await startLimited(limits, { config: { trusted_proxies: ['127.0.0.0/8'] } });
+    const bearer = front.issuer.bearer();
+    expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
+    expect(await eachAsked(front, 4, 'BREW /things', bearer)).toEqual([405, 405, 405, 429]);
+    const from = (address: string) => `X-Forwarded-For: ${address}`;
+    for (const address of ['192.0.2.1', '192.0.2.2'])
+      expect(await eachAsked(front, 4, 'BREW /things', from(address))).toEqual([405, 405, 405, 429]);
+  });
+
+  test('learns of a restriction first', async () => {
+    const front = await startLimited({ ...limits, invalid_requests: { limit: '2/1h' } });
+    expect(await eachAsked(front, 6, 'BREW /open/a')).toEqual([405, 405, 405, 429, 429, 429]);
+    expect((await askOnce(front, 'BREW /open/a')).body.toString()).toContain('temporarily restricted');
+  });
+
+  test('is not in the log as it came', async () => {
+    const front = await startLimited(limits);
+    expect((await askOnce(front, 'BREW /open/a')).status).toBe(405);
+    await waitFor('it is logged', () => front.gateway.logLines.some(line => line.includes('"status":405')));
+    expect(front.gateway.logLines.join('')).not.toContain('BREW');
+  });
+
+  test('is 405 over HTTP/2, then 429, and its connection stays', async () => {
+    const front = await startLimited(limits, { config: { listen: H2C } });
+    const session = connectHttp2(front.gateway);
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { status, fields } = await ask(session, { ':method': 'BREW', ':path': '/open/a' });
+      statuses.push(status);
+      if (status === 405) expect(fields.allow).toContain('GET');
+    }
+    expect(statuses).toEqual([405, 405, 405, 429]);
+    expect(session.closed || session.destroyed).toBe(false);
+    expect(front.gateway.logLines.join('')).not.toContain('BREW');
+  });
+
+  test('on a listener of gRPC is no call', async () => {
+    const gateway = await startGateway({
+      upstreamPort: 1,
+      config: {
+        listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
+        limits: await tempText('limits.yaml', 'global: { address: 2/1h }\n'),
+      },
+    });
+    const port = gateway.app.addresses.grpc?.port ?? 0;
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await postRaw(port, { ':method': 'BREW' }))[':status']);
+    expect(statuses).toEqual([415, 415, 429]);
   });
 });
 

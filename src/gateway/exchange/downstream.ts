@@ -17,6 +17,7 @@ export interface Successor {
  * gateway.
  */
 export interface Downstream {
+  /** '': a method that Node does not know. */
   readonly method: string;
   /** The request target as it came. */
   readonly target: string;

@@ -16,6 +16,7 @@ import { type RequestFraming, requestFraming } from './request-framing.ts';
 
 /** The head of a request as it came: its request line, its fields, and what those say about framing. */
 export interface IncomingHead {
+  /** '': a method that Node does not know. */
   readonly method: string;
   /** In any of the four forms; every character is one byte. */
   readonly target: string;
@@ -31,7 +32,7 @@ export interface IncomingHead {
 
 /**
  * Reads the head of a request from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage, or its
- * subclass OtherVersion, as soon as no further byte could mend it.
+ * subclass OtherVersion, as soon as no further byte could mend it. Throws UnknownMethod at its end: its fields say whose it is.
  *
  * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, ended by CRLF. RFC 9112 also lets a reader accept
  * other blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so both are rejected.
@@ -47,9 +48,9 @@ export function readIncomingHead(
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
-  if (methodEnd > MAX_METHOD_BYTES) throw new MalformedMessage('an unknown method');
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
-  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line without a space after its method');
+  if (methodEnd === 0 || bytes[at++] !== SPACE)
+    throw new MalformedMessage('a request line without a method and a space');
   // The parser of targets checks what a target may hold, with a more helpful error message.
   const target = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
@@ -62,14 +63,13 @@ export function readIncomingHead(
   if (line === INCOMPLETE) return null;
   const httpMinor = minorOf(bytes, versionEnd);
   // Checked after the version: another version may have its own methods, as the preface of HTTP/2 does (RFC 9113, 3.4).
-  const method = KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd));
-  if (method === undefined) throw new MalformedMessage('an unknown method');
+  const method = methodOf(bytes, methodEnd);
   const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
   const section = before?.section ?? null;
   if (before !== null && section !== null && isAt(bytes, line, end, section)) {
     const { fields } = before;
     const framing = before.httpMinor === httpMinor ? before.framing : requestFraming(fields, httpMinor);
-    return { ...start, fields, framing, section, bytes: line + section.length };
+    return supported({ ...start, fields, framing, section, bytes: line + section.length });
   }
   const fields: string[] = [];
   const text = bytes.toString(
@@ -80,7 +80,18 @@ export function readIncomingHead(
   at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
   if (at === INCOMPLETE) return null;
   const framing = requestFraming(fields, httpMinor);
-  return { ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at };
+  return supported({ ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at });
+}
+
+/** One of the strings that all requests share, so that none keeps a copy. */
+function methodOf(bytes: Buffer, methodEnd: number): string {
+  if (methodEnd > MAX_METHOD_BYTES) return '';
+  return KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd)) ?? '';
+}
+
+function supported(head: IncomingHead): IncomingHead {
+  if (head.method === '') throw new UnknownMethod(head);
+  return head;
 }
 
 /** Limits what an idle connection keeps in memory: no long section, and no larger buffer behind a short one. */
@@ -110,6 +121,16 @@ export class OtherVersion extends MalformedMessage {
   }
 }
 
+/** A request with a method that Node does not know. Other parsers may refuse it as well, so that nothing behind it is read. */
+export class UnknownMethod extends MalformedMessage {
+  readonly head: IncomingHead;
+
+  constructor(head: IncomingHead) {
+    super('an unknown method');
+    this.head = head;
+  }
+}
+
 /** RFC 9113, 3.4. */
 const PREFACE_LINE = 'PRI * HTTP/2.0';
 
@@ -128,7 +149,7 @@ function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
   return end === 1 && bytes[0] === CR;
 }
 
-/** The methods that Node knows, which are those that routes can name. Requests share these strings and keep no copies. */
+/** The methods that Node knows, which are those that routes can name. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
 const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
 /** More than most clients send, and little enough for tens of thousands of idle connections. */

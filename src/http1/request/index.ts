@@ -1,4 +1,4 @@
-export { type IncomingHead, OtherVersion } from './incoming-head.ts';
+export { type IncomingHead, OtherVersion, UnknownMethod } from './incoming-head.ts';
 export type { OutgoingRequest } from './outgoing-request.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
 export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';

@@ -8,6 +8,7 @@ import {
   RequestReader,
   type RequestReaderOwner,
   type ResponseTerms,
+  UnknownMethod,
 } from '../../http1/index.ts';
 import type { Accepted } from '../accepted.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
@@ -172,12 +173,19 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
       // Called from within a read, which goes on.
       if (!this.#reader.read(this.#state.headBytes)) return;
     } catch (error) {
+      if (error instanceof UnknownMethod) this.#serveLast(error.head);
       // What the body goes to may have failed.
-      this.refuse(error instanceof MalformedMessage ? errorFor(error) : internalFault(error));
+      else this.refuse(error instanceof MalformedMessage ? errorFor(error) : internalFault(error));
     }
     this.#followReader();
     this.#regulate();
     if (this.#halfClosed) this.#readToEnd();
+  }
+
+  /** Nothing behind this request is read, its body included. */
+  #serveLast(head: IncomingHead): void {
+    this.#reader.giveUp();
+    this.requestBegun(head, null);
   }
 
   /** Keeps the phase in step with the reader between exchanges. */

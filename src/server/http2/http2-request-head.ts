@@ -4,6 +4,7 @@ import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 
 /** The head of a request, in the form in which the gateway reads those of HTTP/1.1. */
 export interface RequestHead {
+  /** '': a method that Node does not know. */
   readonly method: string;
   readonly target: string;
   /** `:authority` comes first, as `host`. */
@@ -45,6 +46,8 @@ const COLON = 0x3a;
 const SLASH = 0x2f;
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+/** RFC 9110, 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const TOO_LARGE: HeadFault = { kind: 'too large' };
 
 /**
@@ -68,7 +71,7 @@ export class HeadReader {
     const section = this.#section(raw, end, authority);
     const bytes = method.length + path.length + REQUEST_LINE_FRAMING_BYTES + section.bytes;
     return {
-      method,
+      method: KNOWN_METHODS.has(method) ? method : '',
       // RFC 9112, 3.2.3: a CONNECT names only its authority.
       target: path === '' ? (authority ?? '') : path,
       fields: section.fields,
@@ -158,7 +161,7 @@ function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
 }
 
 function faultOfLine(method: string, path: string): HeadFault | null {
-  if (!KNOWN_METHODS.has(method)) return malformed('the method is unknown');
+  if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return malformed('the method is no token');
   // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
   if (path.charCodeAt(0) === SLASH || method === 'CONNECT' || (path === '*' && method === 'OPTIONS'))
     return null;

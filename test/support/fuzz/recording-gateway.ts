@@ -4,6 +4,7 @@ import { findRoute } from '../../../src/gateway/gates/find-route.ts';
 import { readHead } from '../../../src/gateway/gates/read-head.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
+import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';
 import type { RenderedResponse } from '../../../src/gateway/responses/render-error.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
@@ -43,6 +44,10 @@ const EMPTY: Fields = ['Content-Length', '0'];
 interface Entry extends Exchange {
   readonly downstream: Http1Downstream;
 }
+
+/** What no reader accepts. TRACE and CONNECT are read as any other method, and refused for what they mean. */
+const refuseUnknown = (exchange: Exchange) =>
+  exchange.downstream.method === '' ? methodNotSupported([]) : null;
 
 /**
  * Takes the gateway's place and records what connections hand to it. Only the gates that judge a request by its bytes (its head,
@@ -92,7 +97,7 @@ export class RecordingGateway {
 
   run(exchange: Entry): void {
     const { downstream } = exchange;
-    const refused = readHead(exchange) ?? findRoute(exchange);
+    const refused = readHead(exchange) ?? refuseUnknown(exchange) ?? findRoute(exchange);
     if (refused !== null && !(refused instanceof Promise)) {
       this.#entryOf(exchange).why = refused.message;
       downstream.answer(refused.status, '', EMPTY, '', refused.close);

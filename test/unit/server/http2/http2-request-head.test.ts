@@ -55,13 +55,21 @@ describe('the head of a request', () => {
   });
 
   test.each([
-    ['an unknown method', 'GRAB', '/a'],
+    ['a method that is no token', 'G ET', '/a'],
+    ['a path without a slash and an unknown method', 'GRAB', 'a'],
     ['a path without a slash', 'GET', 'a'],
     ['an absolute path', 'GET', 'http://a.test/'],
     ['an asterisk of a method that has none', 'GET', '*'],
   ])('is at fault with %s', (_, method, path) => {
     const raw = [':method', method, ':path', path, ':authority', 'a.test'];
     expect(read(raw).fault).toMatchObject({ kind: 'malformed' });
+  });
+
+  test('keeps no method that Node does not know', () => {
+    for (const method of ['GRAB', 'get', 'X'.repeat(1_000)])
+      expect(read([':method', method, ':path', '/a', ':authority', 'a.test'])).toMatchObject({
+        ...{ method: '', target: '/a', fault: null },
+      });
   });
 
   test('names the authority of a CONNECT as its target', () => {
