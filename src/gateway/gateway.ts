@@ -5,7 +5,7 @@ import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
-import { type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
+import { lastRecordOf, type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
 import {
   internalFault,
   RateLimitError,
@@ -104,11 +104,11 @@ export class Gateway {
     const state = this.#state;
     const { response } = exchange;
     response.isOver = true;
-    if (exchange.deadline !== null) clearTimeout(exchange.deadline);
-    exchange.leaveLine?.();
-    if (!delivered) {
-      if (response.outcome !== 'truncated') response.outcome = 'abandoned';
-      exchange.upstreamLeg?.abandoned();
+    if (!delivered && response.outcome !== 'truncated') response.outcome = 'abandoned';
+    try {
+      leave(exchange, delivered);
+    } catch (fault) {
+      response.error = internalFault(fault);
     }
     if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
     exchange.upstreamPermit?.giveBack();
@@ -118,7 +118,7 @@ export class Gateway {
     } catch (fault) {
       response.error = internalFault(fault);
     }
-    state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
+    state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
   }
 
   /** Renders the response to bytes that never became a request. It is counted and logged like any other. */
@@ -196,4 +196,11 @@ export class Gateway {
     if (refusal.status === 429) this.#noteRestricted(exchange, refusal, this.#momentOf(exchange));
     exchange.answerError(refusal);
   }
+}
+
+/** Ends what still waits or runs for an exchange that is over. */
+function leave(exchange: Exchange, delivered: boolean): void {
+  if (exchange.deadline !== null) clearTimeout(exchange.deadline);
+  exchange.leaveLine?.();
+  if (!delivered) exchange.upstreamLeg?.abandoned();
 }

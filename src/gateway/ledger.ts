@@ -12,7 +12,7 @@ import {
 import { isInvalid, type Limiting } from '../runtime/index.ts';
 import { drawsAs, type Exchange, type ResourceUnit } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { RateLimitError } from './responses/index.ts';
+import { internalFault, RateLimitError } from './responses/index.ts';
 
 /** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
 export function settle(exchange: Exchange, state: GatewayState): void {
@@ -92,6 +92,22 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
+}
+
+/** The record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
+export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
+  try {
+    return recordOf(exchange, nowMs);
+  } catch (fault) {
+    const { downstream, protocol, requestId, sequence, arrivedAtMs, startedAtMs, response } = exchange;
+    const sender = { peer: downstream.peer, protocol };
+    return {
+      ...refusalRecord(sender, internalFault(fault), requestId, sequence, arrivedAtMs),
+      status: response.status,
+      outcome: response.outcome,
+      durationMs: nowMs - startedAtMs,
+    };
+  }
 }
 
 /** What refused the request before its limits were asked, and what they would have needed to know. */

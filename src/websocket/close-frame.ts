@@ -6,6 +6,8 @@ export const CloseCode = {
   protocolError: 1002,
   /** The client may not go on. */
   policyViolation: 1008,
+  /** The gateway failed. */
+  internalError: 1011,
 } as const;
 
 export type CloseCode = (typeof CloseCode)[keyof typeof CloseCode];

@@ -15,6 +15,8 @@ export interface FlowOwner {
   sourceEnded(flow: Flow): void;
   /** The connection of its source is gone. */
   sourceGone(flow: Flow): void;
+  /** The gateway itself failed, at what happened on a connection, which has nothing above it. Must not throw. */
+  failed(fault: unknown): void;
 }
 
 /** One direction of a tunnel: passes bytes on as they come, and knows where their frames end. */
@@ -28,6 +30,8 @@ export class Flow implements ByteSink {
   /** Nothing passes any more. What still comes is thrown away. */
   #over = false;
   #blocked = false;
+  /** The receiver has whole frames alone. */
+  #whole = true;
   /** Bytes that have passed. */
   passed = 0;
 
@@ -72,7 +76,7 @@ export class Flow implements ByteSink {
     if (this.#over) return;
     this.#last = frame;
     if (this.#blocked) this.#to.destroy();
-    else if (this.#frames.atBoundary) {
+    else if (this.#whole) {
       this.#sendLast();
       return;
     }
@@ -94,6 +98,42 @@ export class Flow implements ByteSink {
 
   bytes(piece: Buffer): void {
     if (this.#over) return;
+    try {
+      this.#follow(piece);
+    } catch (fault) {
+      this.#owner.failed(fault);
+    }
+  }
+
+  drained(): void {
+    try {
+      this.#owner.drained(this);
+    } catch (fault) {
+      this.#owner.failed(fault);
+    }
+  }
+
+  ended(): void {
+    this.#over = true;
+    try {
+      this.#to.end();
+      this.#owner.sourceEnded(this);
+    } catch (fault) {
+      this.#owner.failed(fault);
+    }
+  }
+
+  closed(): void {
+    this.#over = true;
+    try {
+      this.#to.end();
+    } catch (fault) {
+      this.#owner.failed(fault);
+    }
+    this.#owner.sourceGone(this);
+  }
+
+  #follow(piece: Buffer): void {
     const frames = this.#frames;
     const end = frames.follow(piece, this.#last !== null);
     this.passed += end;
@@ -107,25 +147,12 @@ export class Flow implements ByteSink {
     } else if (this.#last !== null && frames.atBoundary) this.#sendLast();
   }
 
-  drained(): void {
-    this.#owner.drained(this);
-  }
-
-  ended(): void {
-    this.#over = true;
-    this.#to.end();
-    this.#owner.sourceEnded(this);
-  }
-
-  closed(): void {
-    this.#over = true;
-    this.#to.end();
-    this.#owner.sourceGone(this);
-  }
-
   /** Pauses reading until the receiver has taken these bytes: only a paused stream leaves them unchanged. */
   #pass(bytes: Uint8Array): void {
-    if (this.#to.write(bytes)) return;
+    this.#whole = false;
+    const taken = this.#to.write(bytes);
+    this.#whole = this.#frames.atBoundary;
+    if (taken) return;
     this.#blocked = true;
     this.#from.pause();
   }

@@ -15,7 +15,7 @@ export interface TunnelOptions {
   readonly extended: boolean;
   /** The four bytes that mask a Close frame for the upstream. */
   readonly mask: () => Uint8Array;
-  /** Both connections are gone. The last call. */
+  /** Both connections are gone. The last call. Must not throw. */
   readonly over: (tunnel: Tunnel) => void;
 }
 
@@ -26,8 +26,9 @@ export interface TunnelOptions {
  * - `client`, `upstream`: this end went without a Close frame
  * - `fault`: one end sent what is no frame
  * - `gateway`: `finish` or `revoke` was called, or it stood idle
+ * - `failure`: the gateway failed, see `failure`
  */
-export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway';
+export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway' | 'failure';
 
 /** A WebSocket between a client and an upstream. Knows no clock: what takes too long is found by sweeps. */
 export class Tunnel implements FlowOwner {
@@ -37,6 +38,8 @@ export class Tunnel implements FlowOwner {
   readonly toUpstream: Flow;
   readonly toClient: Flow;
   end: TunnelEnd = 'open';
+  /** What was thrown inside the gateway, first; null: nothing was. */
+  failure: { readonly thrown: unknown } | null = null;
   #gone = 0;
   #passed = 0;
   #sinceMs: number;
@@ -118,13 +121,37 @@ export class Tunnel implements FlowOwner {
   }
 
   sourceGone(flow: Flow): void {
+    this.#gone++;
+    try {
+      this.#leave(flow);
+    } catch (fault) {
+      this.failed(fault);
+    }
+    if (this.#gone === 2) this.#options.over(this);
+  }
+
+  /** Ends it because the gateway failed. What is between two frames is told. */
+  failed(fault: unknown): void {
+    this.failure ??= { thrown: fault };
+    try {
+      this.#ends('failure');
+      const [code, reason] = [CloseCode.internalError, 'the gateway failed'] as const;
+      this.toClient.cutWith(closeFrame(code, reason, null));
+      this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
+      // No sweep may come that ends the rest.
+      if (this.#gone > 0) this.#cut();
+    } catch {
+      this.#cut();
+    }
+  }
+
+  #leave(flow: Flow): void {
     this.#ends(this.#endBy(flow));
     if (flow === this.toUpstream) {
       this.toClient.stop();
       // Without the client's connection there are no sweeps, and no one to receive what the upstream still sends.
       this.#upstream.endSoon();
     } else this.toUpstream.stop();
-    if (++this.#gone === 2) this.#options.over(this);
   }
 
   /** One end has sent a Close, and the other has yet to. */

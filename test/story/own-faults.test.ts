@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { WebSocket } from 'ws';
 import { Exchange } from '../../src/gateway/exchange/exchange.ts';
 import { Response } from '../../src/gateway/exchange/response.ts';
 import { LengthBody } from '../../src/http1/body/length-body.ts';
@@ -9,12 +10,16 @@ import { FaultLog } from '../../src/observe/log/access-log.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
 import { RecentErrors } from '../../src/observe/recent/recent-errors.ts';
 import { StreamResponse } from '../../src/upstream/http2/stream-response.ts';
+import { FrameFollower } from '../../src/websocket/frame-follower.ts';
+import { Tunnel } from '../../src/websocket/tunnel.ts';
 import { expectError } from '../support/error-object.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { agreement, handshake, masked, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
+import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 const LOG = { level: 'warn', access: false };
@@ -149,6 +154,91 @@ test('a body over HTTP/2 that fails in what writes it upstream is a 500, and its
   expect(await ask(session, { ':method': 'POST', ':path': '/a' }, 'hello')).toMatchObject({ status: 500 });
   expect(await ask(session, { ':path': '/b' })).toMatchObject({ status: 200 });
   await expectOwnFault(gateway);
+});
+
+describe('in the record of a request, a fault', () => {
+  test('changes nothing for its client, and leaves nothing in flight', async () => {
+    const gateway = await front('http1');
+    const session = connectHttp2(gateway);
+    const caller = vi.spyOn(Exchange.prototype, 'caller', 'get');
+    onTestFinished(() => caller.mockRestore());
+    caller.mockImplementation(() => {
+      throw new TypeError('a bug in the gateway');
+    });
+    expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 200 });
+    await waitFor('the fault is logged', () => faults(gateway).length === 1);
+    caller.mockRestore();
+    await expectOwnFault(gateway);
+  });
+});
+
+describe('in an open WebSocket, a fault', () => {
+  const closed = async (gateway: LocalGateway) =>
+    waitFor('it is over', async () => {
+      return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') === 0;
+    });
+
+  async function opened() {
+    const upstream = (await startWsServer()).echo();
+    const config = { listen: H2C, log: LOG };
+    const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true }, config });
+    const client = await openSocket(gateway);
+    const server = await upstream.first();
+    client.send('before');
+    expect(await message(client)).toBe('before');
+    return { gateway, client, server };
+  }
+
+  async function expectContained(gateway: LocalGateway): Promise<void> {
+    await closed(gateway);
+    expect(faults(gateway)).toEqual([
+      expect.objectContaining({
+        side: 'gateway',
+        cause: expect.stringMatching(/^TypeError: a bug in the gateway\n +at .*own-faults/),
+      }),
+    ]);
+    expect((await openSocket(gateway)).readyState).toBe(1);
+  }
+
+  test('in the reading of frames closes it with 1011 at both ends', async () => {
+    const { gateway, client, server } = await opened();
+    breakMethod(FrameFollower.prototype, 'follow');
+    const ends = Promise.all([closing(client), closing(server)]);
+    client.send('broken');
+    expect(await ends).toEqual([
+      [1011, 'the gateway failed'],
+      [1011, 'the gateway failed'],
+    ]);
+    await expectContained(gateway);
+  });
+
+  test.each<[string, string, (client: WebSocket) => void]>([
+    ['in what hears of the end of its client', 'sourceEnded', client => client.terminate()],
+    ['in a sweep', 'sweep', () => {}],
+  ])('%s ends it', async (_, name, act) => {
+    const { gateway, client } = await opened();
+    breakMethod(Tunnel.prototype, name);
+    act(client);
+    await expectContained(gateway);
+  });
+
+  test('behind half a frame says no more to who has that half', async () => {
+    const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
+    const config = { listen: H2C, log: LOG };
+    const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true }, config });
+    const client = await gateway.connect();
+    await client.send(handshake('/'));
+    await waitFor('it is open', () => client.received.includes(' 101 '));
+    const whole = masked('hello');
+    await client.send(whole.subarray(0, 4));
+    const [peer] = upstream.peers;
+    await waitFor('half of it has passed', () => peer?.received.length === 4);
+    breakMethod(FrameFollower.prototype, 'follow');
+    await client.send(whole.subarray(4));
+    await waitFor('the client is told', () => client.received.includes('the gateway failed'));
+    await closed(gateway);
+    expect(peer?.received).toEqual(whole.subarray(0, 4));
+  });
 });
 
 describe('what observes the gateway and throws, always,', () => {

@@ -13,7 +13,7 @@ import { CloseCode, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
 import type { Successor, ValidToken } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOfSocket } from '../ledger.ts';
-import { unauthenticated } from '../responses/index.ts';
+import { internalFault, unauthenticated } from '../responses/index.ts';
 import { flawOf, restrictionOf, type TokenFlaw } from '../review.ts';
 import type { UpstreamPermit } from '../upstream-permits.ts';
 
@@ -69,12 +69,23 @@ export class WebSocketSession implements Successor {
   }
 
   sweep(nowMs: number): void {
-    this.#review();
-    this.#tunnel?.sweep(nowMs);
+    this.#contain(() => {
+      this.#review();
+      this.#tunnel?.sweep(nowMs);
+    });
   }
 
   drain(): void {
-    this.#tunnel?.finish(CloseCode.goingAway, 'going away');
+    this.#contain(() => this.#tunnel?.finish(CloseCode.goingAway, 'going away'));
+  }
+
+  /** Does what a timer asks for, which nothing above it would catch. */
+  #contain(act: () => void): void {
+    try {
+      act();
+    } catch (fault) {
+      this.#tunnel?.failed(fault);
+    }
   }
 
   /** Ends it where its sender may not go on. */
@@ -115,7 +126,8 @@ export class WebSocketSession implements Successor {
       bytesSent: toClient.passed,
       durationMs: clock.monotonicMs() - this.#options.startedAtMs,
       tokenRefused: this.#tokenRefused ?? this.#record.tokenRefused,
-      error: this.#error ?? faultOf(tunnel),
+      error:
+        tunnel.failure === null ? (this.#error ?? faultOf(tunnel)) : internalFault(tunnel.failure.thrown),
     };
     listener.finished(recordOfSocket(this.#record, end));
   }
@@ -131,6 +143,7 @@ const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
   upstream: 'truncated',
   fault: 'truncated',
   gateway: 'truncated',
+  failure: 'truncated',
 };
 
 /** For the log: the client heard of it by a Close frame. */

@@ -17,6 +17,7 @@ function open() {
     faulty: () => void heard.push('faulty'),
     sourceEnded: () => void heard.push('source ended'),
     sourceGone: () => void heard.push('source gone'),
+    failed: fault => void heard.push(String(fault)),
   };
   const flow = new Flow(from, to, { masked: false, extended: false }, owner);
   flow.start();
