@@ -8,7 +8,6 @@ import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/inde
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { AdminApi, type ApiSources } from './api/index.ts';
 import { answerFault } from './faults.ts';
-import { HandshakeLimit } from './handshake-limit.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
 import { PAGE_POLICY, statusAsPage } from './page/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
@@ -178,4 +177,42 @@ function wantsJson(accept = ''): boolean {
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {
   response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) });
   response.end(body);
+}
+
+/** A platform opens few connections at a time. */
+const MAX_UNDER_WAY = 64;
+const MAX_MS = 10_000;
+
+/** Bounds the TLS handshakes of the admin listener in number and time. Where there are too many, the oldest gives way. */
+class HandshakeLimit {
+  /** By what both the accepted socket and TLS on top of it know: the address of the other side. Oldest first. */
+  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: NodeJS.Timeout }>();
+
+  begin(socket: Socket): void {
+    const [oldest] = this.#underWay.values();
+    if (oldest !== undefined && this.#underWay.size >= MAX_UNDER_WAY) this.#giveUp(oldest.socket);
+    const timer = setTimeout(() => this.#giveUp(socket), MAX_MS).unref();
+    const key = keyOf(socket);
+    this.#underWay.set(key, { socket, timer });
+    socket.once('close', () => this.#forget(key));
+  }
+
+  /** @param socket the accepted one, or TLS on top of it */
+  end(socket: Socket): void {
+    this.#forget(keyOf(socket));
+  }
+
+  #giveUp(socket: Socket): void {
+    this.end(socket);
+    socket.destroy();
+  }
+
+  #forget(key: string): void {
+    clearTimeout(this.#underWay.get(key)?.timer);
+    this.#underWay.delete(key);
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

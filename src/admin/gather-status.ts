@@ -1,16 +1,31 @@
 import { hostname } from 'node:os';
-import type { ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
-import { readVersion } from '../core/index.ts';
+import { isPrincipal } from '../auth/index.ts';
+import {
+  type BucketModel,
+  formatHostPort,
+  type ReloadRecord,
+  type RestartKey,
+  type Snapshot,
+} from '../config/index.ts';
+import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import type { Observation } from '../observe/index.ts';
+import { type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
+import type { Observation, Recent, TopCaller } from '../observe/index.ts';
 import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
-import { gatherBuckets } from './gather-buckets.ts';
-import { gatherCallers } from './gather-callers.ts';
-import { gatherUpstreams } from './gather-upstreams.ts';
-import type { GatewayStatus, ProviderStatus } from './status.ts';
+import type {
+  BucketStatus,
+  CallerName,
+  CallerStatus,
+  CallersStatus,
+  GatewayStatus,
+  LimitStatus,
+  ProviderStatus,
+  RefusedCallerStatus,
+  UpstreamStatus,
+} from './status.ts';
 
 /** Where the status comes from. */
-export interface StatusSources {
+interface StatusSources {
   readonly startedAtMs: number;
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
@@ -100,4 +115,134 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
 /** `ok`, or why Redis is away and which policy of the configuration decides in its place. */
 function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
+}
+
+/** Where upstreams are known. */
+interface UpstreamSources {
+  readonly gateway: Pick<Gateway, 'inFlightTo'>;
+  upstreamConnections(): ReadonlyMap<string, number>;
+}
+
+/** Those of the snapshot, and removed ones whose connections still drain. */
+function gatherUpstreams(
+  { gateway, upstreamConnections }: UpstreamSources,
+  snapshot: Snapshot,
+  { errors }: Recent,
+): UpstreamStatus[] {
+  const connections = upstreamConnections();
+  const known = new Map(snapshot.upstreams.map(({ name, options }) => [name, formatHostPort(options)]));
+  const draining = [...connections].filter(([name, open]) => open > 0 && !known.has(name));
+  return [...known, ...draining.map(([name]) => [name, 'draining'] as const)].map(([name, address]) => ({
+    name,
+    address,
+    connections: connections.get(name) ?? 0,
+    requestsInFlight: gateway.inFlightTo(name, 'requests'),
+    errors: withoutKind(errors.ofUpstream(name)),
+  }));
+}
+
+function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): UpstreamStatus['errors'] {
+  if (error === null) return null;
+  const { kind, ...rest } = error;
+  return rest;
+}
+
+/** Callers listed of each kind. */
+const MAX_LISTED = 25;
+const MAX_RESTRICTIONS = 100;
+
+/** Where callers are known. */
+interface CallerSources {
+  readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions'>;
+  readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
+}
+
+/** Gathers who is refused, or will be soon: principals by the pseudonyms of the log, addresses as they are. */
+function gatherCallers({ limiting, observation }: CallerSources): CallersStatus {
+  const nameOf = (isAddress: boolean, key: string): CallerName =>
+    isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
+  const viewOf = ({ caller, callerClass, bucket, count, maxCount, ...top }: TopCaller): CallerStatus => ({
+    ...nameOf(callerClass === 'address', caller),
+    class: callerClass,
+    bucket,
+    count,
+    maxCount,
+    sinceMs: top.sinceMs,
+    lastAtMs: top.lastMs,
+  });
+  const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
+    const { restricted, why } = top;
+    return { ...viewOf(top), restricted, why };
+  };
+  const { refused, nearLimit } = observation.recent.callers;
+  const restrictions = limiting.restrictions.listed
+    .byName(MAX_RESTRICTIONS)
+    .map(({ kind, key, reason, sinceEpochMs, untilEpochMs }) => ({
+      ...nameOf(kind !== 'principal', key),
+      kind,
+      reason,
+      sinceMs: sinceEpochMs,
+      untilMs: untilEpochMs,
+    }));
+  return {
+    refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
+    nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
+    restrictions,
+    unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
+    shadowRestrictions: limiting.shadowRestrictions
+      .list(MAX_RESTRICTIONS)
+      .map(({ key, reason, untilEpochMs }) => ({
+        ...nameOf(!isPrincipal(key), key),
+        reason,
+        untilMs: untilEpochMs,
+      })),
+  };
+}
+
+/** The limits of a bucket, or of requests without one. */
+interface LimitSource {
+  readonly sets: Readonly<Record<string, LimitSet>>;
+  readonly rollout: BucketModel['rollout'];
+}
+
+/** Gathers what limits decide, by bucket and class, as far as the metrics count it. */
+function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStatus[] {
+  const buckets = new Map<string, LimitSource>(limits.buckets.map(bucket => [bucket.name, bucket]));
+  const withoutBucket: LimitSource = { sets: limits.global, rollout: null };
+  const near = Map.groupBy(recent.callers.nearLimit, whereOf);
+  return labels.buckets.map(({ bucket, callerClass }) => ({
+    bucket,
+    class: callerClass,
+    limits: limitsIn(buckets.get(bucket) ?? withoutBucket, callerClass),
+    ...recent.decisions.of(bucket, callerClass),
+    callersNearLimit: near.get(whereOf({ bucket, callerClass }))?.length ?? 0,
+  }));
+}
+
+function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClass'>): string {
+  return `${callerClass} ${bucket}`;
+}
+
+function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
+  const set = sets[callerClass] ?? NO_LIMITS;
+  const percent = rollout?.share.percent ?? 100;
+  // A roll-out is that of the bucket's own limits.
+  const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
+  const inShadow = set.shadow === null ? [] : list(set.shadow);
+  // Where other numbers are tried on the share, those that hold are for the rest.
+  const others: LimitSource['sets'] = rollout?.triesNumbers === true ? rollout.others.sets : {};
+  const held = others[callerClass] ?? NO_LIMITS;
+  return [
+    ...list(set).map(limit => viewOf(limit, percentOf(limit))),
+    ...list({ ...held, global: null }).map(limit => viewOf(limit, 100 - percent)),
+    ...inShadow.map(limit => viewOf(limit, 0)),
+  ];
+}
+
+function list({ caller, resource, global }: LimitsByRole): Limit[] {
+  return [caller, resource, global].filter(limit => limit !== null);
+}
+
+function viewOf({ role, units, periodMs, algorithm }: Limit, enforcedPercent: number): LimitStatus {
+  return { limit: role, quota: `${units}/${formatDuration(periodMs)}`, algorithm, enforcedPercent };
 }

@@ -1,16 +1,21 @@
 import { type AdminView, gatherStatus } from '../admin/index.ts';
 import type { Notices } from '../auth/index.ts';
-import { type ConfigWatcher, type FixedParts, type ReloadRecord, restartKeys } from '../config/index.ts';
+import {
+  type ConfigWatcher,
+  type FixedParts,
+  type ListenModel,
+  type ReloadRecord,
+  restartKeys,
+} from '../config/index.ts';
 import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import type { Observation } from '../observe/index.ts';
+import type { CertificateView, Observation } from '../observe/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
 import type { Listeners } from '../server/index.ts';
 import type { Transports } from '../upstream/index.ts';
-import { certificateViews } from './certificate-views.ts';
 
 /** The parts of a gateway that the admin listener shows. */
-export interface ShownParts {
+interface ShownParts {
   readonly clock: Clock;
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
@@ -66,4 +71,15 @@ const NO_KINDS: ReadonlySet<NoticeKind> = new Set();
 function noticesOf({ current: { identity } }: Generations): Notices {
   if (identity === null) throw new Error('no identity provider is configured');
   return identity.notices;
+}
+
+/** The certificates of all listeners, for the status page and the metrics. */
+export function certificateViews({ http, grpc, admin }: ListenModel): CertificateView[] {
+  return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
+    (model?.tls?.certificates ?? []).map(({ name, notAfterMs }) => ({
+      listener,
+      certificate: name,
+      notAfterMs,
+    })),
+  );
 }

@@ -1,26 +1,38 @@
 import { AdminListener } from '../admin/index.ts';
-import { REVOCATION_LIMITS, Revocations } from '../auth/index.ts';
+import {
+  NOTICE_BUDGET,
+  type NoticesDependencies,
+  REVOCATION_LIMITS,
+  Revocations,
+  SeenNotices,
+  VerificationBudget,
+} from '../auth/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
+  type Diagnostic,
   type FixedParts,
+  formatDiagnostic,
+  type LoadedConfig,
   ReloadRecord,
   restartKeys,
   type Snapshot,
 } from '../config/index.ts';
-import { type AppliedEvent, type Clock, requestIdSource, systemClock, systemRandom } from '../core/index.ts';
+import {
+  type AppliedEvent,
+  type Clock,
+  type ReloadListener,
+  requestIdSource,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type Logger, Observation, type SpanExport } from '../observe/index.ts';
+import { type Logger, Observation, type SpanExport, type SpanPeer } from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
-import { adminView } from './admin-view.ts';
-import type { App, AppOptions } from './app.ts';
-import { certificateViews } from './certificate-views.ts';
-import { atMost, drainListeners } from './drain.ts';
-import { noticesDependencies } from './notices-dependencies.ts';
-import { reloadSink } from './reload-sink.ts';
-import { spanPeers } from './span-peers.ts';
+import { adminView, certificateViews } from './admin-view.ts';
+import { type App, type AppOptions, atMost, drainListeners } from './app.ts';
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
 export class RunningApp implements App {
@@ -248,4 +260,46 @@ export class RunningApp implements App {
     if (this.#limiting.shared?.refuses === true) return 'Redis is away, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
+}
+
+/** Where each upstream is, for its spans. */
+function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
+  return new Map(upstreams.map(({ name, options }) => [name, { host: options.host, port: options.port }]));
+}
+
+/**
+ * What the notices of all providers share.
+ *
+ * @param claim whether no other gateway has claimed a name for so many milliseconds
+ */
+function noticesDependencies(
+  clock: Clock,
+  listener: NoticesDependencies['listener'],
+  claim: (name: string, forMs: number) => Promise<boolean>,
+): NoticesDependencies {
+  return {
+    clock,
+    listener,
+    budget: new VerificationBudget(NOTICE_BUDGET, clock),
+    seen: new SeenNotices({ clock, claim }),
+  };
+}
+
+/** Reports what the watcher finds, and hands valid configurations to the generations. Keeps nothing that was loaded: it is large. */
+function reloadSink(generations: Generations, reloads: ReloadListener) {
+  return {
+    take: (loaded: LoadedConfig) => {
+      reloads.warned(loaded.warnings.map(formatDiagnostic));
+      generations.take(loaded.snapshot);
+    },
+    refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
+    unchanged: () => reloads.unchanged(),
+    unwatched: (cause: unknown) => reloads.unwatched(cause),
+  };
+}
+
+/** The status page shows the first one alone, which has to be what refuses the files. */
+function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const isError = ({ severity }: Diagnostic) => severity === 'error';
+  return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/index.ts';
-import { makeRoom } from './make-room.ts';
 import type { BudgetOptions } from './options.ts';
+import { makeRoom } from './refusals.ts';
 
 /** Decides whether an address may have one more token checked. */
 export interface CheckBudget {

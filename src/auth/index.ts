@@ -1,5 +1,5 @@
 export { VerificationBudget } from './budget.ts';
-export { type Caller, type CallerKind, isPrincipal, principalOf } from './caller.ts';
+export { type Caller, type CallerKind, isPrincipal, principalOf, type Verdict } from './caller.ts';
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export {
@@ -31,7 +31,5 @@ export {
   Revocations,
 } from './revocation/index.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
-export type { TokenVerifier } from './token-verifier.ts';
 export { TracingRoom } from './tracing-room.ts';
-export type { Verdict } from './verdict.ts';
-export { Verifier } from './verifier.ts';
+export { type TokenVerifier, Verifier } from './verifier.ts';

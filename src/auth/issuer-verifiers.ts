@@ -1,9 +1,7 @@
 import type { AuthListener, RevocationReason } from '../core/index.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, Verdict } from './caller.ts';
 import { type Invalid, invalid, lacking, member, parseJwt } from './token/index.ts';
-import { hashOf, type TokenVerifier } from './token-verifier.ts';
-import type { Verdict } from './verdict.ts';
-import type { Verifier } from './verifier.ts';
+import { hashOf, type TokenVerifier, type Verifier } from './verifier.ts';
 
 /**
  * Turns the tokens of several issuers into callers. The unverified `iss` only decides whose keys and rules a token is judged by;

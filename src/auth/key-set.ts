@@ -1,6 +1,6 @@
 import type { AuthListener, Clock } from '../core/index.ts';
 import type { KeySetOptions } from './options.ts';
-import { type Algorithm, KeySetError, readKeySet, type VerificationKey } from './token/index.ts';
+import { KeySetError, readKeySet, type SigningAlgorithm, type VerificationKey } from './token/index.ts';
 
 /** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
@@ -89,7 +89,7 @@ export class KeySet {
   }
 
   /** The keys that may have made the signature: those with this id, or all that fit when the token names none. */
-  candidates(algorithm: Algorithm, keyId: string | null): readonly VerificationKey[] {
+  candidates(algorithm: SigningAlgorithm, keyId: string | null): readonly VerificationKey[] {
     const keys = keyId === null ? this.#keys : (this.#byId.get(keyId) ?? []);
     return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
   }

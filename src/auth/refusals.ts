@@ -1,4 +1,4 @@
-import { TwoGenerations } from '../core/index.ts';
+import { RecentMap } from '../core/index.ts';
 import type { CacheOptions } from './options.ts';
 import type { Invalid } from './token/index.ts';
 
@@ -14,11 +14,11 @@ interface Refusal {
  */
 export class Refusals {
   readonly #refusedForMs: number;
-  readonly #refusals: TwoGenerations<Refusal>;
+  readonly #refusals: RecentMap<Refusal>;
 
   constructor(options: CacheOptions) {
     this.#refusedForMs = options.refusedForMs;
-    this.#refusals = new TwoGenerations(options.maxRefused);
+    this.#refusals = new RecentMap(options.maxRefused);
   }
 
   find(tokenHash: string, nowMs: number, keySetVersion: number): Invalid | null {
@@ -32,4 +32,25 @@ export class Refusals {
   keep(tokenHash: string, refusal: Invalid, nowMs: number, keySetVersion: number): void {
     this.#refusals.set(tokenHash, { refusal, untilMs: nowMs + this.#refusedForMs, keySetVersion });
   }
+}
+
+/**
+ * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
+ * that is not enough, the oldest.
+ *
+ * @returns how many entries were dropped before they expired
+ */
+export function makeRoom<V>(
+  entries: Map<string, V>,
+  maxEntries: number,
+  isOver: (value: V) => boolean,
+): number {
+  let evicted = 0;
+  for (const [key, value] of entries) {
+    const over = isOver(value);
+    if (!over && entries.size < maxEntries) break;
+    entries.delete(key);
+    if (!over) evicted += 1;
+  }
+  return evicted;
 }

@@ -1,6 +1,7 @@
-import { type AuthListener, type Clock, type RevocationReason, TwoGenerations } from '../core/index.ts';
+import { hash } from 'node:crypto';
+import { type AuthListener, type Clock, RecentMap, type RevocationReason } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
@@ -15,11 +16,9 @@ import {
   refuseClaims,
   type VerificationKey,
 } from './token/index.ts';
-import { hashOf, type TokenVerifier } from './token-verifier.ts';
 import type { TracingRoom } from './tracing-room.ts';
-import type { Unavailable, Verdict } from './verdict.ts';
 
-export interface VerifierDependencies {
+interface VerifierDependencies {
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
   /** Null: failures are not limited. */
@@ -62,10 +61,10 @@ export class Verifier implements TokenVerifier {
   readonly #clock: Clock;
   readonly #listener: AuthListener;
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
-  readonly #callers: TwoGenerations<Caller>;
+  readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
   /** Whose refused tokens are, by their hashes; '': nobody's, as far as can be told. */
-  readonly #refusedPrincipals: TwoGenerations<string>;
+  readonly #refusedPrincipals: RecentMap<string>;
   readonly #tracing: TracingRoom;
 
   constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
@@ -75,9 +74,9 @@ export class Verifier implements TokenVerifier {
     this.#budget = dependencies.budget;
     this.#clock = dependencies.clock;
     this.#listener = dependencies.listener;
-    this.#callers = new TwoGenerations(cache.maxTokens);
+    this.#callers = new RecentMap(cache.maxTokens);
     this.#refusals = new Refusals(cache);
-    this.#refusedPrincipals = new TwoGenerations(cache.maxRefused);
+    this.#refusedPrincipals = new RecentMap(cache.maxRefused);
     this.#tracing = dependencies.tracing;
   }
 
@@ -235,4 +234,37 @@ const TRACED: ReadonlySet<string> = new Set([
 
 function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {
   return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
+}
+
+/** Turns tokens into callers: those of one issuer (`Verifier`), or of several (`IssuerVerifiers`). */
+export interface TokenVerifier {
+  /**
+   * @param token what `readBearer` returned
+   * @param address the key of the client's address, whose budget pays for failures
+   */
+  verify(token: string, address: string): Verdict | Promise<Verdict>;
+
+  /** The caller of a token that was verified before and is still accepted; null: it would have to be verified. */
+  remembered(token: string): Caller | null;
+
+  /**
+   * Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify.
+   *
+   * @param caller whose token had been accepted; left out: it was not
+   */
+  refuse(refusal: Invalid, caller?: Caller): Invalid;
+
+  /**
+   * Whether this caller's token is still accepted, which is announced. For code that remembers a caller together with its
+   * token.
+   */
+  accepts(caller: Caller): boolean;
+
+  /** Why the caller's token was revoked; null: it was not. Also used to end streams in progress. */
+  revocationOf(caller: Caller): RevocationReason | null;
+}
+
+/** The key under which a token is remembered: the token itself is a secret, and longer. */
+export function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url');
 }

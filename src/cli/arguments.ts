@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-
 import { didYouMean } from '../config/index.ts';
+import type { ExplainedRow } from '../explain/index.ts';
 import { UsageError } from './command.ts';
 
 /** The configuration when the command line names none, in the working directory. */
@@ -97,4 +97,16 @@ function parseStrictly<Config extends ParseArgsConfig>(config: Config) {
     const [, lacking] = /^Option '(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
     throw new UsageError(lacking === undefined ? message : `${lacking} needs a value`);
   }
+}
+
+/** Formats rows as two columns. Shows a repeated label once. */
+export function formatRows(rows: readonly ExplainedRow[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  let before = '';
+  const lines = rows.map(([label, text]) => {
+    const shown = label === before ? '' : label;
+    before = label;
+    return `  ${shown.padEnd(width)}  ${text}\n`;
+  });
+  return lines.join('');
 }

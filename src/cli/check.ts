@@ -10,8 +10,7 @@ import {
   signInProvider,
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import type { Command } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
 
 export const check: Command = {

@@ -1,6 +1,5 @@
 import { readArguments } from './arguments.ts';
-import { type Command, type CommandOutput, UsageError } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 
 const PORT = { type: 'string' } as const;
 

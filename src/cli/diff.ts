@@ -8,8 +8,7 @@ import {
   loadEither,
 } from '../config/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
-import { type Command, type CommandOutput, UsageError } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 
 export const diff: Command = {
   help: `Compares two limits.yaml, or two gateway.yaml with the files they name, and says what changes for callers: bucket by

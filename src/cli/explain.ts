@@ -1,12 +1,10 @@
 import { didYouMean, formatDiagnostic, loadConfig } from '../config/index.ts';
 import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
-import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import { type Command, type CommandOutput, UsageError } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { CONFIG_HELP, configFile, configOption, formatRows, oneOf, readArguments } from './arguments.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { explainRunning, type RunningQuestion } from './explain-running.ts';
 import { callerIn, readCaller } from './explained-caller.ts';
 import { readClaims } from './read-claims.ts';
-import { formatRows } from './rows.ts';
 
 export const explain: Command = {
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or

@@ -1,9 +1,9 @@
 import { principalOf } from '../auth/index.ts';
 import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
-import { classOf } from './class-of-claims.ts';
 import { UsageError } from './command.ts';
 import { readAddress } from './read-address.ts';
+import { classOf } from './read-claims.ts';
 
 /** Whose request the command line asks about. */
 export interface CallerOnCommandLine {

@@ -1,7 +1,6 @@
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { askAdmin } from './ask-admin.ts';
-import type { Command } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, ExitCode } from './command.ts';
 
 export const health: Command = {
   help: `Asks the admin listener of the gateway that runs with this configuration, for health checks of containers. Needs no shell

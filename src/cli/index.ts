@@ -1,8 +1,7 @@
 import { didYouMean } from '../config/index.ts';
 import { escapeUnseen, readVersion } from '../core/index.ts';
-import { type CommandOutput, UsageError } from './command.ts';
+import { type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { ExitCode } from './exit-code.ts';
 
 export type { CommandOutput } from './command.ts';
 export { nameSourcesInStacks } from './stack-sources.ts';

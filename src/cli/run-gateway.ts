@@ -3,12 +3,9 @@ import { runInNewContext } from 'node:vm';
 import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, formatHostPort, type LoadedConfig, type Snapshot } from '../config/index.ts';
 import { readVersion, systemClock } from '../core/index.ts';
-import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';
-import type { CommandOutput } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
+import { type CommandOutput, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
-import { listenForStop } from './stop-signals.ts';
-import { whyNotStarted } from './why-not-started.ts';
 
 /**
  * Runs a gateway until its drain has ended.
@@ -89,3 +86,49 @@ function collectWhatStartingLeft(): void {
   setFlagsFromString('--no-expose-gc');
   if (typeof collect === 'function') collect({ type: 'minor', execution: 'sync' });
 }
+
+type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/**
+ * Resolves to the first SIGINT or SIGTERM from now on. A second one ends the process immediately.
+ *
+ * @param beforeExit runs before that immediate exit; it must be quick.
+ */
+function listenForStop(beforeExit: () => Promise<void>): Promise<StopSignal> {
+  return new Promise(resolve => {
+    let stopping = false;
+    const onSignal = (signal: StopSignal) => {
+      if (stopping) {
+        const code = signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
+        void beforeExit().finally(() => process.exit(code));
+        return;
+      }
+      stopping = true;
+      resolve(signal);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}
+
+/** Explains to the operator why the gateway could not start; usually it cannot listen on an address. */
+function whyNotStarted(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof MissingPackages) return error.message;
+  const { code, syscall, address, port, hostname } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+    readonly hostname?: string;
+  };
+  if (syscall === 'getaddrinfo') return `cannot listen on ${hostname}: the name has no address (${code})`;
+  if (syscall !== 'listen') return error.stack ?? error.message;
+  const place = address?.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return `cannot listen on ${place}: ${REASONS[code ?? ''] ?? error.message}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
+  EACCES: 'permission denied (ports below 1024 need extra privileges)',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};

@@ -1,7 +1,6 @@
 import { didYouMean, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from '../config/index.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, UsageError } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, ExitCode, UsageError } from './command.ts';
 
 const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema, test: testJsonSchema } as const;
 

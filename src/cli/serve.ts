@@ -1,7 +1,6 @@
 import { formatDiagnostic, loadConfig, RESTART_KEYS } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import type { Command } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, ExitCode } from './command.ts';
 
 export const serve: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"

@@ -1,8 +1,7 @@
 import { type Diagnostic, formatDiagnostic, loadTest } from '../config/index.ts';
 import { runTest } from '../limit-tests/index.ts';
 import { readArguments } from './arguments.ts';
-import type { Command } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, ExitCode } from './command.ts';
 
 export const test: Command = {
   help: `Runs tests of limits: requests at times and what is expected of each, decided in virtual time by the code that serves. With the

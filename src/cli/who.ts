@@ -3,11 +3,9 @@ import { type CallersResult, formatDiagnostic, readCallers } from '../config/ind
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { classOf, type Wanted } from './class-of-claims.ts';
-import { type Command, type CommandOutput, UsageError } from './command.ts';
-import { ExitCode } from './exit-code.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { readAddress } from './read-address.ts';
-import { readClaims } from './read-claims.ts';
+import { classOf, readClaims, type Wanted } from './read-claims.ts';
 
 export const who: Command = {
   help: `Prints the pseudonym under which a bot or user appears in the log, computed with the key in log.pseudonym_key_file. Takes the

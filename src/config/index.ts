@@ -8,10 +8,20 @@ export {
   formatDiagnostic,
   type Severity,
 } from './file/index.ts';
-export { type LoadedConfig, type LoadResult, loadConfig } from './load.ts';
-export { type Loaded, loadEither } from './load-either.ts';
-export { type LimitsResult, loadLimits } from './load-limits.ts';
-export { loadTest } from './load-test.ts';
+export {
+  type AdminPlace,
+  type CallersResult,
+  type LimitsResult,
+  type Loaded,
+  type LoadedConfig,
+  type LoadResult,
+  loadConfig,
+  loadEither,
+  loadLimits,
+  readAdmin,
+  readCallers,
+} from './load.ts';
+export { loadTest } from './load-tested.ts';
 export {
   type AdminListenerModel,
   type BucketLimits,
@@ -19,7 +29,7 @@ export {
   type CallerClass,
   type CapsModel,
   callerClassesOf,
-  drawsOnBuckets,
+  consumesBuckets,
   type ForwardRoute,
   formatHostPort,
   type HostPort,
@@ -51,8 +61,6 @@ export {
   type UpstreamModel,
   type WrittenRoute,
 } from './model/index.ts';
-export { type AdminPlace, readAdmin } from './read-admin.ts';
-export { type CallersResult, readCallers } from './read-callers.ts';
 export {
   ConfigWatcher,
   type ConfigWatcherOptions,
@@ -64,11 +72,11 @@ export {
   restartKeys,
 } from './reload/index.ts';
 export {
+  type ExpectedOutcome,
   formatSize,
   gatewayJsonSchema,
   type JsonSchema,
   limitsJsonSchema,
-  type Outcome,
   type TestedRequest,
   testJsonSchema,
 } from './schema/index.ts';

@@ -1,29 +1,52 @@
+import { access, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { type Clock, systemClock } from '../core/index.ts';
-import { checkLimits, crossCheck } from './check/index.ts';
+import type { RoutePattern } from '../routing/index.ts';
+import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import {
   authenticationWithoutSecrets,
+  type CallerClaims,
+  claimsOf,
   compileGateway,
+  compileLimits,
+  limitsIn,
+  type ReadLimits,
   readLimits,
+  readLimitsAlone,
+  readPseudonymKey,
   readSecrets,
   withoutSecrets,
 } from './compile/index.ts';
 import { EffectiveConfig } from './effective-config.ts';
-import { errorsBesideSecrets, errorsOf } from './errors-beside-secrets.ts';
 import {
+  asMap,
   ConfigFile,
   type Diagnostic,
   type Environment,
   type FilePlace,
+  formatDiagnostic,
   KeyPlaces,
   Readings,
   withLeanHeap,
 } from './file/index.ts';
-import { holdsLimits } from './holds-limits.ts';
-import type { Snapshot } from './model/index.ts';
-import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, validate } from './schema/index.ts';
+import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
+import {
+  accessTokensSchema,
+  gatewayJsonSchema,
+  gatewaySchema,
+  gatewaySecrecy,
+  type LimitsConfig,
+  limitsSchema,
+  limitsSecrecy,
+  listenSchema,
+  logSchema,
+  providerEntrySchema,
+  validate,
+} from './schema/index.ts';
 
-export interface LoadOptions {
+interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
   /** The generation of the new snapshot, from 1. */
@@ -115,4 +138,151 @@ function invalid(diagnostics: readonly Diagnostic[], readings: Readings): LoadRe
 function routePlaces(file: ConfigFile, count: number): FilePlace[] {
   const lineOf = (index: number) => file.place(['routes', index]).line;
   return Array.from({ length: count }, (_, index) => ({ file: file.name, line: lineOf(index) }));
+}
+
+/** Limits that were read without their gateway.yaml. */
+export type LimitsResult =
+  | {
+      readonly ok: true;
+      readonly limits: LimitsModel;
+      /** Of the lines of `routes:`, in file order. */
+      readonly patterns: readonly RoutePattern[];
+      /** Warnings and hints. */
+      readonly diagnostics: readonly Diagnostic[];
+    }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+/** Reads, checks and compiles limits.yaml, or a folder of such files. How it fits a gateway.yaml is not checked. */
+export async function loadLimits(path: string, env: Environment): Promise<LimitsResult> {
+  const { limits, files } = await readLimitsAlone(path, env);
+  if (files !== null) checkLimits(files, null);
+  const diagnostics = files?.files.flatMap(file => file.diagnostics) ?? [];
+  if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics };
+  const { model, routes } = compileLimits(limits);
+  return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
+}
+
+/** What a file or folder named on the command line turned out to hold. */
+export type Loaded =
+  | { readonly kind: 'configuration'; readonly file: string; readonly config: LoadedConfig }
+  | { readonly kind: 'limits'; readonly limits: LimitsConfig }
+  | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] };
+
+/**
+ * Reads a gateway.yaml with the files it names, or limits alone: a limits.yaml, or a folder of them. A folder with a gateway.yaml
+ * stands for that. Secrets and certificates may be missing: to compare configurations takes none of them.
+ */
+export async function loadEither(path: string, env: Environment): Promise<Loaded> {
+  const isFolder = await stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return loadFile(path, env);
+  const inside = join(path, 'gateway.yaml');
+  const hasGateway = await access(inside).then(
+    () => true,
+    () => false,
+  );
+  return hasGateway ? loadFile(inside, env) : checked(await readLimitsAlone(path, env));
+}
+
+async function loadFile(path: string, env: Environment): Promise<Loaded> {
+  // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
+  const file = await ConfigFile.read(path, env, new Readings(), limitsSecrecy);
+  if (file.value === undefined && file.hasErrors) return { kind: 'invalid', diagnostics: file.diagnostics };
+  if (holdsLimits(file.value)) return checked(limitsIn([file]));
+  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
+  return config.ok
+    ? { kind: 'configuration', file: path, config }
+    : { kind: 'invalid', diagnostics: config.diagnostics };
+}
+
+function checked({ limits, files }: ReadLimits): Loaded {
+  if (files !== null) checkLimits(files, null);
+  const diagnostics = files?.files.flatMap(file => file.diagnostics) ?? [];
+  if (limits !== undefined && files?.hasErrors === false) return { kind: 'limits', limits };
+  return { kind: 'invalid', diagnostics: diagnostics.filter(({ severity }) => severity === 'error') };
+}
+
+/** Whether a file is limits.yaml and not gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
+export function holdsLimits(value: unknown): boolean {
+  const keys = Object.keys(asMap(value));
+  const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);
+  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(gatewaySchema.shape, key));
+}
+
+/** The errors of a gateway.yaml, except that the variable of a secret is not set, or that a file with one is missing or wrong. */
+export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
+  const secrets = secretsIn(file)
+    .filter(path => file.isVariable(path))
+    .map(path => file.place(path));
+  return errorsOf(file).filter(
+    ({ line, column, isContent = false }) =>
+      !isContent && !secrets.some(place => place.line === line && place.column === column),
+  );
+}
+
+export function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
+  return diagnostics.filter(({ severity }) => severity === 'error');
+}
+
+/** Where the admin listener of a configuration is. */
+export type AdminPlace =
+  | { readonly kind: 'listens'; readonly address: HostPort; readonly tls: boolean }
+  | { readonly kind: 'off' }
+  /** `message`: what is wrong with the file, a line each. */
+  | { readonly kind: 'unknown'; readonly message: string };
+
+/**
+ * Reads `listen.admin` and nothing else: mistakes in other places of the file, which a running gateway does not follow, change
+ * nothing. Never throws because of a file's content.
+ */
+export async function readAdmin(path: string, env: Environment): Promise<AdminPlace> {
+  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  if (file.value === undefined && !file.has(['listen', 'admin']) && file.hasErrors)
+    return { kind: 'unknown', message: file.diagnostics.map(formatDiagnostic).join('\n') };
+  if (holdsLimits(file.value))
+    return {
+      kind: 'unknown',
+      message: `${path}: this is a limits file: name the gateway.yaml that refers to it`,
+    };
+  const admin = listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
+  if (!admin.success) return { kind: 'unknown', message: `${path}: listen.admin is not an address` };
+  if (admin.data === null) return { kind: 'off' };
+  return { kind: 'listens', address: admin.data.address, tls: admin.data.tls !== undefined };
+}
+
+/** How the callers of a configuration are identified, and named in its log. */
+export type CallersResult =
+  | {
+      readonly ok: true;
+      /** Empty: every caller is an address. */
+      readonly classes: readonly CallerClaims[];
+      /** Null: each process draws its own. */
+      readonly pseudonymKey: Buffer | null;
+    }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+const { principal, bots } = accessTokensSchema.shape;
+const { name, issuer } = providerEntrySchema.shape;
+const schema = z.object({
+  access_tokens: z.object({ principal, bots }).optional(),
+  identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
+  log: z.object({ pseudonym_key_file: logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
+});
+const KEY_FILE = ['log', 'pseudonym_key_file'];
+
+/**
+ * Reads how callers are named, and nothing else: a colleague who looks for one needs neither the secrets of the gateway nor the
+ * variables that hold them. Never throws because of a file's content.
+ */
+export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
+  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  if (holdsLimits(file.value))
+    file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
+  const config = holdsLimits(file.value) ? undefined : validate(file, schema, gatewayJsonSchema);
+  const pseudonymKey = await readPseudonymKey(file);
+  const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
+  if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
+  return { ok: true, classes: claimsOf(config), pseudonymKey };
 }

@@ -8,9 +8,16 @@ export type {
   Release,
 } from './bytes/index.ts';
 export { GrowingBytes, SocketStream } from './bytes/index.ts';
-export { type Clock, systemClock } from './clock.ts';
+export {
+  atTurnEnd,
+  type Clock,
+  formatDuration,
+  parseDurationMs,
+  StallTimer,
+  systemClock,
+  type TurnTask,
+} from './clock.ts';
 export { digestOf } from './digest.ts';
-export { formatDuration, parseDurationMs } from './duration.ts';
 export {
   type Cap,
   type ErrorDetail,
@@ -43,7 +50,7 @@ export type {
   GrantKind,
   HandshakeOutcome,
   HeldOutcome,
-  Http2Fault,
+  Http2FaultReason,
   IntrospectionEvent,
   IntrospectionOutcome,
   InvalidReason,
@@ -79,16 +86,12 @@ export type {
   TokenRefusal,
   TraceRecord,
 } from './listeners/index.ts';
-export { Memo } from './memo.ts';
+export { Memo, RecentMap } from './memo.ts';
 export { ownString } from './own-string.ts';
 export { PACKAGE_ROOT } from './package-root.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
-export { hexSource, type Random, randomKey, systemRandom } from './random.ts';
-export { requestIdSource } from './request-id.ts';
-export { type Listed, Roster } from './roster.ts';
+export { hexSource, type Random, randomKey, requestIdSource, systemRandom } from './random.ts';
+export { Roster, type RosterEntry } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
-export { StallTimer } from './stall-timer.ts';
-export { atTurnEnd, type TurnTask } from './turn-end.ts';
-export { TwoGenerations } from './two-generations.ts';
 export { escapeUnseen } from './unseen.ts';
 export { readVersion } from './version.ts';

@@ -1,5 +1,5 @@
 /** An entry of a roster. */
-export interface Listed {
+export interface RosterEntry {
   /** Its index in the roster. Only the roster writes it. */
   place: number;
 }
@@ -8,7 +8,7 @@ export interface Listed {
  * A set of what is under way, with constant-time `add` and `delete`. Unlike a Set, it leaves no garbage behind: a Set replaces its
  * table every few changes, and a replaced table in old memory keeps its former entries alive until old memory is collected.
  */
-export class Roster<T extends Listed> {
+export class Roster<T extends RosterEntry> {
   readonly #items: T[] = [];
 
   get size(): number {

@@ -14,6 +14,6 @@ export function demoFolder(): string {
 }
 
 /** What the reader types: npm runs the sources in a checkout, npx the installed package. */
-export const COMMANDS = FROM_SOURCES
+export const DEMO_COMMANDS = FROM_SOURCES
   ? { flow: 'npm run demo:flow', flowWith: 'npm run demo:flow --', weir: 'npm run -s weir --' }
   : { flow: 'npx weir demo --flow', flowWith: 'npx weir demo --flow', weir: 'npx weir' };

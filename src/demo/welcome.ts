@@ -1,4 +1,4 @@
-import { COMMANDS, demoFolder } from './commands.ts';
+import { DEMO_COMMANDS, demoFolder } from './commands.ts';
 import { ADMINISTRATOR } from './keycloak/index.ts';
 import { type ChosenPort, type ChosenPorts, USUAL_PORTS } from './ports.ts';
 import { BOT_CLIENT } from './provider/index.ts';
@@ -14,7 +14,7 @@ export function welcome(ports: ChosenPorts, kind: ProviderKind): string {
   const api = `http://127.0.0.1:${ports.gateway.port}`;
   const provider = `http://127.0.0.1:${ports.provider.port}`;
   const { port } = ports.gateway;
-  const flow = port === USUAL_PORTS.gateway ? COMMANDS.flow : `${COMMANDS.flowWith} --port ${port}`;
+  const flow = port === USUAL_PORTS.gateway ? DEMO_COMMANDS.flow : `${DEMO_COMMANDS.flowWith} --port ${port}`;
   return `
 Weir's demo is running.
 
@@ -102,7 +102,7 @@ function moreToTry(api: string, adminPort: number): string {
     curl -si -H "Authorization: Bearer $TOKEN" -d '{"text":"More"}' ${api}/v1/channels/busy/messages | grep -i limit
 
   ask what happens to a request, with the line of the file behind each limit
-    ${COMMANDS.weir} explain POST /v1/channels/busy/messages ${folder}/gateway.yaml
+    ${DEMO_COMMANDS.weir} explain POST /v1/channels/busy/messages ${folder}/gateway.yaml
 
   watch a response arrive piece by piece, as the backend makes it
     curl -N ${api}/v1/ticks

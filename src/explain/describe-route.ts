@@ -8,15 +8,16 @@ import {
   type UpstreamModel,
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
+import { findConflicts, GRPC_METHOD, RouteTable } from '../routing/index.ts';
+import type { ExplainedRow } from './explanation.ts';
 import type { ListedRoute } from './routes.ts';
-import type { Row } from './row.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
-export function nameOfRoute({ value, place }: ListedRoute): string {
+function nameOfRoute({ value, place }: ListedRoute): string {
   return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
 }
 
-export function routeRow(route: ListedRoute): Row {
+export function routeRow(route: ListedRoute): ExplainedRow {
   return ['route', nameOfRoute(route)];
 }
 
@@ -25,10 +26,12 @@ export function describeForwarding(
   route: ForwardRoute,
   params: readonly string[],
   identity: IdentityModel | null,
-): Row[] {
+): ExplainedRow[] {
   const { upstream } = route;
   return [
-    ...route.parameters.map((name, index): Row => ['parameters', `${name} = ${params[index] ?? ''}`]),
+    ...route.parameters.map(
+      (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
+    ),
     ['upstream', describeUpstream(upstream)],
     ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
@@ -42,7 +45,7 @@ export function describeForwarding(
 }
 
 /** What a route of gRPC does with the calls it takes. */
-export function describeCall(route: ForwardRoute, identity: IdentityModel | null): Row[] {
+export function describeCall(route: ForwardRoute, identity: IdentityModel | null): ExplainedRow[] {
   const { upstream } = route;
   return [
     ['upstream', describeUpstream(upstream)],
@@ -62,7 +65,7 @@ const POOLS = {
   grpc_calls: 'gRPC calls in flight to the upstream',
 } as const;
 
-function describeWebSockets({ websocket }: ForwardRoute): Row[] {
+function describeWebSockets({ websocket }: ForwardRoute): ExplainedRow[] {
   if (websocket === null) return [];
   return [
     ['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
@@ -91,8 +94,8 @@ const PASSED_ON = {
   none: 'passed on unchanged',
 } as const;
 
-function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): Row[] {
-  const rows: Row[] = [['authentication', AUTHENTICATION[route.authentication]]];
+function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): ExplainedRow[] {
+  const rows: ExplainedRow[] = [['authentication', AUTHENTICATION[route.authentication]]];
   if (route.closeAtExpiry) rows.push(['authentication', 'a response is cut off when its token expires']);
   rows.push(['Authorization', describeAuthorization(route)]);
   if (route.authentication === 'none' || identity === null) return rows;
@@ -111,11 +114,11 @@ function describeIntrospection(cacheMs: number): string {
 function describeTokens({
   label,
   accessTokens: { issuer, audience, principal, bots },
-}: ProviderModel): Row[] {
+}: ProviderModel): ExplainedRow[] {
   // With several, a caller is one of its issuer's.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
   const of = label === null ? '' : `${label}: `;
-  const rows: Row[] = [
+  const rows: ExplainedRow[] = [
     ['tokens', `${of}issued by ${issuer} for ${audience ?? 'anyone'}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
   ];
@@ -148,4 +151,39 @@ function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string 
     ['idle', route.idleTimeoutMs],
   ] as const;
   return times.map(([name, ms]) => `${name} ${ms === null ? 'none' : formatDuration(ms)}`).join(', ');
+}
+
+/** Lists the other routes that match the path, and why they do not take the request. `winner`: undefined if no route does. */
+export function rivalsOf(
+  winner: ListedRoute | undefined,
+  method: string,
+  path: string,
+  routes: readonly ListedRoute[],
+): ExplainedRow[] {
+  return routes
+    .filter(route => route !== winner && matchesPath(route, method, path))
+    .map(route => {
+      const { methods } = route.pattern;
+      const why =
+        new RouteTable([route]).find(method, path) === null
+          ? `only for ${methods?.join(', ')}`
+          : whyItLost(route, winner);
+      return ['also matches', `${nameOfRoute(route)}: ${why}`];
+    });
+}
+
+function matchesPath({ pattern, value }: ListedRoute, method: string, path: string): boolean {
+  const isOfCalls = pattern.methods?.includes(GRPC_METHOD) === true;
+  if (isOfCalls !== (method === GRPC_METHOD)) return false;
+  const entry = { pattern: isOfCalls ? pattern : { ...pattern, methods: null }, value };
+  return new RouteTable([entry]).find(method, path) !== null;
+}
+
+function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): string {
+  if (winner === undefined) return 'only routes that name /v1/anonymous serve paths under it';
+  const samePath = findConflicts([
+    { ...pattern, methods: null },
+    { ...winner.pattern, methods: null },
+  ]);
+  return samePath.length > 0 ? 'same path, but the route above names the method' : 'less specific';
 }

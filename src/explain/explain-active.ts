@@ -1,8 +1,7 @@
 import type { RouteModel } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import type { ListedRestriction } from '../limits/index.ts';
-import type { AskedCaller, RouteTaken } from './explanation.ts';
-import type { Row } from './row.ts';
+import type { AskedCaller, ExplainedRow, RouteTaken } from './explanation.ts';
 
 /** The restrictions in force at a running gateway. Of one client, what ends last comes first. */
 export interface ActiveRestrictions {
@@ -17,7 +16,7 @@ export function describeActive(
   { address, principal }: AskedCaller,
   taken: RouteTaken | null,
   active: ActiveRestrictions,
-): { readonly rows: readonly Row[]; readonly isRestricted: boolean } {
+): { readonly rows: readonly ExplainedRow[]; readonly isRestricted: boolean } {
   if (address === null && principal === null) return { rows: [], isRestricted: false };
   const key = address === null ? null : addressKey(address);
   const ofAddress = key === null ? [] : active.ofAddress(key).map(each => inWords('the address', each));
@@ -33,7 +32,7 @@ export function describeActive(
   const ofCaller = principal === null ? [] : active.ofCaller(principal).map(each => inWords(who, each));
   const texts = [...ofAddress, ...onWebhook, ...ofCaller];
   return {
-    rows: (texts.length === 0 ? ['no'] : texts).map((text): Row => ['restricted now', text]),
+    rows: (texts.length === 0 ? ['no'] : texts).map((text): ExplainedRow => ['restricted now', text]),
     isRestricted: ofAddress.length + onWebhook.length > 0 || (isKnown && ofCaller.length > 0),
   };
 }

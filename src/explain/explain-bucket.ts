@@ -11,7 +11,7 @@ import {
 } from '../config/index.ts';
 import { mainValue } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
-import { formatPlace, formatQuota, IN_SHADOW, type Row } from './row.ts';
+import { type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explanation.ts';
 
 /** The bucket that a request draws on. */
 export interface BucketInUse {
@@ -27,9 +27,12 @@ export function findBucket(method: string, path: string, { limits }: Snapshot): 
   return { route: match.value, value: mainAt === null ? '' : mainValue(match.params[mainAt] ?? '') };
 }
 
-export function describeBucket({ route: { bucket, line }, value }: BucketInUse, { places }: Outline): Row[] {
+export function describeBucket(
+  { route: { bucket, line }, value }: BucketInUse,
+  { places }: Outline,
+): ExplainedRow[] {
   const at = places.of(['buckets', bucket.name]);
-  const rows: Row[] = [
+  const rows: ExplainedRow[] = [
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
     ['bucket', `by the line "${line}" (${formatPlace(places.of(['routes', line]))})`],
   ];
@@ -144,11 +147,14 @@ function describeSide({ rollout }: BucketModel, key: string | null): string[] {
 const ALGORITHMS = { window: 'fixed window', smooth: 'smooth' } as const;
 
 /** Describes what all callers together may send to the bucket. */
-export function describeResource({ route: { bucket }, value }: BucketInUse, { places }: Outline): Row[] {
+export function describeResource(
+  { route: { bucket }, value }: BucketInUse,
+  { places }: Outline,
+): ExplainedRow[] {
   const sides = sidesOf(bucket, null);
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, 'resource']);
   const of = bucket.main === null ? '' : ` for ${bucket.main} = ${value ?? ''}`;
-  const describe = (limit: Limit, more: string, place: FilePlace | null): Row => {
+  const describe = (limit: Limit, more: string, place: FilePlace | null): ExplainedRow => {
     const algorithm = ALGORITHMS[limit.algorithm];
     return [
       'all together',

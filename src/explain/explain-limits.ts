@@ -1,7 +1,7 @@
 import {
   type CallerClass,
   callerClassesOf,
-  drawsOnBuckets,
+  consumesBuckets,
   hasBots,
   type IdentityModel,
   type LimitsModel,
@@ -19,8 +19,7 @@ import {
   findBucket,
   limitsOf,
 } from './explain-bucket.ts';
-import type { AskedCaller } from './explanation.ts';
-import { formatPlace, formatQuota, IN_SHADOW, type Row } from './row.ts';
+import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explanation.ts';
 
 /** The part of a routed request that limits depend on. */
 export interface LimitedRequest {
@@ -32,7 +31,7 @@ export interface LimitedRequest {
 }
 
 /** Lists the limits on a request for each class of callers, and where they are written. */
-export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Row[] {
+export function describeLimits(request: LimitedRequest, snapshot: Snapshot): ExplainedRow[] {
   const { limits: model, identity, outline } = snapshot;
   const bucket = findBucket(request.method, request.path, snapshot);
   const { route, caller } = request;
@@ -43,7 +42,7 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Row
     ...(bucket === null
       ? [['bucket', 'none: no line of "routes" in limits.yaml matches'] as const]
       : describeBucket(bucket, outline)),
-    ...why.map((text): Row => ['caller', text]),
+    ...why.map((text): ExplainedRow => ['caller', text]),
     ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass), context)),
     ...withoutToken(route, caller.as, context),
     ...(bucket === null ? [] : describeResource(bucket, outline)),
@@ -51,7 +50,7 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Row
   ];
 }
 
-function describePatience({ limits: { patienceMs }, outline }: Snapshot): Row[] {
+function describePatience({ limits: { patienceMs }, outline }: Snapshot): ExplainedRow[] {
   if (patienceMs === null) return [];
   const how = `held instead of refused where the wait is at most ${formatDuration(patienceMs)}`;
   return [['patience', `${how} (${formatPlace(outline.places.of(['patience']))})`]];
@@ -61,16 +60,19 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Row[] 
 export function whyBucketRefuses(
   { method, path, route, caller: { as } }: LimitedRequest,
   snapshot: Snapshot,
-): { readonly rows: Row[]; readonly why: string } | null {
+): { readonly rows: ExplainedRow[]; readonly why: string } | null {
   const bucket = findBucket(method, path, snapshot);
   if (bucket === null || bucket.value !== null) return null;
-  if (as !== null && !drawsOnBuckets(route.authentication, as)) return null;
+  if (as !== null && !consumesBuckets(route.authentication, as)) return null;
   const rows = describeBucket(bucket, snapshot.outline);
   return { rows, why: '400, the value of the main parameter is not UTF-8' };
 }
 
 /** Describes what a request draws on that no route serves: the global limit alone. `as`: null for every class. */
-export function describeUnserved({ limits, identity, outline }: Snapshot, as: CallerClass | null): Row[] {
+export function describeUnserved(
+  { limits, identity, outline }: Snapshot,
+  as: CallerClass | null,
+): ExplainedRow[] {
   const context = { model: limits, outline, bucket: null, exempt: false };
   const known = callerClassesOf('optional', identity !== null && hasBots(identity));
   const classes = identity === null ? (['address'] as const) : known;
@@ -119,7 +121,7 @@ function keyOf({ as, address, principal }: AskedCaller, callerClass: CallerClass
 }
 
 /** Describes what one caller of this class may send. */
-function describeClass(callerClass: CallerClass, key: string | null, context: Context): Row[] {
+function describeClass(callerClass: CallerClass, key: string | null, context: Context): ExplainedRow[] {
   const { bucket, outline } = context;
   const own = bucket === null ? [] : describeOwn(callerClass, key, bucket, outline);
   const told = describePolicies(callerClass, key, context);
@@ -158,11 +160,11 @@ function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Co
 }
 
 /** A caller without a valid token draws on the global limit before it is refused. */
-function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): Row[] {
-  if (drawsOnBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
+function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): ExplainedRow[] {
+  if (consumesBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
   const label = 'without a token';
   return [
-    ...describeGlobal('address', context).map((text): Row => [label, text]),
+    ...describeGlobal('address', context).map((text): ExplainedRow => [label, text]),
     [label, 'then 401; only callers with a token draw on the bucket'],
   ];
 }

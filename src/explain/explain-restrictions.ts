@@ -2,11 +2,14 @@ import type { RouteModel, Snapshot } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import { addressKey, addressOfKey } from '../http/index.ts';
 import type { OffenceRule } from '../limits/index.ts';
-import type { AskedCaller } from './explanation.ts';
-import { formatPlace, type Row } from './row.ts';
+import { type AskedCaller, type ExplainedRow, formatPlace } from './explanation.ts';
 
 /** Lists what may restrict a caller of this route, and after which offences. */
-export function describeRestrictions(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): Row[] {
+export function describeRestrictions(
+  route: RouteModel,
+  caller: AskedCaller,
+  snapshot: Snapshot,
+): ExplainedRow[] {
   const rows = describeListed(route, caller, snapshot);
   if (rows.length === 0) rows.push(['restrictions', 'none']);
   return [...rows, ...describeFailedVerifications(route, snapshot)];
@@ -32,10 +35,10 @@ function clientOf(route: RouteModel, { as, address, principal }: AskedCaller): C
 }
 
 /** Says that the client stands under `blocked` or `never_restrict`, and which rules are left. */
-function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): Row[] {
+function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
   const { blocked, neverRestrict } = snapshot.limits;
   const { as, key, address, principal } = clientOf(route, caller);
-  const row = (list: string, text: string): Row => [
+  const row = (list: string, text: string): ExplainedRow => [
     'restrictions',
     `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
   ];
@@ -59,9 +62,13 @@ interface Spared extends Pick<AskedCaller, 'as'> {
 }
 
 /** Lists the rules by which a request of this client may be refused. */
-function describeRules(route: RouteModel, spared: Spared, { limits, outline: { places } }: Snapshot): Row[] {
+function describeRules(
+  route: RouteModel,
+  spared: Spared,
+  { limits, outline: { places } }: Snapshot,
+): ExplainedRow[] {
   const { invalidRequests, webhookNotFound, ignoredRefusals } = limits;
-  const rows: Row[] = [];
+  const rows: ExplainedRow[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
     const { quota, restrictForMs, shadow = false } = rule;
@@ -97,7 +104,10 @@ function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: b
   return mayBeAddress ? 'the address' : null;
 }
 
-function describeFailedVerifications(route: RouteModel, { identity, outline: { places } }: Snapshot): Row[] {
+function describeFailedVerifications(
+  route: RouteModel,
+  { identity, outline: { places } }: Snapshot,
+): ExplainedRow[] {
   const budget = identity?.failedVerifications ?? null;
   if (route.authentication === 'none' || budget === null) return [];
   const quota = `${budget.limit} in ${formatDuration(budget.periodMs)}`;
@@ -111,7 +121,7 @@ function describeFailedVerifications(route: RouteModel, { identity, outline: { p
 }
 
 /** Describes how preflights and CORS fields are handled. */
-export function describeCors(route: RouteModel, { cors }: Snapshot): Row[] {
+export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRow[] {
   if (cors === null) return [['CORS', 'off: preflights are ordinary requests']];
   if (route.kind === 'forward' && !route.cors)
     return [['CORS', 'left to the upstream: every preflight reaches it, as OPTIONS and without a token']];

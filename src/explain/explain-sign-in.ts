@@ -1,7 +1,12 @@
-import { type IdentityModel, type OwnRoute, type SignInRoute, signInProvider } from '../config/index.ts';
+import {
+  type IdentityModel,
+  type NoticeRoute,
+  type OwnRoute,
+  type SignInRoute,
+  signInProvider,
+} from '../config/index.ts';
 import type { SignInOptions } from '../signin/index.ts';
-import type { AskedCaller } from './explanation.ts';
-import type { Row } from './row.ts';
+import type { AskedCaller, ExplainedRow } from './explanation.ts';
 
 /** Says why the gateway refuses a request to one of its own routes; null: it serves the request. */
 export function whyOwnRefuses(
@@ -18,7 +23,10 @@ export function whyOwnRefuses(
 }
 
 /** Describes what the gateway does with a request that it serves itself. */
-export function describeSignIn({ endpoint, authentication }: SignInRoute, identity: IdentityModel): Row[] {
+export function describeSignIn(
+  { endpoint, authentication }: SignInRoute,
+  identity: IdentityModel,
+): ExplainedRow[] {
   const found = signInProvider(identity);
   if (found === null) return [];
   const { provider, signIn } = found;
@@ -31,7 +39,7 @@ export function describeSignIn({ endpoint, authentication }: SignInRoute, identi
   ];
 }
 
-const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: SignInOptions) => Row[]>> = {
+const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: SignInOptions) => ExplainedRow[]>> = {
   'authorize-url': ({ redirectUri, scope }) => [
     ['redirect URI', redirectUri],
     ['scope', scope],
@@ -59,7 +67,22 @@ const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   'sign-out': 'ends the session of the access token, and the refresh token',
 };
 
-function describeRedirects({ redirectUri, redirectAllowList }: SignInOptions): Row[] {
+function describeRedirects({ redirectUri, redirectAllowList }: SignInOptions): ExplainedRow[] {
   if (redirectAllowList === null) return [['redirect URIs', 'any']];
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }
+
+/** Describes what the gateway does with what a provider tells it on a public path. */
+export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityModel): ExplainedRow[] {
+  const senders = providers.filter(({ notices }) => notices[notice] !== null);
+  return [
+    ['served by', `the gateway itself: ${SERVED_NOTICES[notice]}`],
+    ['authentication', 'a signature by a key of the provider'],
+    ...senders.map(({ provider }): ExplainedRow => ['provider', provider.issuer]),
+  ];
+}
+
+const SERVED_NOTICES: Readonly<Record<NoticeRoute['notice'], string>> = {
+  not_before_push: 'a not-before push of the provider refuses older tokens',
+  back_channel_logout: "a logout token of the provider refuses a session's or user's tokens",
+};

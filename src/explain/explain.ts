@@ -1,15 +1,18 @@
 import { METHODS } from 'node:http';
-import type { Snapshot } from '../config/index.ts';
-import { addressKey } from '../http/index.ts';
-import { GRPC } from '../routing/index.ts';
+import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
+import { addressKey, authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
+import type { Rejection } from '../http1/index.ts';
+import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
+import { describeCall, describeForwarding, rivalsOf, routeRow } from './describe-route.ts';
 import { type ActiveRestrictions, describeActive } from './explain-active.ts';
-import { explainCall } from './explain-call.ts';
-import { explainRequest } from './explain-request.ts';
-import type { AskedRequest, Explanation } from './explanation.ts';
-import type { Row } from './row.ts';
+import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
+import { describeCors, describeRestrictions } from './explain-restrictions.ts';
+import { describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
+import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
+import { routesOf } from './routes.ts';
 
 /** What `explain` takes as a method. */
-export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC];
+export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 
 /**
  * Says what a gateway with this configuration would do with a request, and why. Sends nothing.
@@ -23,11 +26,11 @@ export function explain(
 ): Explanation {
   const { caller } = request;
   const { rows, taken, route } =
-    request.method === GRPC ? explainCall(request, snapshot) : explainRequest(request, snapshot);
+    request.method === GRPC_METHOD ? explainCall(request, snapshot) : explainRequest(request, snapshot);
   const now =
     active === null ? { rows: [], isRestricted: false } : describeActive(caller, route ?? null, active);
   const { address } = caller;
-  const last: Row[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
+  const last: ExplainedRow[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
   return { rows: [...now.rows, ...rows, ...last], taken: taken && !now.isRestricted };
 }
 
@@ -38,4 +41,142 @@ function describeAddress(address: string, snapshot: Snapshot): string {
     return `${counts}; not a trusted proxy: its forwarding headers are ignored`;
   }
   return `${address} is a trusted proxy: the client's address is read from its X-Forwarded-For`;
+}
+
+/** Follows a request through the gates, in their order. */
+function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation {
+  const { method, target: sent } = request;
+  if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
+    return refused('431, the request line alone is longer than "head" of "caps"');
+  if (!isRoutable(method))
+    return refused(
+      `405, the gateway does not serve ${method}`,
+      [],
+      describeUnserved(snapshot, request.caller.as),
+    );
+  const target = readTarget(method, sent);
+  if ('rejected' in target) return refused(`400, ${target.rejected}`);
+  const explained: Explanation =
+    target.path === '*'
+      ? { rows: describeServerWide(), taken: true }
+      : explainRouted(request, target, snapshot);
+  return { ...explained, rows: [...describeTarget(sent, target), ...explained.rows] };
+}
+
+/** Follows it from the route lookup on. */
+function explainRouted({ method, caller }: AskedRequest, target: Target, snapshot: Snapshot): Explanation {
+  const match = snapshot.routes.find(method, target.path);
+  const routes = routesOf(snapshot);
+  const route = routes.find(({ value }) => value === match?.value);
+  const found = route === undefined ? [] : [routeRow(route)];
+  if (target.semicolon && refusesSemicolons(match?.value ?? null))
+    return refused(
+      '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
+      found,
+    );
+  const rivals = rivalsOf(route, method, target.path, routes);
+  if (match === null || route === undefined)
+    return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
+  const { value, params } = match;
+  const matched = explainMatched(
+    { method, caller, path: target.path, route: value, params, found, rivals },
+    snapshot,
+  );
+  return { ...matched, route: { route: value, params } };
+}
+
+/** A request to a route. */
+interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
+  readonly path: string;
+  readonly route: RouteModel;
+  readonly params: readonly string[];
+  /** What is said of the route, and of others. */
+  readonly found: readonly ExplainedRow[];
+  readonly rivals: readonly ExplainedRow[];
+}
+
+/** Follows it from its route on. */
+function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
+  const { method, caller, path, route: value, params, found, rivals } = matched;
+  const refusal =
+    value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
+  const limited = { method, path, route: value, caller };
+  if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
+  const unread = whyBucketRefuses(limited, snapshot);
+  if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
+  const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, snapshot)];
+  const others = [
+    ...describeRestrictions(value, caller, snapshot),
+    ...describeCors(value, snapshot),
+    ...rivals,
+  ];
+  return { rows: [...found, ...policies, ...others], taken: true };
+}
+
+function refused(
+  why: string,
+  before: readonly ExplainedRow[] = [],
+  after: readonly ExplainedRow[] = [],
+): Explanation {
+  return { rows: [...before, ['refused', why], ...after], taken: false };
+}
+
+function describePolicies(
+  route: RouteModel,
+  params: readonly string[],
+  { identity }: Snapshot,
+): ExplainedRow[] {
+  if (route.kind === 'forward') return describeForwarding(route, params, identity);
+  if (identity === null) return [];
+  return route.kind === 'sign-in' ? describeSignIn(route, identity) : describeNotice(route, identity);
+}
+
+/** Goes the way of a gRPC call through the gateway. */
+function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
+  const path = target.startsWith('/') ? target : `/${target}`;
+  const match = snapshot.routes.find(GRPC_METHOD, path);
+  const routes = routesOf(snapshot);
+  const route = routes.find(({ value }) => value === match?.value);
+  if (match === null || match.value.kind !== 'forward' || route === undefined)
+    return {
+      rows: [['refused', 'UNIMPLEMENTED, no route takes it'], ...describeUnserved(snapshot, caller.as)],
+      taken: false,
+    };
+  const { value } = match;
+  return {
+    rows: [
+      routeRow(route),
+      ...describeCall(value, snapshot.identity),
+      ...describeLimits({ method: GRPC_METHOD, path, route: value, caller }, snapshot),
+      ...describeRestrictions(value, caller, snapshot),
+      ...rivalsOf(route, GRPC_METHOD, path, routes),
+    ],
+    taken: true,
+    route: { route: value, params: match.params },
+  };
+}
+
+/** Reads the target as the gateway does, assuming that `Host` agrees with an absolute form. */
+function readTarget(method: string, sent: string): Target | Rejection {
+  const host = authorityOf(sent);
+  if (host !== null && !isPlainHost(host)) return { rejected: `"${host}" is not a plain host` };
+  return parseTarget(sent, host ?? '', method);
+}
+
+/** Describes how the target changes before it is routed. */
+function describeTarget(sent: string, { path, query }: Target): ExplainedRow[] {
+  const host = authorityOf(sent);
+  const rows: ExplainedRow[] = host === null ? [] : [['Host', `must be ${host} too, else 400`]];
+  if (sent === path + query) return rows;
+  const form = path === '*' ? '*, the gateway itself' : `${path}, used for routing and sent upstream`;
+  return [...rows, ['canonical path', form]];
+}
+
+/** Describes `OPTIONS *`, which is about the gateway rather than a path. */
+function describeServerWide(): ExplainedRow[] {
+  return [
+    ['served by', 'the gateway itself: 204 with the supported methods'],
+    ['authentication', 'none: open to everyone'],
+    ['limits', 'none: it draws on nothing'],
+  ];
 }

@@ -1,5 +1,6 @@
-import type { CallerClass, RouteModel } from '../config/index.ts';
-import type { Row } from './row.ts';
+import type { CallerClass, FilePlace, RouteModel } from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import type { Limit } from '../limits/index.ts';
 
 /** A request that somebody asks about. */
 export interface AskedRequest {
@@ -26,7 +27,7 @@ export interface RouteTaken {
 
 /** How the gateway would treat a request. */
 export interface Explanation {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ExplainedRow[];
   /** A route takes the request. */
   readonly taken: boolean;
   /** The route, where one matches. Left out: none does. */
@@ -43,4 +44,18 @@ export interface ExplanationShape {
 
 export function asShape({ method, target }: AskedRequest, { rows, taken }: Explanation): ExplanationShape {
   return { method, path: target, served: taken, facts: rows.map(([about, text]) => ({ about, text })) };
+}
+
+/** One fact: what it is about, and the fact in words. */
+export type ExplainedRow = readonly [label: string, text: string];
+
+export const IN_SHADOW = 'in shadow: it refuses nobody';
+
+export function formatQuota({ units, periodMs }: Limit): string {
+  return `${units} in ${formatDuration(periodMs)}`;
+}
+
+/** Formats where a limit is written: `config/limits.yaml:7`, or that it is the default. */
+export function formatPlace(place: FilePlace | null): string {
+  return place === null ? 'the default' : `${place.file}:${place.line}`;
 }

@@ -1,4 +1,3 @@
 export { EXPLAINED_METHODS, explain } from './explain.ts';
 export type { ActiveRestrictions } from './explain-active.ts';
-export { type AskedCaller, asShape } from './explanation.ts';
-export type { Row } from './row.ts';
+export { type AskedCaller, asShape, type ExplainedRow } from './explanation.ts';

@@ -1,10 +1,9 @@
 import { type Clock, type ExchangeListener, hexSource } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
-import { Permits } from './permits.ts';
+import { Permits, UpstreamPermits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
-import { UpstreamPermits } from './upstream-permits.ts';
 
 /** The collaborators of a gateway. */
 export interface GatewayDependencies {

@@ -13,8 +13,8 @@ import {
   renderError,
   unauthenticated,
 } from './responses/index.ts';
-import { flawOf, restrictionOf, type TokenFlaw } from './review.ts';
-import { serve } from './terminals/index.ts';
+import { restrictionOf, reviewFlaw, type TokenFlaw } from './review.ts';
+import { serveExchange } from './terminals/index.ts';
 
 /** An exchange that takes longer has its admission recorded apart. */
 const LASTING_MS = 1_000;
@@ -90,12 +90,12 @@ export class Gateway {
     const { token, destination, arrival } = exchange;
     const restricted = restrictionOf(arrival.address, token?.client ?? null, this.#state.limiting);
     if (restricted !== null) {
-      this.#noteRestricted(exchange, restricted, this.#state.limiting.memory.tell());
+      this.#noteRestricted(exchange, restricted, this.#state.limiting.memory.nowMs());
       this.clientFault(exchange, restricted);
     }
     if (restricted !== null || token === null || destination.kind !== 'forward') return;
     const { closeAtExpiry } = destination.route;
-    const flaw = flawOf(token.caller, token.verifier, closeAtExpiry, this.#state.clock);
+    const flaw = reviewFlaw(token.caller, token.verifier, closeAtExpiry, this.#state.clock);
     if (flaw !== null) this.#refuseToken(exchange, flaw);
   }
 
@@ -165,7 +165,7 @@ export class Gateway {
   /** When a gate refused it. Before its token is looked at, no gate waits: then its arrival, at which a restriction had not ended. */
   #momentOf({ token, startedAtMs }: Exchange): number {
     const { memory } = this.#state.limiting;
-    return token === null ? memory.tellOf(startedAtMs) : memory.tell();
+    return token === null ? memory.tellOf(startedAtMs) : memory.nowMs();
   }
 
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
@@ -188,7 +188,7 @@ export class Gateway {
   #conclude(exchange: Exchange, refusal: GateResult): void {
     if (exchange.response.isSettled) return;
     if (refusal === null) {
-      serve(exchange, this.#state);
+      serveExchange(exchange, this.#state);
       return;
     }
     // Return the permit now: a client that is slow to read its refusal must not keep others out.

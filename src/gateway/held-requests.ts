@@ -1,8 +1,8 @@
 import type { Clock, HeldOutcome } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
-import { lineKey, lineKeys } from './line-keys.ts';
 import { Permits } from './permits.ts';
+import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
 /** Most requests held at once: of one caller, and in all. Each is an exchange in flight, some kilobytes. */
 const MAX_HELD_PER_CALLER = 100;

@@ -10,7 +10,7 @@ import {
   type TokenRefusal,
 } from '../core/index.ts';
 import { isInvalid, type Limiting } from '../runtime/index.ts';
-import { drawsAs, type Exchange, type ResourceUnit } from './exchange/index.ts';
+import { consumesAs, type Exchange, type ResourceUnit } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { internalFault, RateLimitError } from './responses/index.ts';
 
@@ -25,7 +25,7 @@ export function settle(exchange: Exchange, state: GatewayState): void {
       refund(ruling.resourceUnit, limiting);
       refund(ruling.shadowUnit, limiting);
       if (ruling.resourceUnit !== null || ruling.shadowUnit !== null)
-        exchange.returned = { atMs: limiting.memory.tell(), after: state.sequence };
+        exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence };
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
       noteOffence(exchange, state, () => limiting.webhookNotFound.note(addressKey, webhook));
@@ -46,7 +46,7 @@ function refund(unit: ResourceUnit | null, { store }: Limiting): void {
 }
 
 function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {
-  const atMs = isSpared(exchange, limiting) ? limiting.memory.tell() : limiting.offend(count);
+  const atMs = isSpared(exchange, limiting) ? limiting.memory.nowMs() : limiting.offend(count);
   exchange.offence = { atMs, after: sequence };
 }
 
@@ -118,7 +118,7 @@ function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
   const caller = rememberedCaller(exchange);
   const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
   // An unknown caller is taken for a user, who draws on the bucket that was asked for.
-  const draws = drawsAs(caller?.kind ?? (mayHaveCaller ? 'user' : 'address'), destination);
+  const draws = consumesAs(caller?.kind ?? (mayHaveCaller ? 'user' : 'address'), destination);
   return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
 }
 

@@ -1,3 +1,5 @@
+import type { GatewayError, PoolName } from '../core/index.ts';
+
 /** Counts what is in flight under each key, up to a cap. Holds only keys in use. */
 export class Permits {
   readonly #inFlight = new Map<string, number>();
@@ -15,4 +17,89 @@ export class Permits {
     if (count <= 1) this.#inFlight.delete(key);
     else this.#inFlight.set(key, count - 1);
   }
+}
+
+/** What permits are taken from: of one kind, to one upstream. */
+export interface Pool {
+  readonly name: PoolName;
+  readonly upstream: string;
+  readonly max: number;
+  /** Of one caller. */
+  readonly maxPerCaller: number;
+}
+
+/**
+ * - `full`: the upstream is at its cap for this kind of request
+ * - `share taken`: this caller has used its share of that cap
+ */
+type PoolCap = 'full' | 'share taken';
+
+/** Why an upstream takes no further request, or none from this caller. */
+export interface NoRoom {
+  readonly upstream: string;
+  readonly error: GatewayError;
+}
+
+/** The place of one exchange among those of its kind to its upstream. */
+export class UpstreamPermit {
+  #inFlight: InFlight | null;
+  readonly #caller: string;
+
+  constructor(inFlight: InFlight, caller: string) {
+    this.#inFlight = inFlight;
+    this.#caller = caller;
+  }
+
+  /** May be called again. */
+  giveBack(): void {
+    if (this.#inFlight === null) return;
+    this.#inFlight.all--;
+    this.#inFlight.callers.giveBack(this.#caller);
+    this.#inFlight = null;
+  }
+}
+
+interface InFlight {
+  all: number;
+  readonly callers: Permits;
+}
+
+/**
+ * Counts what is in flight to each upstream, by its kind, in all and for each caller. Holds only callers with something in
+ * flight.
+ */
+export class UpstreamPermits {
+  /** Upstreams are few, and stay when nothing is in flight to them. */
+  readonly #upstreams = new Map<string, Readonly<Record<PoolName, InFlight>>>();
+
+  /** The permit, or the cap that is met. */
+  take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
+    const inFlight = this.#to(upstream)[name];
+    // First: a caller that has used its share is told so, even if the upstream is full as well.
+    if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';
+    if (inFlight.all < max) {
+      inFlight.all++;
+      return new UpstreamPermit(inFlight, caller);
+    }
+    inFlight.callers.giveBack(caller);
+    return 'full';
+  }
+
+  /** In flight to this upstream. */
+  taken(upstream: string, pool: PoolName): number {
+    return this.#to(upstream)[pool].all;
+  }
+
+  #to(upstream: string): Readonly<Record<PoolName, InFlight>> {
+    let inFlight = this.#upstreams.get(upstream);
+    if (inFlight === undefined) {
+      inFlight = { requests: nothing(), websockets: nothing(), grpc_calls: nothing() };
+      this.#upstreams.set(upstream, inFlight);
+    }
+    return inFlight;
+  }
+}
+
+function nothing(): InFlight {
+  return { all: 0, callers: new Permits() };
 }

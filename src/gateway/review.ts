@@ -25,7 +25,7 @@ export function restrictionOf(
 }
 
 /** What is wrong by now with the token of a caller; null: nothing. */
-export function flawOf(
+export function reviewFlaw(
   caller: Caller,
   verifier: TokenVerifier,
   closeAtExpiry: boolean,

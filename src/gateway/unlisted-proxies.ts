@@ -1,5 +1,7 @@
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
+import type { LimitRole } from '../limits/index.ts';
+import type { Claim } from '../runtime/index.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a report stays valid: the next one may take most of an hour. */
@@ -140,3 +142,17 @@ function messageOf(address: string, field: string, isPrivate: boolean): string {
   const cause = `${address} sends ${field} and is not in trusted_proxies: all of its clients count as one address`;
   return isPrivate ? cause : `${cause}. Add it only if it is a proxy of yours: anyone can send this field`;
 }
+
+/** Names the counter of one of a request's limits. Only the main value may hold any character, so it is last. */
+export function lineKey({ bucket, caller, main }: Claim, role: LimitRole): string {
+  if (role === 'global') return `g\0${caller}`;
+  const name = bucket === null ? '' : bucket.name;
+  return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
+}
+
+/** Those of all its limits. */
+export function lineKeys(claim: Claim): string[] {
+  return ROLES.filter(role => claim.set[role] !== null).map(role => lineKey(claim, role));
+}
+
+const ROLES = ['global', 'caller', 'resource'] as const;

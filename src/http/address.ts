@@ -1,5 +1,4 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import { hexGroups, ipv6Groups, ipv6Text, mappedIpv4 } from './ipv6.ts';
 
 /**
  * Writes an IP address in its one canonical form: IPv4 with dots, even if it came mapped into IPv6, and IPv6 as in RFC 5952.
@@ -85,7 +84,7 @@ export class AddressSet {
 }
 
 /** The client as trusted proxies report it, and what it claims about itself. */
-export interface ForwardedClient {
+interface ForwardedClient {
   readonly address: string;
   /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; null if absent. */
   readonly claim: string | null;
@@ -153,4 +152,50 @@ function withoutPort(text: string): string | null {
   const [, ipv4 = '', ipv6 = ''] = match ?? [];
   if (isIPv4(ipv4)) return ipv4;
   return isIPv6(ipv6) ? normalizeIpv6(ipv6) : null;
+}
+
+/** The eight 16-bit groups of an IPv6 address. `text` must satisfy `net.isIPv6` and have no zone. */
+function ipv6Groups(text: string): number[] {
+  const [head = '', tail] = withoutDots(text).split('::');
+  const first = groupsOf(head);
+  if (tail === undefined) return first;
+  const last = groupsOf(tail);
+  return [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last];
+}
+
+/** The canonical text (RFC 5952): lower case, no leading zeros, the first longest run of zero groups as `::`. */
+function ipv6Text(groups: readonly number[]): string {
+  let start = 8;
+  let length = 1;
+  for (let i = 0; i < 8; i++) {
+    let run = 0;
+    while (groups[i + run] === 0) run++;
+    if (run > length) [start, length] = [i, run];
+  }
+  if (start === 8) return hexGroups(groups);
+  return `${hexGroups(groups.slice(0, start))}::${hexGroups(groups.slice(start + length))}`;
+}
+
+/** The IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or null. */
+function mappedIpv4(groups: readonly number[]): string | null {
+  const [high = 0, low = 0] = groups.slice(6);
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some(group => group !== 0)) return null;
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map(group => Number.parseInt(group, 16));
+}
+
+/** `2001:db8:0:1` */
+function hexGroups(groups: readonly number[]): string {
+  return groups.map(group => group.toString(16)).join(':');
+}
+
+/** Rewrites the dotted last 32 bits of `::192.0.2.7` as two groups. */
+function withoutDots(text: string): string {
+  if (!text.includes('.')) return text;
+  const start = text.lastIndexOf(':') + 1;
+  const [a = 0, b = 0, c = 0, d = 0] = text.slice(start).split('.').map(Number);
+  return `${text.slice(0, start)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }

@@ -1,5 +1,6 @@
 import type { Fields } from '../core/index.ts';
 import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
+import { writeMaxForwards } from './max-forwards.ts';
 
 /**
  * The result of one pass over a request's header fields: those that the gateway reads, and `kept`, those that go to the
@@ -115,4 +116,92 @@ export class RequestHead {
 /** Whether a `TE` value names trailers among the codings. */
 function takesTrailers(value: string): boolean {
   return value === 'trailers' || /(?:^|[,\t ])trailers(?:[,\t ]|$)/i.test(value);
+}
+
+/** What the gateway tells the upstream about a request, besides the client's own fields. */
+interface Provenance {
+  /** Value of `Host`. */
+  readonly host: string;
+  /** Address of the client's connection. */
+  readonly peer: string;
+  readonly scheme: 'http' | 'https';
+  readonly version: HttpVersion;
+  readonly requestId: string;
+  /** Fields that pass a trace on. */
+  readonly trace: Fields;
+  /** Value of `Authorization`; null if absent. */
+  readonly authorization: string | null;
+  /** Fields that identify the caller. */
+  readonly identity: Fields;
+  /** Replaces the client's `Max-Forwards`; null: leaves it as it is. */
+  readonly maxForwards: number | null;
+}
+
+/** The fields that go to the upstream: the client's that may pass, then the gateway's own. */
+export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
+  const fields = head.kept.slice();
+  if (provenance.maxForwards !== null) writeMaxForwards(fields, provenance.maxForwards);
+  fields.push('Host', provenance.host);
+  if (provenance.authorization !== null) fields.push('Authorization', provenance.authorization);
+  for (const part of provenance.identity) fields.push(part);
+  for (const part of provenance.trace) fields.push(part);
+  fields.push(
+    'X-Forwarded-For',
+    head.forwardedFor === null ? provenance.peer : `${head.forwardedFor.join(', ')}, ${provenance.peer}`,
+    'X-Forwarded-Proto',
+    head.forwardedProto ?? provenance.scheme,
+    'X-Forwarded-Host',
+    head.forwardedHost ?? head.host ?? provenance.host,
+  );
+  addTrace(fields, provenance.requestId, provenance.version);
+  return fields;
+}
+
+// W3C Trace Context (https://www.w3.org/TR/trace-context/).
+
+/** What a valid `traceparent` says. */
+interface TraceParent {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** Of the sender's span: 16 hexadecimal digits. */
+  readonly spanId: string;
+  /** The sender records the trace. */
+  readonly sampled: boolean;
+}
+
+/** Later versions may add further parts; `ff` is not a version. */
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const SAMPLED = 1;
+
+/** Reads a `traceparent`; null: it is not valid, and neither is the `tracestate` beside it (3.3). */
+export function readTraceParent(text: string): TraceParent | null {
+  const [, version, traceId, spanId, flags, rest] = TRACEPARENT.exec(text) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  if (version === '00' && rest !== undefined) return null;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
+}
+
+/** The fields that pass a trace on. `state`: the value of `tracestate`; null if absent. */
+export function traceContextFields({ traceId, spanId, sampled }: TraceParent, state: string | null): Fields {
+  const parent = `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
+  return state === null ? ['traceparent', parent] : ['traceparent', parent, 'tracestate', state];
+}
+
+/** The protocol version of a message, as written in `Via` (RFC 9110, 7.6.3). */
+export type HttpVersion = '1.0' | '1.1' | '2';
+
+const VIA = { '1.0': '1.0 weir', '1.1': '1.1 weir', '2': '2 weir' } as const;
+
+/**
+ * Adds the fields that trace a message: `Via`, required of gateways (RFC 9110, 7.6.3), with the protocol version in which the
+ * message came, and the id of the exchange in the gateway's log.
+ */
+export function addTrace(fields: string[], requestId: string, version: HttpVersion = '1.1'): void {
+  fields.push('Via', VIA[version]);
+  addRequestId(fields, requestId);
+}
+
+export function addRequestId(fields: string[], requestId: string): void {
+  fields.push('X-Request-Id', requestId);
 }

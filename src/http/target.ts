@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import type { Rejection } from '../http1/index.ts';
 
 /** A request target in the one form that is routed, limited, counted and sent upstream. */
@@ -162,3 +164,28 @@ const SPELLING = CODES.map(code => {
   if (/[A-Za-z0-9\-._~]/.test(character)) return character;
   return `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
 });
+
+/** Longer values are replaced by their hash, since clients choose the length of a segment and keys must be bounded. */
+const MAX_LENGTH = 64;
+
+/**
+ * The value of a main parameter, from its segment of the canonical path: decoded, and cut at the first semicolon as some
+ * services do, so that no second spelling of a value gets a second key. Null: its bytes are not UTF-8.
+ */
+export function mainValue(segment: string): string | null {
+  const end = segment.search(/;|%3B/);
+  const value = decodeSegment(end === -1 ? segment : segment.slice(0, end));
+  if (value === null || value.length <= MAX_LENGTH) return value;
+  return hash('sha256', value, 'base64url');
+}
+
+// RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes) or a bracketed IPv6 address, then
+// optionally a port up to 65535. No user, comma or path: proxies and backends disagree about those.
+const HOST =
+  /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
+
+/** Whether every server reads this `Host` value as the same host and port. */
+export function isPlainHost(host: string): boolean {
+  if (host.length > 255 || !HOST.test(host)) return false;
+  return !host.startsWith('[') || isIPv6(host.slice(1, host.indexOf(']')));
+}

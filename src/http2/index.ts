@@ -6,6 +6,5 @@ export {
   type StreamEnd,
   type StreamHandler,
 } from './client/index.ts';
-export { ErrorCode } from './error-code.ts';
 export { type HeaderSection, isSecret } from './hpack/index.ts';
-export { Http2Fault } from './http2-fault.ts';
+export { ErrorCode, Http2Fault } from './http2-fault.ts';

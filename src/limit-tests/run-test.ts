@@ -1,10 +1,10 @@
-import type { Snapshot, TestedRequest } from '../config/index.ts';
-import { formatDuration } from '../core/index.ts';
+import type { ExpectedOutcome, Snapshot, TestedRequest } from '../config/index.ts';
+import { firstValue, formatDuration } from '../core/index.ts';
+import { type Exchange, RateLimitError } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
-import { fieldOf, outcomeOf, retryAfterMs, shadowOf } from './outcome.ts';
 import type { SentRequest } from './test-downstream.ts';
 import { type Asked, TestGateway } from './test-gateway.ts';
-import type { TestIssuer } from './test-issuer.ts';
+import type { TestIssuer } from './test-identity.ts';
 
 /** Where a request did not do what was expected of it: the place in the list of requests, and what happened. */
 export interface TestFailure {
@@ -144,4 +144,34 @@ function inOrder(words: readonly string[] | undefined): string | undefined {
 
 function inWords(ms: number | null | undefined): string | undefined {
   return ms === undefined || ms === null ? undefined : formatDuration(ms);
+}
+
+/** What the gateway decided about a request: admitted, or why it refused. */
+function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): ExpectedOutcome {
+  const { error } = response;
+  if (error instanceof RateLimitError) {
+    if (error.restrictedBy !== null)
+      return error.restrictedBy.startsWith('blocked') ? 'blocked' : 'restricted';
+    if (ruling === null || ruling.outcome === 'admitted') return 'refused';
+    return ruling.outcome === 'caller' ? 'bucket' : ruling.outcome;
+  }
+  const isServed = upstreamLeg !== null || destination.kind === 'sign-in';
+  return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
+}
+
+/** What would have refused an admitted request if it were not in shadow, in the words of a test. */
+function shadowOf({ shadowRefusals }: Exchange): readonly string[] {
+  return shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
+}
+
+/** In milliseconds; null: the response says none. */
+function retryAfterMs({ response: { error } }: Exchange): number | null {
+  return error instanceof RateLimitError ? error.retryAfterMs : null;
+}
+
+/** The values of a field of the response, which may have come several times; null: it has none. */
+function fieldOf({ fields }: Asked, name: string): string | null {
+  const lowerName = name.toLowerCase();
+  if (firstValue(fields, lowerName) === undefined) return null;
+  return fields.filter((_, i) => i % 2 === 1 && fields[i - 1]?.toLowerCase() === lowerName).join(', ');
 }

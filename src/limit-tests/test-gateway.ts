@@ -6,8 +6,7 @@ import { VirtualClock } from '../simulation/index.ts';
 import type { CallSink, Transport } from '../upstream/index.ts';
 import { SILENT } from './silent-listener.ts';
 import { type SentRequest, TestDownstream } from './test-downstream.ts';
-import { type TestIdentity, testIdentity } from './test-identity.ts';
-import type { TestIssuer } from './test-issuer.ts';
+import { type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
 /** Any moment does: windows open with their first request. */
 const START_MS = 1_800_000_000_000;

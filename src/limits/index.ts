@@ -1,5 +1,4 @@
 export {
-  type Algorithm,
   type Allowance,
   type AllowanceReading,
   type AllowanceStore,
@@ -10,6 +9,7 @@ export {
   type Decision,
   defineLimit,
   type Limit,
+  type LimitAlgorithm,
   type LimitOptions,
   type LimitRole,
   type LimitSet,
@@ -30,7 +30,6 @@ export {
 } from './counting/index.ts';
 export {
   type AnonymousRestriction,
-  type Client,
   DEFAULT_MAX_EVENT_KEYS,
   digestOfWhom,
   EventCounter,
@@ -46,6 +45,7 @@ export {
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restricted,
+  type RestrictedClient,
   type Restriction,
   type RestrictionListener,
   type RestrictionReason,

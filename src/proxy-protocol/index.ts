@@ -1,2 +1,1 @@
-export type { ProxyHeader } from './proxy-header.ts';
-export { readProxyHeader } from './read-proxy-header.ts';
+export { type ProxyHeader, readProxyHeader } from './read-proxy-header.ts';

@@ -1,6 +1,167 @@
-import type { ProxyHeader, UnreadableHeader } from './proxy-header.ts';
-import { MAX_V1_BYTES, readV1, V1_SIGNATURE } from './read-v1.ts';
-import { MAX_V2_BYTES, readV2, V2_SIGNATURE } from './read-v2.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import { normalizeAddress } from '../http/index.ts';
+
+/** Type and length. */
+const TLV_HEAD_BYTES = 3;
+const TYPE_CRC32C = 0x03;
+const CRC_BYTES = 4;
+
+/** Castagnoli's polynomial, bits reversed (RFC 9260, appendix A). Node's `zlib.crc32` has another one. */
+const POLYNOMIAL = 0x82f63b78;
+const TABLE = new Uint32Array(256).map((_, byte) => afterEightBits(byte));
+
+/**
+ * Whether the TLVs of a header of version 2 are whole, and agree with its checksum where one of them is a checksum
+ * (proxy-protocol.txt, 2.2.3). The others mean nothing here.
+ *
+ * @param restAt where the TLVs begin
+ */
+function hasValidChecksum(header: Buffer, restAt: number): boolean {
+  let at = restAt;
+  let checksumAt: number | null = null;
+  while (at + TLV_HEAD_BYTES <= header.length) {
+    const valueAt = at + TLV_HEAD_BYTES;
+    const length = header.readUInt16BE(at + 1);
+    if (header[at] === TYPE_CRC32C) {
+      // A second one would have to be zero for the first, and the first for the second.
+      if (checksumAt !== null || length !== CRC_BYTES) return false;
+      checksumAt = valueAt;
+    }
+    at = valueAt + length;
+  }
+  if (at !== header.length) return false;
+  return checksumAt === null || header.readUInt32BE(checksumAt) === checksumWithout(header, checksumAt);
+}
+
+/** CRC32C of the header with zeros where the checksum stands. */
+function checksumWithout(header: Buffer, checksumAt: number): number {
+  let crc = ~0;
+  for (let i = 0; i < header.length; i++) {
+    const isChecksum = i >= checksumAt && i < checksumAt + CRC_BYTES;
+    const byte = isChecksum ? 0 : (header[i] ?? 0);
+    crc = (crc >>> 8) ^ (TABLE[(crc ^ byte) & 0xff] ?? 0);
+  }
+  return ~crc >>> 0;
+}
+
+function afterEightBits(byte: number): number {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? POLYNOMIAL : 0);
+  return crc;
+}
+
+const V2_SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+
+/** Signature, version and command, family and transport, length of the rest. */
+const FIXED_BYTES = 16;
+/** Two addresses of 216 bytes at most, and some TLVs: a host name, a certificate's subject. Others accept as much. */
+export const MAX_V2_BYTES = 4_096;
+
+const VERSION_2 = 0x20;
+const LOCAL = 0;
+const PROXY = 1;
+
+const TCP_OVER_IPV4 = 0x11;
+const TCP_OVER_IPV6 = 0x21;
+/** Two addresses and two ports; for AF_UNIX, two paths (proxy-protocol.txt, 2.2). */
+const ADDRESS_BYTES = [0, 12, 36, 216] as const;
+const MAX_TRANSPORT = 2;
+
+/** Reads a header of version 2, which is binary. `bytes` begin with the signature, or are a part of it. */
+export function readV2(bytes: Buffer): ProxyHeader | UnreadableHeader {
+  if (bytes.length < FIXED_BYTES) return 'incomplete';
+  const length = FIXED_BYTES + bytes.readUInt16BE(14);
+  const command = bytes.readUInt8(12) - VERSION_2;
+  if ((command !== LOCAL && command !== PROXY) || length > MAX_V2_BYTES) return 'broken';
+  if (bytes.length < length) return 'incomplete';
+  // The rest is skipped, the family as well.
+  if (command === LOCAL) return { from: 'proxy', bytes: length };
+  return readRelayed(bytes.subarray(0, length));
+}
+
+function readRelayed(header: Buffer): ProxyHeader | 'broken' {
+  const family = header.readUInt8(13);
+  const addressBytes = ADDRESS_BYTES[family >> 4];
+  if (addressBytes === undefined || (family & 0x0f) > MAX_TRANSPORT) return 'broken';
+  const bytes = header.length;
+  // How long an unspecified address is, only its sender knows.
+  if (addressBytes === 0) return { from: 'unknown', bytes };
+  const restAt = FIXED_BYTES + addressBytes;
+  if (bytes < restAt || !hasValidChecksum(header, restAt)) return 'broken';
+  const address = sourceOf(header, family);
+  return address === null ? { from: 'unknown', bytes } : { from: 'client', address, bytes };
+}
+
+/** The first of the two addresses; null where they are not of TCP. */
+function sourceOf(header: Buffer, family: number): string | null {
+  if (family === TCP_OVER_IPV4) return header.subarray(FIXED_BYTES, FIXED_BYTES + 4).join('.');
+  if (family !== TCP_OVER_IPV6) return null;
+  const groups = [0, 2, 4, 6, 8, 10, 12, 14].map(at => header.readUInt16BE(FIXED_BYTES + at).toString(16));
+  return normalizeAddress(groups.join(':'));
+}
+
+const V1_SIGNATURE = Buffer.from('PROXY ', 'latin1');
+
+/** With its CRLF (proxy-protocol.txt, 2.1). */
+export const MAX_V1_BYTES = 107;
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** No leading zero: some would read the number as octal. */
+const PORT = /^(?:0|[1-9]\d{0,4})$/;
+
+/** Reads a header of version 1, one line of text. `bytes` begin with the signature, or are a part of it. */
+export function readV1(bytes: Buffer): ProxyHeader | UnreadableHeader {
+  const head = bytes.subarray(0, MAX_V1_BYTES);
+  const end = head.indexOf(CR);
+  // A line ends with CRLF: neither character means anything alone.
+  if (head.subarray(0, end === -1 ? head.length : end).includes(LF)) return 'broken';
+  if (end === -1 || end + 1 === head.length) return head.length < MAX_V1_BYTES ? 'incomplete' : 'broken';
+  if (head[end + 1] !== LF) return 'broken';
+  return readLine(head.toString('latin1', 0, end), end + 2);
+}
+
+function readLine(line: string, bytes: number): ProxyHeader | 'broken' {
+  const [, family, ...parts] = line.split(' ');
+  // Whatever follows UNKNOWN is to be ignored.
+  if (family === 'UNKNOWN') return { from: 'unknown', bytes };
+  const isOfFamily = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isPlainIpv6 : () => false;
+  const [source = '', destination = '', sourcePort = '', destinationPort = '', ...rest] = parts;
+  const isValid =
+    isOfFamily(source) &&
+    isOfFamily(destination) &&
+    isPort(sourcePort) &&
+    isPort(destinationPort) &&
+    rest.length === 0;
+  const address = isValid ? normalizeAddress(source) : null;
+  return address === null ? 'broken' : { from: 'client', address, bytes };
+}
+
+/** Without a zone, which Node accepts behind an address. */
+function isPlainIpv6(text: string): boolean {
+  return isIPv6(text) && !text.includes('%');
+}
+
+function isPort(text: string): boolean {
+  return PORT.test(text) && Number(text) <= 0xffff;
+}
+
+/** What a proxy says about a connection before its first byte. `bytes`: length of the header. */
+export type ProxyHeader =
+  /** It relays the connection of the client at this address, spelled as by `normalizeAddress`. */
+  | { readonly from: 'client'; readonly address: string; readonly bytes: number }
+  /** It speaks for itself, as in a health check (version 2, LOCAL). */
+  | { readonly from: 'proxy'; readonly bytes: number }
+  /** The proxy relays a connection without naming the client (version 1: UNKNOWN; version 2: neither TCP over IPv4 nor over IPv6). */
+  | { readonly from: 'unknown'; readonly bytes: number };
+
+/**
+ * - `incomplete`: the bytes so far may become a header
+ * - `missing`: the bytes are something else
+ * - `broken`: it begins as a header does, and is not valid
+ */
+type UnreadableHeader = 'incomplete' | 'missing' | 'broken';
 
 /** No header is longer: from this many bytes on, the response is never `incomplete`. */
 export const MAX_HEADER_BYTES = Math.max(MAX_V1_BYTES, MAX_V2_BYTES);

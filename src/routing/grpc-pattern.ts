@@ -1,9 +1,9 @@
-import type { RoutePattern } from './pattern.ts';
+import type { RouteEntry, RouteMatch } from './entry.ts';
+import type { RoutePattern, Segment } from './pattern.ts';
 import { PatternError } from './pattern-error.ts';
-import type { Segment } from './segment.ts';
 
 /** What stands in place of a method in the pattern of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
-export const GRPC = 'GRPC';
+export const GRPC_METHOD = 'GRPC';
 
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
 
@@ -19,16 +19,16 @@ export function parseGrpcPattern(text: string): RoutePattern {
     { kind: 'literal', folded: service },
     method === EVERY ? { kind: 'parameter', name: 'method' } : { kind: 'literal', folded: method ?? '' },
   ];
-  return { methods: [GRPC], path: text, segments, parameters: [] };
+  return { methods: [GRPC_METHOD], path: text, segments, parameters: [] };
 }
 
 /** Whether it is a pattern of gRPC calls. */
 export function isGrpc({ methods }: RoutePattern): boolean {
-  return methods?.[0] === GRPC;
+  return methods?.[0] === GRPC_METHOD;
 }
 
 /** What stands for every method of a service. */
-export const EVERY = '*';
+const EVERY = '*';
 
 function errorIn(text: string, service: string, method: string | undefined, more: boolean): string | null {
   if (text.startsWith('/')) return `a service begins without "/": write "${text.slice(1)}"`;
@@ -43,4 +43,23 @@ function errorIn(text: string, service: string, method: string | undefined, more
   if (method !== EVERY && !IDENTIFIER.test(method))
     return `"${method}" is not the name of a method: write "${service}/*" for every one`;
   return null;
+}
+
+/**
+ * Finds the route of a gRPC call by its path, `/package.Service/Method`, letter by letter: a route that names the method goes
+ * before the one for all methods of its service.
+ */
+export class GrpcTable<T> {
+  readonly #matches: ReadonlyMap<string, RouteMatch<T>>;
+
+  constructor(entries: readonly RouteEntry<T>[]) {
+    this.#matches = new Map(
+      entries.map(({ pattern, value }) => [`/${pattern.path}`, { value, params: [] }] as const),
+    );
+  }
+
+  find(path: string): RouteMatch<T> | null {
+    const service = path.slice(0, path.lastIndexOf('/') + 1);
+    return this.#matches.get(path) ?? this.#matches.get(service + EVERY) ?? null;
+  }
 }

@@ -1,11 +1,8 @@
-export { findConflicts } from './conflicts.ts';
 export type { RouteEntry, RouteMatch, Routes } from './entry.ts';
-export { GRPC, parseGrpcPattern } from './grpc-pattern.ts';
-export { findHidden } from './hidden.ts';
+export { GRPC_METHOD, parseGrpcPattern } from './grpc-pattern.ts';
 export { isRoutable, ROUTABLE_METHODS } from './methods.ts';
 export { PathWords } from './path-words.ts';
-export { parseRoutePattern, type RoutePattern } from './pattern.ts';
+export { parseRoutePattern, type RoutePattern, shapeOf } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
-export { Reach } from './reach.ts';
-export { shapeOf } from './segment.ts';
+export { findConflicts, findHidden, Reach } from './precedence.ts';
 export { RouteTable } from './table.ts';

@@ -1,6 +1,5 @@
 import { isGrpc } from './grpc-pattern.ts';
-import type { RoutePattern } from './pattern.ts';
-import { foldSegment, withoutParameters } from './segment.ts';
+import { foldSegment, type RoutePattern, withoutParameters } from './pattern.ts';
 
 /** Segments that are told apart. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;

@@ -1,7 +1,6 @@
 import { readForeignPath } from './foreign-path.ts';
 import { checkMethods } from './methods.ts';
 import { PatternError } from './pattern-error.ts';
-import { foldSegment, type Segment } from './segment.ts';
 
 /** Which requests a route takes. */
 export interface RoutePattern {
@@ -54,7 +53,7 @@ function advise(path: string): string {
 function parseSegment(text: string, path: string): Segment {
   if (text === '**') return { kind: 'rest' };
   if (/^\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text)) return { kind: 'parameter', name: text.slice(1, -1) };
-  const error = errorOfBraces(text) ?? errorOfCharacters(text) ?? errorOfEscapes(text);
+  const error = braceError(text) ?? characterError(text) ?? escapeError(text);
   if (error !== null) fail(path, error);
   const folded = foldSegment(text);
   if (folded === null)
@@ -62,7 +61,7 @@ function parseSegment(text: string, path: string): Segment {
   return { kind: 'literal', folded };
 }
 
-function errorOfBraces(text: string): string | null {
+function braceError(text: string): string | null {
   if (!/[{}]/.test(text)) return null;
   const [, name] = /^\{([A-Za-z_]\w*):[^{}]*\}$/.exec(text) ?? [];
   if (name !== undefined) return `a parameter takes any one segment: write "{${name}}"`;
@@ -71,7 +70,7 @@ function errorOfBraces(text: string): string | null {
     : `"${text}" mixes braces and text: write "{name}" alone, since a parameter is a whole segment, or %7B and %7D`;
 }
 
-function errorOfCharacters(text: string): string | null {
+function characterError(text: string): string | null {
   if (text === '.' || text === '..')
     return `the gateway refuses the segment "${text}": write the path it leads to`;
   const [, name] = /^<(?:\w+:)?([A-Za-z_]\w*)>$/.exec(text) ?? [];
@@ -98,7 +97,7 @@ function errorOfCharacters(text: string): string | null {
   }
 }
 
-function errorOfEscapes(text: string): string | null {
+function escapeError(text: string): string | null {
   for (const [found, digits] of text.matchAll(/%([0-9A-Fa-f]{2})?/g)) {
     if (digits === undefined)
       return `"%" starts an escape of two hex digits: write %25 for the "%" of "${text}"`;
@@ -126,3 +125,48 @@ function percentEncoded(character: string): string {
 function fail(path: string, message: string): never {
   throw new PatternError(`path "${path}": ${message}`);
 }
+
+/** The part of a pattern between two slashes. */
+export type Segment =
+  /** Matches one segment of a path; `folded` comes from `foldSegment`. */
+  | { readonly kind: 'literal'; readonly folded: string }
+  /** `{name}`: any one segment. */
+  | { readonly kind: 'parameter'; readonly name: string }
+  /** `**`: all segments that follow, or none. */
+  | { readonly kind: 'rest' };
+
+/**
+ * The form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. So a backend that reads
+ * `Things%3Aall` as `things:all` cannot be reached around the route for the latter. Null if it is not UTF-8, which equals no
+ * literal.
+ *
+ * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
+ * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
+ */
+export function foldSegment(canonical: string): string | null {
+  const folded = canonical.toLowerCase();
+  if (!folded.includes('%')) return folded;
+  try {
+    return decodeURIComponent(folded);
+  } catch {
+    return null;
+  }
+}
+
+/** The part before the first `;` or `%3B`, where some backends cut a segment; literals are compared with that. */
+export function withoutParameters(canonical: string): string {
+  const plain = canonical.indexOf(';');
+  const escaped = canonical.indexOf('%3B');
+  if (plain === -1 && escaped === -1) return canonical;
+  return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
+}
+
+/** Patterns of the same shape match the same paths: only spelling and parameter names differ. */
+export function shapeOf(segments: readonly Segment[]): string {
+  // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
+  return segments
+    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
+    .join('/');
+}
+
+const SHAPE_SIGN = { parameter: '{}', rest: '**' } as const;

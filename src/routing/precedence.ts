@@ -1,10 +1,12 @@
-import type { RoutePattern } from './pattern.ts';
+import { isRoutable, takesMethod } from './methods.ts';
+import { type RoutePattern, type Segment, shapeOf } from './pattern.ts';
+import { RouteCandidates } from './route-candidates.ts';
 
 /**
  * Whether the first route takes every request that matches both. Segment by segment from the left, a literal goes before a
  * parameter, and a parameter before `**`. With equal paths, a route that names its methods goes before one for every method.
  */
-export function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
+function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
   for (let i = 0; i < Math.max(a.segments.length, b.segments.length); i++) {
     const difference = rank(a, i) - rank(b, i);
     if (difference !== 0) return difference < 0;
@@ -19,3 +21,127 @@ function rank({ segments }: RoutePattern, index: number): number {
 }
 
 const RANK = { literal: 0, parameter: 1, rest: 2 } as const;
+
+/** A route that no request can reach, and the more specific routes that together take all of its requests. */
+interface HiddenRoute {
+  readonly index: number;
+  readonly hiddenBy: readonly number[];
+}
+
+/**
+ * Finds routes that more specific ones hide completely. Only a route that ends in `**` can be hidden, by a chain without gaps
+ * such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
+ * method that no other route of the path names.
+ */
+export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
+  const byShape = Map.groupBy(patterns.keys(), index => shapeOf(patterns[index]?.segments ?? []));
+  return patterns.flatMap((pattern, index) => {
+    if (pattern.segments.at(-1)?.kind !== 'rest') return [];
+    const chains = (pattern.methods ?? [null]).map(method => chainBefore(pattern, method, patterns, byShape));
+    return chains.includes(null)
+      ? []
+      : [{ index, hiddenBy: [...new Set(chains.flatMap(chain => chain ?? []))] }];
+  });
+}
+
+const ANY_ONE: Segment = { kind: 'parameter', name: '' };
+
+/** The routes that take this method (null: any) with no further segment, with one, two ... and finally all; null at a gap. */
+function chainBefore(
+  pattern: RoutePattern,
+  method: string | null,
+  patterns: readonly RoutePattern[],
+  byShape: ReadonlyMap<string, readonly number[]>,
+): readonly number[] | null {
+  const taker = (segments: readonly Segment[]) =>
+    byShape.get(shapeOf(segments))?.find(index => takes(patterns[index]?.methods ?? null, method));
+  const prefix = pattern.segments.slice(0, -1);
+  const chain: number[] = [];
+  for (;;) {
+    const exact = taker(prefix);
+    if (exact === undefined) return null;
+    prefix.push(ANY_ONE);
+    const rest = taker([...prefix, { kind: 'rest' }]);
+    chain.push(exact);
+    if (rest !== undefined) return [...chain, rest];
+  }
+}
+
+function takes(methods: readonly string[] | null, method: string | null): boolean {
+  if (methods === null) return true;
+  return method !== null && takesMethod(methods, method);
+}
+
+/** Finds the routes that serve the requests of a line in limits.yaml. */
+export class Reach {
+  readonly #routes: readonly RoutePattern[];
+  readonly #candidates: RouteCandidates;
+
+  constructor(routes: readonly RoutePattern[]) {
+    this.#routes = routes;
+    this.#candidates = new RouteCandidates(routes);
+  }
+
+  /**
+   * The routes, as indices, that may take a request that `line` matches. Leaves out those that can never win: the ones behind the
+   * most specific route that takes all requests of the line.
+   */
+  takersOf(line: RoutePattern): number[] {
+    const met = this.#candidates.of(line).flatMap(index => {
+      const route = this.#routes[index];
+      return route !== undefined && methodsMeet(route.methods, line.methods) ? [{ route, index }] : [];
+    });
+    const [first, ...others] = met.filter(
+      ({ route }) => pathCovers(route, line) && methodsCover(route.methods, line.methods),
+    );
+    const best = others.reduce((a, b) => (a !== undefined && goesBefore(b.route, a.route) ? b : a), first);
+    return met
+      .filter(({ route }) => best === undefined || !goesBefore(best.route, route))
+      .map(({ index }) => index);
+  }
+}
+
+type Methods = RoutePattern['methods'];
+
+/** A list of methods that is null takes every method of HTTP, but no gRPC call. */
+function methodsMeet(a: Methods, b: Methods): boolean {
+  if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
+  return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
+}
+
+function methodsCover(outer: Methods, inner: Methods): boolean {
+  if (outer === null) return inner === null || inner.every(isRoutable);
+  if (inner === null) return false;
+  return inner.every(method => takesMethod(outer, method));
+}
+
+/** Whether every path of the second matches the first. */
+function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: RoutePattern): boolean {
+  for (let i = 0; ; i++) {
+    const [one, other] = [outer[i], inner[i]];
+    if (one?.kind === 'rest') return true;
+    if (one === undefined || other === undefined) return one === other;
+    if (other.kind === 'rest') return false;
+    if (one.kind === 'literal' && (other.kind !== 'literal' || one.folded !== other.folded)) return false;
+  }
+}
+
+/**
+ * Pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
+ * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
+ * it). Of three equal patterns, the second and third are each paired with the first.
+ */
+export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
+  const owners = new Map<string, number>();
+  return patterns.flatMap((pattern, index) => {
+    const shape = shapeOf(pattern.segments);
+    const earlier = new Set<number>();
+    for (const method of pattern.methods ?? ['']) {
+      const key = `${method} ${shape}`;
+      const owner = owners.get(key);
+      if (owner === undefined) owners.set(key, index);
+      else earlier.add(owner);
+    }
+    return Array.from(earlier, owner => [owner, index] as const);
+  });
+}

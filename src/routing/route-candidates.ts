@@ -1,5 +1,4 @@
-import type { RoutePattern } from './pattern.ts';
-import type { Segment } from './segment.ts';
+import type { RoutePattern, Segment } from './pattern.ts';
 
 /** A common beginning of patterns, segment by segment. */
 interface Node {

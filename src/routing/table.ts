@@ -1,10 +1,8 @@
-import { findConflicts } from './conflicts.ts';
 import type { RouteEntry, RouteMatch, Routes } from './entry.ts';
-import { GRPC, isGrpc } from './grpc-pattern.ts';
-import { GrpcTable } from './grpc-table.ts';
+import { GRPC_METHOD, GrpcTable, isGrpc } from './grpc-pattern.ts';
 import { takesMethod } from './methods.ts';
-import type { RoutePattern } from './pattern.ts';
-import { foldSegment, withoutParameters } from './segment.ts';
+import { foldSegment, type RoutePattern, withoutParameters } from './pattern.ts';
+import { findConflicts } from './precedence.ts';
 
 /** A node of the tree; each segment of a path leads from one to the next. */
 interface Node<T> {
@@ -69,7 +67,7 @@ export class RouteTable<T> implements Routes<T> {
 
   /** `path`: canonical, as `parseTarget` returns it; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
   find(method: string, path: string): RouteMatch<T> | null {
-    if (method === GRPC) return this.#grpc.find(path);
+    if (method === GRPC_METHOD) return this.#grpc.find(path);
     const last = path.length - 1;
     const end = path.charCodeAt(last) === SLASH ? last : last + 1;
     const found = this.#walk(this.#root, method, path, 1, end);

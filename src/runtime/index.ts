@@ -1,18 +1,25 @@
 export type { Allowances } from './allowances.ts';
-export { Blocked } from './blocked.ts';
 export {
   type Generation,
+  Generations,
   isReady,
   type RequestGeneration,
   type RequestIdentity,
   transportTo,
-} from './generation.ts';
-export { Generations } from './generations.ts';
+} from './generations.ts';
 export { Identity } from './identity.ts';
-export { type Claim, claimOn, drawsOf, globalClaim, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
 export { followLimits, memoryCounters } from './memory-counters.ts';
-export { isInvalid, type LimitedBy, noteRefusal } from './offences.ts';
+export {
+  type Claim,
+  claimOn,
+  globalClaim,
+  isInvalid,
+  type LimitedBy,
+  type LimitedRequest,
+  limitsOf,
+  noteRefusal,
+} from './offences.ts';
 export { Overload } from './overload.ts';
-export { Restricting } from './restricting.ts';
+export { Blocked, Restricting } from './restricting.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -16,10 +16,8 @@ import {
 } from '../limits/index.ts';
 import { OffenceFeed } from '../redis/index.ts';
 import { Allowances } from './allowances.ts';
-import { Blocked } from './blocked.ts';
-import type { Claim } from './limit-claim.ts';
 import { followLimits, memoryCounters } from './memory-counters.ts';
-import { noteRefusal, type RefusedSender } from './offences.ts';
+import { type Claim, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
   announceRestriction,
@@ -27,7 +25,7 @@ import {
   shareRevocations,
   withdrawRestriction,
 } from './replication.ts';
-import { Restricting } from './restricting.ts';
+import { Blocked, Restricting } from './restricting.ts';
 import { SharedStore } from './shared-store.ts';
 import { StoppableClock } from './stoppable-clock.ts';
 
@@ -110,7 +108,7 @@ export class Limiting {
 
   /** Counts an offence now. Returns when that is, by the clock of `decidedAtMs`. */
   offend(count: () => void): number {
-    const atMs = this.memory.tell();
+    const atMs = this.memory.nowMs();
     this.#restrictingClock.stopAt(this.memory.momentMs, count);
     return atMs;
   }

@@ -1,5 +1,19 @@
-import { type Decision, type IgnoredRefusals, OTHER_PARTS } from '../limits/index.ts';
-import type { Claim } from './limit-claim.ts';
+import {
+  type BucketModel,
+  type CallerClass,
+  consumesBuckets,
+  type LimitsModel,
+  limitsFor,
+} from '../config/index.ts';
+import type { Draws } from '../core/index.ts';
+import { mainValue } from '../http/index.ts';
+import {
+  type Decision,
+  type IgnoredRefusals,
+  type LimitSet,
+  NO_LIMITS,
+  OTHER_PARTS,
+} from '../limits/index.ts';
 
 /** Whose limit caused a 429. `restriction`: the sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
@@ -32,4 +46,57 @@ export function noteRefusal(
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;
   ignoredRefusals.note({ address, principal, limit: refused, main: part, waitMs: retryAfterMs });
+}
+
+/** A request as the limits see it. */
+export interface LimitedRequest {
+  /** The method to look its route up by: `GRPC` for a gRPC call. */
+  readonly method: string;
+  /** Canonical. */
+  readonly path: string;
+  readonly callerClass: CallerClass;
+  /** The key that it is counted under. */
+  readonly caller: string;
+  readonly draws: Draws;
+}
+
+/** The limits that a request draws on, and its caller. */
+export interface Claim {
+  readonly set: LimitSet;
+  readonly bucket: BucketModel | null;
+  readonly callerClass: CallerClass;
+  readonly caller: string;
+  /** Value of the bucket's main parameter; empty if it has none. */
+  readonly main: string;
+  readonly draws: Draws;
+}
+
+/** What the policies of a route let a request draw on. */
+export function limitsOf(
+  authentication: 'required' | 'optional' | 'none',
+  callerClass: CallerClass,
+  exempt: boolean,
+): Draws {
+  if (consumesBuckets(authentication, callerClass)) return exempt ? 'bucket' : 'all';
+  return exempt ? 'none' : 'global';
+}
+
+/** What a request draws on that no route serves. */
+export function globalClaim(limits: LimitsModel, callerClass: CallerClass, caller: string): Claim {
+  return { set: limits.global[callerClass], bucket: null, callerClass, caller, main: '', draws: 'global' };
+}
+
+/** Null if the value of the main parameter is ambiguous. */
+export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | null {
+  const { callerClass, caller, draws } = request;
+  const exempt = draws === 'bucket' || draws === 'none';
+  const global = exempt ? NO_LIMITS : limits.global[callerClass];
+  const match =
+    draws === 'all' || draws === 'bucket' ? limits.routes.find(request.method, request.path) : null;
+  if (match === null) return { set: global, bucket: null, callerClass, caller, main: '', draws };
+  const { bucket, mainAt } = match.value;
+  const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
+  if (main === null) return null;
+  const { sets, exemptSets } = limitsFor(bucket, caller);
+  return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, draws };
 }

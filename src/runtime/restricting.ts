@@ -1,18 +1,18 @@
 import { isPrincipal } from '../auth/index.ts';
-import type { LimitsModel } from '../config/index.ts';
-import type { Clock, LimitListener } from '../core/index.ts';
+import type { LimitsModel, Listed } from '../config/index.ts';
+import { type Clock, type LimitListener, RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
 import {
-  type Client,
   IgnoredRefusals,
   InvalidRequests,
   type OffenceTally,
+  type RestrictedClient,
   type Restrictions,
   ShadowRestrictions,
   WebhookNotFound,
 } from '../limits/index.ts';
 
-export interface RestrictingDependencies {
+interface RestrictingDependencies {
   readonly clock: Clock;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: Restrictions;
@@ -68,7 +68,36 @@ function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } 
 }
 
 /** Whom the list names one by one. */
-function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<Client> {
+function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<RestrictedClient> {
   for (const key of addresses.keys) yield { kind: 'address', key };
   for (const key of callers) yield { kind: 'principal', key };
+}
+
+/** Addresses remembered: looking one up takes a step for each network listed. */
+const MAX_ADDRESSES = 20_000;
+
+/** Who is refused for as long as limits.yaml lists them. What is also under `never_restrict` is not. */
+export class Blocked {
+  readonly #blocked: Listed;
+  readonly #spared: Listed;
+  readonly #known = new RecentMap<boolean>(MAX_ADDRESSES);
+
+  constructor(blocked: Listed, spared: Listed) {
+    this.#blocked = blocked;
+    this.#spared = spared;
+  }
+
+  /** `key`: of the address. */
+  hasAddress(key: string): boolean {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const address = addressOfKey(key);
+    const found = this.#blocked.addresses.has(address) && !this.#spared.addresses.has(address);
+    this.#known.set(key, found);
+    return found;
+  }
+
+  hasCaller(principal: string): boolean {
+    return this.#blocked.callers.has(principal) && !this.#spared.callers.has(principal);
+  }
 }

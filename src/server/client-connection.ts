@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { GatewayError } from '../core/index.ts';
 
 /** The other end of a connection, and how it connected. */
-export interface Client {
+export interface ConnectedClient {
   /** Address of the connection's other end, or what a PROXY header tells. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;
   /** False: the peer relays bytes of an unknown client, so its forwarding headers are not believed even if it is trusted. */
@@ -26,4 +26,34 @@ export interface ClientConnection {
   drain(): void;
   /** Asks the client, with its next response, to reconnect. A stage that serves no requests cannot. */
   retire?(): void;
+}
+
+/** The value of `Date` on answers (RFC 9110, 6.6.1), made once a second rather than for each response. */
+export class DateField {
+  #second = Number.NaN;
+  #text = '';
+
+  at(epochMs: number): string {
+    const second = Math.floor(epochMs / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#text = new Date(second * 1_000).toUTCString();
+    }
+    return this.#text;
+  }
+}
+
+/** So many connections that began at once would otherwise all come back at once, gateway for gateway. */
+const SPREAD = 0.1;
+
+/**
+ * The moment at which a connection is old: the given age after its start, a tenth earlier or later, as gRPC does it
+ * (https://github.com/grpc/proposal/blob/master/A9-server-side-conn-mgt.md).
+ *
+ * @param maxAgeMs null: it never is
+ * @param part from 0 up to but not including 1
+ */
+export function oldAtMs(nowMs: number, maxAgeMs: number | null, part: number): number {
+  if (maxAgeMs === null) return Number.POSITIVE_INFINITY;
+  return nowMs + maxAgeMs * (1 - SPREAD + 2 * SPREAD * part);
 }

@@ -2,7 +2,7 @@ import type { Http2Model, TimeoutsModel } from '../config/index.ts';
 import type { Clock, ConnectionListener, Random } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
-import type { DateField } from './date-field.ts';
+import type { DateField } from './client-connection.ts';
 
 /** What the connections of a listener share. */
 export interface ListenerState {

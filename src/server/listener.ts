@@ -6,7 +6,7 @@ import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
 import { Accepted } from './accepted.ts';
-import { oldAtMs } from './connection-age.ts';
+import { oldAtMs } from './client-connection.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';

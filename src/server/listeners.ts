@@ -9,8 +9,8 @@ import type {
 import type { Clock, ConnectionListener, Random } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
+import { DateField } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
-import { DateField } from './date-field.ts';
 import { Listener } from './listener.ts';
 import type { ListenerState } from './listener-state.ts';
 import { Handshakes, TicketKeys, TlsTermination } from './tls/index.ts';

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../config/index.ts';
+import { GrowingBytes, type ProxyHeaderFault } from '../core/index.ts';
+import { type ProxyHeader, readProxyHeader } from '../proxy-protocol/index.ts';
 import type { Accepted } from './accepted.ts';
-import type { Client, ClientConnection } from './client-connection.ts';
-import { Connection } from './http1/index.ts';
+import type { ClientConnection, ConnectedClient } from './client-connection.ts';
+import { Http1Connection } from './http1/index.ts';
 import { FirstBytes, Http2Connection } from './http2/index.ts';
 import type { ListenerState } from './listener-state.ts';
-import { ProxyHeaderStage } from './proxy-header-stage.ts';
 import type { TlsTermination } from './tls/index.ts';
 
 /** What the stages of one listener know of it. */
@@ -22,7 +23,11 @@ export interface StageTerms {
 // function opens. A stage is handed a function that opens what follows, and calls `accepted.become` with that.
 
 /** Opens the stage that reads the first byte. `client` is the other end of the socket, over cleartext. */
-export function openFirstStage(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
+export function openFirstStage(
+  accepted: Accepted,
+  client: ConnectedClient,
+  terms: StageTerms,
+): ClientConnection {
   if (!terms.listener.proxyProtocol) return openSecurity(accepted, client, terms);
   return new ProxyHeaderStage(accepted, client, terms.state, told => {
     accepted.become(openSecurity(accepted, told, terms));
@@ -31,7 +36,7 @@ export function openFirstStage(accepted: Accepted, client: Client, terms: StageT
 }
 
 /** Opens what follows the PROXY header: the TLS handshake, or the protocol. */
-function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
+function openSecurity(accepted: Accepted, client: ConnectedClient, terms: StageTerms): ClientConnection {
   const { tls, state } = terms;
   if (tls === null) return openCleartext(accepted, client, terms);
   const time = { nowMs: state.clock.monotonicMs(), maxMs: state.timeouts.tlsHandshakeMs };
@@ -41,7 +46,7 @@ function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): Cl
 }
 
 /** Opens what serves cleartext: where a listener speaks both versions, the first bytes decide. */
-function openCleartext(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
+function openCleartext(accepted: Accepted, client: ConnectedClient, terms: StageTerms): ClientConnection {
   const { socket } = accepted;
   const { h2c, serves } = terms.listener;
   if (!h2c || serves === 'grpc') return openProtocol('http1', socket, client, accepted, terms);
@@ -60,10 +65,102 @@ function openCleartext(accepted: Accepted, client: Client, terms: StageTerms): C
 function openProtocol(
   protocol: 'http1' | 'h2',
   socket: Socket,
-  client: Client,
+  client: ConnectedClient,
   accepted: Accepted,
   { listener: { serves }, state }: StageTerms,
 ): ClientConnection {
   if (protocol === 'h2' || serves === 'grpc') return new Http2Connection(socket, client, state, serves);
-  return new Connection(accepted, socket, client, state);
+  return new Http1Connection(accepted, socket, client, state);
 }
+
+/** How long a connection without a byte is kept while draining. */
+const DRAIN_IDLE_MS = 1_000;
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Reads the header of the PROXY protocol, and closes the connection unless a trusted proxy sent a valid one in time. */
+class ProxyHeaderStage implements ClientConnection {
+  readonly socket: Socket;
+  readonly #peer: ConnectedClient;
+  readonly #state: ListenerState;
+  readonly #pass: (client: ConnectedClient) => void;
+  readonly #joined = new GrowingBytes();
+  /** What has come so far. */
+  #bytes: Buffer = NO_BYTES;
+  #deadlineMs: number;
+
+  /** @param pass lets the next stage serve the socket of this client */
+  constructor(
+    { socket }: Accepted,
+    peer: ConnectedClient,
+    state: ListenerState,
+    pass: (client: ConnectedClient) => void,
+  ) {
+    this.socket = socket;
+    this.#peer = peer;
+    this.#state = state;
+    this.#pass = pass;
+    this.#deadlineMs = state.clock.monotonicMs() + state.timeouts.clientHeaderMs;
+    // Not `data`: once nothing listens to `readable`, the socket is as it was, and the next stage may begin in its own way.
+    socket.on('readable', this.#onReadable);
+    socket.on('end', this.#onEnd);
+    socket.on('error', onError);
+    if (!state.trustedProxies.has(peer.peer)) this.#close('untrusted_peer');
+  }
+
+  /** Nothing can be answered: it is not known yet what is spoken here. */
+  refuse(): void {
+    this.socket.destroy();
+  }
+
+  sweep(nowMs: number): void {
+    if (nowMs > this.#deadlineMs) this.#close('late');
+  }
+
+  drain(): void {
+    this.#deadlineMs = Math.min(this.#deadlineMs, this.#state.clock.monotonicMs() + DRAIN_IDLE_MS);
+  }
+
+  readonly #onReadable = (): void => {
+    const piece = this.socket.read() as Buffer | null;
+    if (piece === null || this.socket.destroyed) return;
+    this.#bytes = this.#bytes.length === 0 ? piece : this.#joined.join(this.#bytes, piece);
+    const header = readProxyHeader(this.#bytes);
+    if (header === 'incomplete') return;
+    if (typeof header === 'string') this.#close(header);
+    else this.#handOn(header);
+  };
+
+  /** Health checks open connections and close them without a byte, which is no fault. */
+  readonly #onEnd = (): void => {
+    if (this.#bytes.length > 0) this.#close('broken');
+    else this.socket.destroy();
+  };
+
+  #handOn(header: ProxyHeader): void {
+    this.socket.off('readable', this.#onReadable).off('end', this.#onEnd).off('error', onError);
+    const rest = this.#bytes.subarray(header.bytes);
+    if (rest.length > 0) this.socket.unshift(rest);
+    this.#pass(clientOf(header, this.#peer));
+  }
+
+  #close(fault: ProxyHeaderFault): void {
+    if (this.socket.destroyed) return;
+    this.#state.connectionListener.proxyHeaderRefused(fault, this.#peer.peer);
+    this.socket.destroy();
+  }
+}
+
+function clientOf(header: ProxyHeader, peer: ConnectedClient): ConnectedClient {
+  switch (header.from) {
+    case 'client':
+      return { ...peer, peer: header.address };
+    case 'proxy':
+      return peer;
+    case 'unknown':
+      return { ...peer, mayForward: false };
+  }
+}
+
+/** 'close' follows and is handled. */
+function onError(): void {}

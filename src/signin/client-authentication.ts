@@ -1,13 +1,16 @@
 import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
 import {
+  allowInsecureRequests,
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
+  Configuration,
   None,
   PrivateKeyJwt,
   TlsClientAuth,
 } from 'openid-client';
 import type { AssertionAlgorithm, ClientAuthentication } from './options.ts';
+import type { ProviderMetadata } from './provider/index.ts';
 
 const CURVES: Readonly<Record<string, { curve: string; algorithm: AssertionAlgorithm }>> = {
   prime256v1: { curve: 'P-256', algorithm: 'ES256' },
@@ -62,4 +65,27 @@ function ecKey(key: KeyObject, algorithm: AssertionAlgorithm | null): webcrypto.
     throw new TypeError(`an EC key on ${known.curve} signs ${known.algorithm}, not ${algorithm}`);
   }
   return key.toCryptoKey({ name: 'ECDSA', namedCurve: known.curve }, false, ['sign']);
+}
+
+/** The provider and its client in the form that openid-client takes. Mutable and cheap, so each use makes its own. */
+export function libraryConfiguration(
+  metadata: ProviderMetadata,
+  clientId: string,
+  authentication: ClientAuth,
+): Configuration {
+  const configuration = new Configuration(
+    {
+      issuer: metadata.issuer,
+      ...(metadata.authorizationEndpoint === null
+        ? undefined
+        : { authorization_endpoint: metadata.authorizationEndpoint }),
+      ...(metadata.tokenEndpoint === null ? undefined : { token_endpoint: metadata.tokenEndpoint }),
+    },
+    clientId,
+    undefined,
+    authentication,
+  );
+  // address.ts already decided which addresses may be plain http.
+  allowInsecureRequests(configuration);
+  return configuration;
 }

@@ -1,5 +1,5 @@
 import type { ClientAuth } from 'openid-client';
-import { libraryConfiguration } from './library.ts';
+import { libraryConfiguration } from './client-authentication.ts';
 import type { ProviderOptions } from './options.ts';
 import { askProvider, type ProviderMetadata, type ProviderResponse } from './provider/index.ts';
 

@@ -1,7 +1,6 @@
-import type { ClientAuth } from 'openid-client';
+import { buildAuthorizationUrl, type ClientAuth, None } from 'openid-client';
 import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
-import { authorizeUrl } from './authorize-url.ts';
-import { clientAuth } from './client-authentication.ts';
+import { clientAuth, libraryConfiguration } from './client-authentication.ts';
 import { InFlight } from './in-flight.ts';
 import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider/index.ts';
@@ -16,7 +15,7 @@ import {
   noLoginPageYet,
   readRefreshToken,
   readRequest,
-  readResponse,
+  readTokenResponse,
   redirectRefusal,
   refreshGrant,
   requestTokens,
@@ -33,7 +32,7 @@ export interface SignInResponse {
   readonly body: Buffer;
 }
 
-export interface SignInDependencies {
+interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
@@ -160,7 +159,7 @@ export class SignIn {
       authentication: this.#authentication,
     });
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
-    const { response, mark } = readResponse(members, this.#options.scope, nowSeconds);
+    const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
     this.#learn(mark);
     return { outcome: 'success', response: tokenResponse(response) };
   }
@@ -187,4 +186,17 @@ function tokenResponse(response: AuthResponse): SignInResponse {
 
 function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
+}
+
+/**
+ * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the
+ * same for everyone, so it has no `state`, `nonce` or `code_challenge`: a client that wants them adds them.
+ */
+export function authorizeUrl(
+  metadata: ProviderMetadata,
+  options: Pick<SignInOptions, 'clientId' | 'redirectUri' | 'scope'>,
+): string {
+  const configuration = libraryConfiguration(metadata, options.clientId, None());
+  return buildAuthorizationUrl(configuration, { redirect_uri: options.redirectUri, scope: options.scope })
+    .href;
 }

@@ -41,7 +41,7 @@ const LEGEND = [
 ];
 
 /** Draws for each number which share of callers needs more, on two logarithmic scales. Holds no text from the log. */
-export function drawNeeds(panels: readonly NeedPanel[]): string {
+export function renderNeeds(panels: readonly NeedPanel[]): string {
   const shown = panels.slice(0, MAX_PANELS);
   const height = HEAD + Math.max(1, Math.ceil(shown.length / COLUMNS)) * PANEL_HEIGHT;
   const legend = LEGEND.map(

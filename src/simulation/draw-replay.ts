@@ -1,5 +1,5 @@
 import { BLUE, GREY, GRID, lineThrough, ORANGE, round, svgOf } from './svg.ts';
-import type { Point, Tally } from './tally.ts';
+import type { Point, ReplayTally } from './tally.ts';
 
 const WIDTH = 800;
 const HEIGHT = 300;
@@ -17,12 +17,12 @@ const SERIES = [
 ] as const;
 
 /** Draws requests and refusals over time as SVG, per second. Holds no text from the log. */
-export function drawReplay({
+export function renderReplay({
   points,
   pointMs,
   startMs,
   endMs,
-}: Pick<Tally, 'points' | 'pointMs' | 'startMs' | 'endMs'>): string {
+}: Pick<ReplayTally, 'points' | 'pointMs' | 'startMs' | 'endMs'>): string {
   const shown = withoutStub(points, pointMs, endMs - startMs);
   const perSecond = (count: number, i: number) =>
     (count * 1_000) / Math.min(pointMs, Math.max(1_000, endMs - startMs - i * pointMs));

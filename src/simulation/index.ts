@@ -1,12 +1,11 @@
-export { drawNeeds } from './draw-needs.ts';
-export { drawReplay } from './draw-replay.ts';
+export { renderNeeds } from './draw-needs.ts';
+export { renderReplay } from './draw-replay.ts';
 export { LimitEngine } from './limit-engine.ts';
 export type { ReadCounts } from './log/index.ts';
-export type { LogReport } from './log-report.ts';
 export { measureLogs } from './measure-logs.ts';
 export { type Replayed, replayLogs } from './replay.ts';
 export { ReplayError } from './replay-error.ts';
-export { type Report, reportOf } from './report.ts';
+export { type LogReport, type Report, simulationReport } from './report.ts';
 export {
   FEWEST_CALLERS,
   PERCENTILES,

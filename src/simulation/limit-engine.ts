@@ -1,6 +1,7 @@
 import type { LimitsModel } from '../config/index.ts';
 import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
 import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters } from '../runtime/index.ts';
+import { ReplayError } from './replay-error.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -9,7 +10,7 @@ const SWEEP_MS = 5_000;
 const MAX_KEYS = 1_000_000;
 
 /** What was decided about one request. */
-export interface Verdict {
+interface LimitVerdict {
   readonly claim: Claim;
   /** Valid until the next request: the store overwrites it. */
   readonly decision: Decision;
@@ -38,7 +39,7 @@ export class LimitEngine {
   }
 
   /** Draws on all limits of a request, or on none. Null: the value of its main parameter is ambiguous, so it gets 400. */
-  decide(atMs: number, request: LimitedRequest): Verdict | null {
+  decide(atMs: number, request: LimitedRequest): LimitVerdict | null {
     this.reach(atMs);
     const claim = claimOn(this.#limits, request);
     if (claim === null) return null;
@@ -77,5 +78,70 @@ export class LimitEngine {
     this.#sweptAtMs = nowMs;
     this.#store.sweep();
     this.#restricting?.sweep();
+  }
+}
+
+/** Gateways whose counters are held at a time. */
+const MAX_ENGINES = 32;
+/** Gateways remembered whose counters were dropped. */
+const MAX_DROPPED = 1_000;
+
+/** The counters of each gateway. When there are too many, those of the gateway silent for longest are dropped. */
+export class Engines {
+  readonly #make: (nowMs: number) => LimitEngine;
+  readonly #engines = new Map<string, LimitEngine>();
+  readonly #dropped = new Set<string>();
+  #restarts = 0;
+
+  constructor(make: (nowMs: number) => LimitEngine) {
+    this.#make = make;
+  }
+
+  /** How often a gateway was heard of again after its counters had been dropped. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  of(name: string, nowMs: number): LimitEngine {
+    const known = this.#engines.get(name);
+    if (known !== undefined) return known;
+    if (this.#engines.size >= MAX_ENGINES) this.#dropOne();
+    if (this.#dropped.delete(name)) this.#restarts++;
+    const engine = this.#make(nowMs);
+    this.#engines.set(name, engine);
+    return engine;
+  }
+
+  #dropOne(): void {
+    const [first, ...others] = this.#engines;
+    if (first === undefined) return;
+    const [name] = others.reduce((one, other) => (heardAtMs(other) < heardAtMs(one) ? other : one), first);
+    this.#engines.delete(name);
+    if (this.#dropped.size < MAX_DROPPED) this.#dropped.add(name);
+  }
+}
+
+function heardAtMs([, { clock }]: readonly [string, LimitEngine]): number {
+  return clock.epochMs();
+}
+
+/** Starts of gateways that are told apart. */
+export const MAX_INSTANCES = 1_000;
+
+/** Refuses logs in which the same caller has several names. */
+export class CommonKey {
+  readonly #seen = new Set<string>();
+  #keyId = '';
+
+  /** After a restart without a key file, the key may change; one that comes back is that of another gateway. */
+  check(keyId: string): void {
+    if (keyId === this.#keyId) return;
+    if (this.#seen.has(keyId) || this.#seen.size >= MAX_INSTANCES) {
+      throw new ReplayError(
+        'these logs have no common pseudonym key: the same caller has another name in each, so its requests cannot be counted together. Replay each log alone, and give all gateways one log.pseudonym_key_file',
+      );
+    }
+    this.#seen.add(keyId);
+    this.#keyId = keyId;
   }
 }

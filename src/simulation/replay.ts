@@ -1,16 +1,14 @@
 import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
-import { TwoGenerations } from '../core/index.ts';
+import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
 import { Blocked, claimOn } from '../runtime/index.ts';
-import { CommonKey, MAX_INSTANCES } from './common-key.ts';
-import { Engines } from './engines.ts';
 import { KnownPaths } from './known-paths.ts';
-import { LimitEngine } from './limit-engine.ts';
+import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
 import { RestrictionLedger } from './restriction-ledger.ts';
 import type { RestrictionReport } from './restriction-report.ts';
-import { type Outcome, Tally } from './tally.ts';
+import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions {
   readonly limits: LimitsModel;
@@ -18,14 +16,14 @@ export interface ReplayOptions {
   /** `memory`: each gateway counts alone; `redis`: all count together. */
   readonly store: 'memory' | 'redis';
   /** Called about each decision, in order. */
-  readonly onDecision?: (request: LoggedRequest, outcome: Outcome) => void;
+  readonly onDecision?: (request: LoggedRequest, outcome: ReplayOutcome) => void;
   /** Called now and then. */
   readonly onProgress?: (counts: ReadCounts) => void;
 }
 
 /** What a replay found. */
 export interface Replayed {
-  readonly tally: Tally;
+  readonly tally: ReplayTally;
   readonly counts: ReadCounts;
   /** Gateways that wrote the logs: each start counts as one. */
   readonly instances: number;
@@ -68,12 +66,12 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
 
 class Replay {
   readonly #options: ReplayOptions;
-  readonly #tally = new Tally();
+  readonly #tally = new ReplayTally();
   readonly #engines: Engines;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
   readonly #paths: KnownPaths<LimitRouteModel>;
-  readonly #units = new TwoGenerations<Unit>(MAX_UNITS);
+  readonly #units = new RecentMap<Unit>(MAX_UNITS);
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   readonly #blocksCallers: boolean;
@@ -124,7 +122,7 @@ class Replay {
   }
 
   /** Null: it is left out. */
-  #outcomeOf(atMs: number, request: LoggedRequest): Outcome | null {
+  #outcomeOf(atMs: number, request: LoggedRequest): ReplayOutcome | null {
     const engine = this.#engineOf(request, atMs);
     if (this.#isBlocked(request)) {
       this.#restrictions.passedOver(request);
@@ -144,13 +142,13 @@ class Replay {
   }
 
   /** What is refused before the limits draws on nothing, but shows in the bucket that it asked for. */
-  #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): Outcome | null {
+  #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
     const claim = claimOn(this.#options.limits, request);
     if (claim === null) this.#ambiguous++;
     return claim === null ? null : { bucket: claim.bucket?.name ?? null, refusedBy };
   }
 
-  #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): Outcome | null {
+  #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): ReplayOutcome | null {
     const verdict = engine.decide(atMs, request);
     if (verdict === null) {
       this.#ambiguous++;

@@ -1,8 +1,8 @@
 import type { RoutePattern } from '../routing/index.ts';
-import { type LogReport, logReportOf } from './log-report.ts';
+import type { ReadCounts } from './log/index.ts';
 import type { Replayed } from './replay.ts';
 import type { RestrictionReport } from './restriction-report.ts';
-import type { CallerCount, Row } from './tally.ts';
+import type { CallerCount, TallyRow } from './tally.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
 
 /** What a replay found, for people and programs. */
@@ -29,7 +29,7 @@ export interface Report {
 }
 
 /** Requests of one class on one bucket. */
-export interface BucketReport {
+interface BucketReport {
   /** Null: no bucket, the global limit alone. */
   readonly bucket: string | null;
   readonly class: string;
@@ -49,14 +49,14 @@ export interface BucketReport {
   readonly most: readonly ({ readonly caller: string } & CallerCount)[];
 }
 
-export function reportOf(
+export function simulationReport(
   replayed: Replayed,
   patterns: readonly RoutePattern[],
   { store, top }: { readonly store: 'memory' | 'redis'; readonly top: number },
 ): Report {
   const { tally, shapes } = replayed;
   const { rows } = tally;
-  const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
+  const sum = (of: (row: TallyRow) => number) => rows.reduce((total, row) => total + of(row), 0);
   return {
     from: new Date(tally.startMs).toISOString(),
     to: new Date(tally.endMs).toISOString(),
@@ -74,7 +74,7 @@ export function reportOf(
   };
 }
 
-function bucketReport(row: Row, top: number): BucketReport {
+function bucketReport(row: TallyRow, top: number): BucketReport {
   const callers = [...row.callers];
   const most = callers
     .filter(([, { after }]) => after > 0)
@@ -103,4 +103,34 @@ function bucketReport(row: Row, top: number): BucketReport {
         : { at: new Date(row.worst.startMs).toISOString(), refused: row.worst.refused },
     most: most.map(([caller, count]) => ({ caller, ...count })),
   };
+}
+
+/** What was read of the logs, for people and programs. */
+export interface LogReport {
+  readonly lines: number;
+  readonly others: number;
+  readonly broken: number;
+  /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
+  readonly early: number;
+  readonly ambiguous: number;
+  readonly gateways: number;
+  readonly store: 'memory' | 'redis';
+  readonly torn: readonly string[];
+}
+
+/** What was found in them. */
+interface FoundInLogs {
+  readonly counts: ReadCounts;
+  readonly instances: number;
+  readonly ambiguous: number;
+  /** Requests left out besides those of `counts`. */
+  readonly early: number;
+}
+
+export function logReportOf(
+  { counts, instances, ambiguous, early }: FoundInLogs,
+  store: 'memory' | 'redis',
+): LogReport {
+  const { lines, other: others, broken, torn } = counts;
+  return { lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn };
 }

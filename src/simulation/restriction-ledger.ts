@@ -1,11 +1,10 @@
 import type { LimitsModel } from '../config/index.ts';
-import { TwoGenerations } from '../core/index.ts';
+import { RecentMap } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
-import { RestrictedSenders } from './restricted-senders.ts';
-import { isInvalidRefusal, type RestrictedKind } from './restriction-replay.ts';
+import { isInvalidRefusal, type RestrictedKind, RestrictedSenders } from './restriction-replay.ts';
 import type { RestrictionReport } from './restriction-report.ts';
 
 /** What the limits that are tried did with a request whose end is still to come: refused it, and that counts or does not. */
@@ -19,7 +18,7 @@ export class RestrictionLedger {
   readonly #hasRules: boolean;
   readonly #before = new RestrictedSenders();
   readonly #after = new RestrictedSenders();
-  readonly #fates = new TwoGenerations<Fate>(MAX_FATES);
+  readonly #fates = new RecentMap<Fate>(MAX_FATES);
   #unknownCallers = 0;
   #unknownOutcomes = 0;
   #unknownMoments = 0;

@@ -1,4 +1,4 @@
-import type { RestrictedCounts } from './restricted-senders.ts';
+import type { RestrictedCounts } from './restriction-replay.ts';
 
 /** What restrictions refused, and what cannot be known of it. */
 export interface RestrictionReport {

@@ -2,9 +2,9 @@ import type { CallerClass, LimitsModel } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import type { NeedPanel } from './draw-needs.ts';
-import { type LogReport, logReportOf } from './log-report.ts';
 import type { Measured, MeasuredLogs } from './measure-logs.ts';
 import type { MeasuredOffences } from './offence-demand.ts';
+import { type LogReport, logReportOf } from './report.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
 
 /** The shares of callers that are told, in percent. */

@@ -16,7 +16,7 @@ export interface CallerCount {
 }
 
 /** Requests of one class that draw on one bucket. */
-export interface Row {
+export interface TallyRow {
   /** Null: no bucket, the global limit alone. */
   readonly bucket: string | null;
   readonly callerClass: CallerClass;
@@ -46,16 +46,16 @@ export interface Point {
 }
 
 /** What became of a request under the limits that are tried. */
-export interface Outcome {
+export interface ReplayOutcome {
   readonly bucket: string | null;
   readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'global' | 'caller' | 'resource';
 }
 
 /** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
-export class Tally {
-  readonly #rows = new Map<string, Map<CallerClass, Row>>();
+export class ReplayTally {
+  readonly #rows = new Map<string, Map<CallerClass, TallyRow>>();
   /** The last one, which is often the next. */
-  #row: Row | null = null;
+  #row: TallyRow | null = null;
   points: Point[] = [];
   /** Milliseconds that a point covers. */
   pointMs = 1_000;
@@ -65,11 +65,15 @@ export class Tally {
   /** Requests of callers beyond those that are told apart. */
   unnamed = 0;
 
-  get rows(): Row[] {
+  get rows(): TallyRow[] {
     return [...this.#rows.values()].flatMap(classes => [...classes.values()]);
   }
 
-  note(atMs: number, { callerClass, caller, outcome }: LoggedRequest, { bucket, refusedBy }: Outcome): void {
+  note(
+    atMs: number,
+    { callerClass, caller, outcome }: LoggedRequest,
+    { bucket, refusedBy }: ReplayOutcome,
+  ): void {
     const last = this.#row;
     const isSame = last?.bucket === bucket && last.callerClass === callerClass;
     const row = isSame ? last : this.#rowOf(bucket, callerClass);
@@ -88,7 +92,7 @@ export class Tally {
     add(this.#pointOf(atMs), before, after);
   }
 
-  #rowOf(bucket: string | null, callerClass: CallerClass): Row {
+  #rowOf(bucket: string | null, callerClass: CallerClass): TallyRow {
     const name = bucket ?? '';
     let classes = this.#rows.get(name);
     if (classes === undefined) {
@@ -118,7 +122,7 @@ export class Tally {
     return row;
   }
 
-  #callerOf(row: Row, caller: string): CallerCount | null {
+  #callerOf(row: TallyRow, caller: string): CallerCount | null {
     const known = row.callers.get(caller);
     if (known !== undefined) return known;
     if (this.callers >= MAX_CALLERS) {
@@ -156,7 +160,7 @@ function add(count: Point | null, before: number, after: number): void {
   count.after += after;
 }
 
-function noteMinute(row: Row, atMs: number, after: number): void {
+function noteMinute(row: TallyRow, atMs: number, after: number): void {
   const startMs = atMs - (atMs % MINUTE_MS);
   if (startMs !== row.minute.startMs) row.minute = { startMs, refused: 0 };
   row.minute.refused += after;

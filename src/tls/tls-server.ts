@@ -6,10 +6,8 @@ import {
   type Server,
   type TLSSocket,
 } from 'node:tls';
-import { ServerNames } from './server-names.ts';
-import type { CertificateOptions, TlsOptions } from './tls-options.ts';
 
-export interface TlsServerDependencies {
+interface TlsServerDependencies {
   /** 48 secret bytes. Servers with equal keys and equal terms for client certificates resume each other's sessions. */
   readonly ticketKeys: Buffer;
 }
@@ -63,4 +61,52 @@ function contextOptions(
       .digest('hex')
       .slice(0, 32),
   };
+}
+
+/** TLS towards clients, as one listener speaks it. */
+export interface TlsOptions {
+  /** At least one. The first is for clients that ask for no name, or for one that no certificate holds. */
+  readonly certificates: readonly CertificateOptions[];
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** Protocols that clients may choose from by ALPN, the preferred first. */
+  readonly protocols: readonly string[];
+  /** Null: clients are not asked for a certificate. */
+  readonly clientCertificates: ClientCertificateOptions | null;
+}
+
+/** A certificate of the gateway. */
+export interface CertificateOptions {
+  /** The file as the operator wrote it: its name in metrics and on the status page. */
+  readonly name: string;
+  /** PEM: the certificate, then those between it and its authority. */
+  readonly certificate: string;
+  /** PEM, unencrypted. */
+  readonly key: string;
+  /** DNS names that it holds, `a.test` or `*.a.test`, in lower case. */
+  readonly serverNames: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly notAfterMs: number;
+}
+
+export interface ClientCertificateOptions {
+  /** PEM of the authorities whose certificates are accepted. */
+  readonly ca: string;
+  /** Whether a client without a certificate is turned away. One with a certificate that cannot be verified always is. */
+  readonly required: boolean;
+}
+
+/** Finds what belongs to the name of a host: by the whole name, else by a wildcard for its first label (RFC 9525, 6.3). */
+export class ServerNames<Value> {
+  readonly #values = new Map<string, Value>();
+
+  /** @param entries names in lower case, `a.test` or `*.a.test`; where one is there twice, the first counts */
+  constructor(entries: Iterable<readonly [name: string, value: Value]>) {
+    for (const [name, value] of entries) if (!this.#values.has(name)) this.#values.set(name, value);
+  }
+
+  /** `name` as a client wrote it, in any letter case. */
+  find(name: string): Value | undefined {
+    const host = name.toLowerCase();
+    return this.#values.get(host) ?? this.#values.get(`*${host.slice(host.indexOf('.'))}`);
+  }
 }

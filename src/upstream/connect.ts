@@ -1,6 +1,6 @@
 import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { createSecureContext, connect as secureConnect, TLSSocket } from 'node:tls';
-import type { UpstreamOptions, UpstreamTls } from './options.ts';
+import type { UpstreamOptions, UpstreamTls } from './transport.ts';
 
 /**
  * Makes a connection. Returns the socket at once; it emits the event that `readyEvent` names, or `error`. With `onread`, each read fills the

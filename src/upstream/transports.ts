@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { UpstreamOptions } from './options.ts';
-import type { Transport } from './transport.ts';
+import type { Clock, Random } from '../core/index.ts';
+import { ConnectionPool } from './http1/index.ts';
+import { SessionPool } from './http2/index.ts';
+import type { Transport, UpstreamOptions } from './transport.ts';
 
 /** What a transport needs to know of an upstream. */
-export interface UpstreamAddress {
+interface UpstreamAddress {
   readonly name: string;
   readonly options: UpstreamOptions;
 }
@@ -72,4 +74,11 @@ export class Transports {
     const draining = { name, transport, gone };
     this.#draining.add(draining);
   }
+}
+
+/** Opens the transport for the protocol of the upstream. It does not connect before its first request. */
+export function openTransport(options: UpstreamOptions, clock: Clock, random: Random): Transport {
+  return options.protocol === 'http1'
+    ? new ConnectionPool(options, clock, random)
+    : new SessionPool(options, clock, random);
 }

@@ -1,3 +1,2 @@
-export { CloseCode } from './close-frame.ts';
-export { type HandshakeFault, hasExtensions, judgeHandshake, judgeSwitch } from './handshake.ts';
+export { CloseCode, type HandshakeFault, hasExtensions, judgeHandshake, judgeSwitch } from './handshake.ts';
 export { Tunnel, type TunnelEnd } from './tunnel.ts';

@@ -1,6 +1,6 @@
 import type { ByteStream } from '../core/index.ts';
-import { CloseCode, closeFrame } from './close-frame.ts';
 import { Flow, type FlowOwner } from './frame-flow.ts';
+import { CloseCode, closeFrame } from './handshake.ts';
 
 /**
  * How long both ends have to close once the WebSocket ends; then they are cut. An end that got a Close may be silent for as long: it

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AllowanceReading, AllowanceStore, Limit, LimitStore } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/redis/connection/redis-connection.ts';
-import { DROP, READ_ALLOWANCES } from '../../src/redis/store/allowance-scripts.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { DECIDE, DROP, NOTE_OPENED, READ_ALLOWANCES, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';

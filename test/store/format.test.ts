@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { RedisConnection } from '../../src/redis/connection/index.ts';
-import { FORMAT, formatPrefix } from '../../src/redis/format.ts';
+import { FORMAT, formatPrefix } from '../../src/redis/options.ts';
 import { Board } from '../../src/redis/sharing/board.ts';
 import { POST, READ } from '../../src/redis/sharing/board-scripts.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
@@ -12,7 +12,7 @@ import { TimedRunner } from './timed-runner.ts';
 
 /**
  * What gateways of format 1 keep in Redis after the history below. Gateways of a later version read it during a rolling upgrade. If
- * this test fails, either undo the change, or raise FORMAT in src/redis/format.ts, record here what is kept now, and tell operators
+ * this test fails, either undo the change, or raise FORMAT in src/redis/options.ts, record here what is kept now, and tell operators
  * in UPGRADE.md.
  */
 const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
-import { RedisError, type Reply } from '../../src/redis/connection/redis-connection.ts';
+import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -292,7 +292,7 @@ test('requests whose question fails are each decided by themselves', async () =>
   const failing = {
     isCluster: false,
     prefix: 'none:',
-    run: (_script: unknown, _keys: unknown, _args: unknown, reply: Reply) =>
+    run: (_script: unknown, _keys: unknown, _args: unknown, reply: ReplyCallback) =>
       queueMicrotask(() => reply(new RedisError('timeout', 'late'), null)),
   };
   const failures: string[] = [];

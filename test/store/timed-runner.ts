@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { defineScript, type RedisScript } from '../../src/redis/connection/index.ts';
-import { RedisError, type Reply } from '../../src/redis/connection/redis-connection.ts';
+import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
 import type { ScriptRunner } from '../../src/redis/store/store-dependencies.ts';
 
 const CLOCK = "redis.call('TIME')";
@@ -32,7 +32,7 @@ export class TimedRunner implements ScriptRunner {
     await this.#client.script('LOAD', timed.source);
   }
 
-  run({ sha }: RedisScript, keys: readonly string[], args: readonly string[], reply: Reply): void {
+  run({ sha }: RedisScript, keys: readonly string[], args: readonly string[], reply: ReplyCallback): void {
     const timed = this.#scripts.get(sha);
     if (timed === undefined) throw new Error('a script that was not loaded');
     this.#client.evalsha(timed.sha, keys.length, ...keys, ...args, this.nowMs).then(

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { Exchange } from '../../src/gateway/exchange/exchange.ts';
-import { Response } from '../../src/gateway/exchange/response.ts';
-import { LengthBody } from '../../src/http1/body/length-body.ts';
+import { ExchangeResponse } from '../../src/gateway/exchange/response.ts';
+import { LengthBody } from '../../src/http1/body/body-decoder.ts';
 import { RequestWriter } from '../../src/http1/request/request-writer.ts';
 import { ResponseReader } from '../../src/http1/response/response-reader.ts';
 import { FrameReader } from '../../src/http2/frames/frame-reader.ts';
 import { FaultLog } from '../../src/observe/log/access-log.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
-import { RecentErrors } from '../../src/observe/recent/recent-errors.ts';
+import { RecentErrors } from '../../src/observe/recent/recent.ts';
 import { StreamResponse } from '../../src/upstream/http2/stream-response.ts';
 import { FrameFollower } from '../../src/websocket/frame-follower.ts';
 import { Tunnel } from '../../src/websocket/tunnel.ts';
@@ -77,21 +77,21 @@ const READERS = { http1: [ResponseReader, 'read'], h2: [StreamResponse, 'readSec
 describe.each(['http1', 'h2'] as const)('with an upstream of %s, a fault of the gateway', protocol => {
   test('before the response is a 500 with a stack in the log, and not the upstream’s', async () => {
     const gateway = await front(protocol);
-    breakMethod(Response.prototype, 'finish');
+    breakMethod(ExchangeResponse.prototype, 'finish');
     expectError(await gateway.ask(head('GET /a')), 500, 13);
     await expectOwnFault(gateway);
   });
 
   test('at the head of a large response is one, too', async () => {
     const gateway = await front(protocol);
-    breakMethod(Response.prototype, 'begin');
+    breakMethod(ExchangeResponse.prototype, 'begin');
     expectError(await gateway.ask(head('GET /large')), 500, 13);
     await expectOwnFault(gateway);
   });
 
   test('inside the response breaks it off', async () => {
     const gateway = await front(protocol);
-    breakMethod(Response.prototype, 'write');
+    breakMethod(ExchangeResponse.prototype, 'write');
     expect(await gateway.ask(head('GET /large'))).toMatchObject({ status: 200, complete: false });
     await expectOwnFault(gateway);
   });
@@ -106,7 +106,7 @@ describe.each(['http1', 'h2'] as const)('with an upstream of %s, a fault of the 
 
   test('that comes again while it is answered ends that client’s connection alone', async () => {
     const gateway = await front(protocol);
-    breakMethod(Response.prototype, 'finish');
+    breakMethod(ExchangeResponse.prototype, 'finish');
     breakMethod(Exchange.prototype, 'answerError');
     const client = await gateway.connect();
     await client.send(head('GET /a'));

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/http/index.ts';
-import { DateField } from '../../src/server/date-field.ts';
+import { DateField } from '../../src/server/client-connection.ts';
 import type { ListenerState } from '../../src/server/listener-state.ts';
 import { stillClock } from './still-clock.ts';
 

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { AdminApiListener, AdminRefusal, Clock, GatewayError } from '../../core/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
 import {
@@ -11,8 +12,6 @@ import {
   wrongToken,
 } from './admin-errors.ts';
 import { FailedTokens } from './failed-tokens.ts';
-import { type AdminRequest, isOfForeignPage, mayBeNameOfPage, namesLoopback } from './foreign-page.ts';
-import { isLoopback } from './loopback.ts';
 
 /** What a request may do; `error`: the response to one that may not. */
 export type Access =
@@ -103,4 +102,61 @@ export function peerOf({ socket }: AdminRequest): string {
 function isToken(authorization: string, tokenHash: Buffer): boolean {
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
   return timingSafeEqual(createHash('sha256').update(token).digest(), tokenHash);
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Whether only this machine reaches an address (RFC 6890, 2.2.2 and 2.2.3). */
+function isLoopback(address: string): boolean {
+  if (isIPv4(address)) return LOOPBACK.check(address);
+  return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
+}
+
+/** The part of a request that says who sent it. */
+export interface AdminRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/**
+ * Whether a browser sends this for a page of another origin. Browsers name that in `Sec-Fetch-Site`; older ones send `Origin`
+ * with everything but GET and HEAD. Neither can be set by a page (Fetch Standard, "forbidden request-header").
+ */
+function isOfForeignPage({ headers }: AdminRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  // "none": the person typed the address.
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin } = headers;
+  return origin !== undefined && origin !== `http://${headers.host}` && origin !== `https://${headers.host}`;
+}
+
+/**
+ * Whether `Host` names this machine itself. Another name may be a page's own that leads to 127.0.0.1 (DNS rebinding): to a
+ * browser, the page and this listener are one origin then.
+ */
+function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
+  const name = hostName(host);
+  return isLocalhost(name) || isLoopback(name);
+}
+
+/**
+ * Whether `Host` is a name that may be a page's own. A page can lead no address elsewhere, and a browser always sends `Host`; proxies
+ * on this machine may send the address that they were asked at, and simple health checks nothing.
+ */
+function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
+  if (host === undefined) return false;
+  const name = hostName(host);
+  return !isLocalhost(name) && isIP(name) === 0;
+}
+
+/** The name or address in a `Host`, without brackets and port; '' if it is none. */
+function hostName(host: string): string {
+  const name = /^(\[[0-9A-Fa-f:.]+\]|[^:]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
+  return name.replace(/^\[|\]$/g, '');
+}
+
+function isLocalhost(name: string): boolean {
+  return name.toLowerCase() === 'localhost';
 }

@@ -1,2 +1,7 @@
-export { type Access, AdminAccess, type AdminAccessDependencies, peerOf } from './admin-access.ts';
-export type { AdminRequest } from './foreign-page.ts';
+export {
+  type Access,
+  AdminAccess,
+  type AdminAccessDependencies,
+  type AdminRequest,
+  peerOf,
+} from './admin-access.ts';

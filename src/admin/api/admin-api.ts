@@ -2,13 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AdminApiListener, escapeUnseen, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../access/index.ts';
-import { notFound, wrongMethod } from './api-errors.ts';
 import { type BucketSources, BucketsApi } from './buckets-api.ts';
-import { showConfig } from './config-api.ts';
-import { type ExplainSources, explainRequest } from './explain-api.ts';
+import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
 import { openApiDocument } from './openapi.ts';
-import type { Operation, Reply } from './operation.ts';
-import { readBody } from './read-body.ts';
+import { type ApiReply, notFound, type Operation, readBody, wrongApiMethod } from './operation.ts';
 import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
 
 /** What the API shows and changes. */
@@ -46,12 +43,12 @@ export class AdminApi {
     return true;
   }
 
-  async #replyTo(request: IncomingMessage, path: string, query: string): Promise<Reply | GatewayError> {
+  async #replyTo(request: IncomingMessage, path: string, query: string): Promise<ApiReply | GatewayError> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (path === OPEN_API) {
       const open = this.#access.toOpen(request);
       if (open.kind === 'refused') return open.error;
-      return method === 'GET' ? this.#description() : wrongMethod(['GET']);
+      return method === 'GET' ? this.#description() : wrongApiMethod(['GET']);
     }
     const { resource, id } = this.#find(path);
     const operation = resource?.operations.find(each => each.method === method);
@@ -60,7 +57,7 @@ export class AdminApi {
       operation?.changes === true ? this.#access.toChange(request) : this.#access.toRead(request);
     if (access.kind === 'refused') return access.error;
     if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
-    if (operation === undefined) return wrongMethod(resource.operations.map(each => each.method));
+    if (operation === undefined) return wrongApiMethod(resource.operations.map(each => each.method));
     const body = method === 'POST' ? await readBody(request) : { ok: true as const, value: undefined };
     if (!body.ok) return body.error;
     const reply = await operation.run({ id, query: new URLSearchParams(query), body: body.value });
@@ -69,7 +66,7 @@ export class AdminApi {
     return reply;
   }
 
-  #description(): Reply {
+  #description(): ApiReply {
     return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
   }
 
@@ -99,7 +96,7 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
     },
     {
       path: /^\/api\/explain$/,
-      operations: [{ method: 'GET', changes: false, run: call => explainRequest(call, sources) }],
+      operations: [{ method: 'GET', changes: false, run: call => answerExplain(call, sources) }],
     },
     {
       path: /^\/api\/restrictions$/,
@@ -115,7 +112,7 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
   ];
 }
 
-function sendReply(response: ServerResponse, { status, body }: Reply): void {
+function sendReply(response: ServerResponse, { status, body }: ApiReply): void {
   const text = status === 204 ? '' : `${escapeUnseen(JSON.stringify(body, null, 2))}\n`;
   response.writeHead(status, {
     ...PRIVATE,

@@ -1,13 +1,19 @@
-import type { BucketModel, IdentityModel, LimitsModel } from '../../config/index.ts';
+import { type BucketModel, type IdentityModel, type LimitsModel, limitsFor } from '../../config/index.ts';
 import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
-import type { Allowance } from '../../limits/index.ts';
+import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import type { Allowances } from '../../runtime/index.ts';
-import { badRequest, notFound, unavailable } from './api-errors.ts';
 import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './bucket-shapes.ts';
-import { type Client, clientOf } from './client.ts';
-import { type CountedLimit, limitsOfClient, sharedLimits } from './counted-limits.ts';
-import { type Call, queryObject, type Reply, readBy } from './operation.ts';
+import { type ApiClient, clientOf } from './client.ts';
+import {
+  type ApiCall,
+  type ApiReply,
+  badApiRequest,
+  notFound,
+  queryObject,
+  readBy,
+  unavailable,
+} from './operation.ts';
 
 export interface BucketSources {
   readonly allowances: Allowances;
@@ -20,7 +26,7 @@ export interface BucketSources {
 /** What a request is about. */
 interface Question {
   /** Null: what all clients share. */
-  readonly client: Client | null;
+  readonly client: ApiClient | null;
   /** Null: all of them. */
   readonly bucket: BucketModel | null;
   /** Null: none is given. */
@@ -35,7 +41,7 @@ export class BucketsApi {
     this.#sources = sources;
   }
 
-  async read({ query }: Call): Promise<Reply | GatewayError> {
+  async read({ query }: ApiCall): Promise<ApiReply | GatewayError> {
     const asked = this.#ask(query);
     if (asked instanceof GatewayError) return asked;
     const { client, bucket, value } = asked;
@@ -54,7 +60,7 @@ export class BucketsApi {
     return { status: 200, body: { countedIn, ...this.#nameOf(client), limits, needValue }, change: null };
   }
 
-  async reset({ query }: Call): Promise<Reply | GatewayError> {
+  async reset({ query }: ApiCall): Promise<ApiReply | GatewayError> {
     const asked = this.#ask(query);
     if (asked instanceof GatewayError) return asked;
     const { client, bucket, value } = asked;
@@ -85,16 +91,16 @@ export class BucketsApi {
     const bucket = buckets.find(each => each.name === name) ?? null;
     if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
     if (given !== undefined && (bucket === null || bucket.main === null))
-      return badRequest('value: give it with a bucket that has a main parameter.');
+      return badApiRequest('value: give it with a bucket that has a main parameter.');
     const client = this.#clientIn(who);
     if (client instanceof GatewayError) return client;
     if (client !== null) return { client, bucket, value };
     if (bucket === null || sharedLimits(bucket).length === 0)
-      return badRequest('Give a client, or a bucket with a quota for "resource".');
+      return badApiRequest('Give a client, or a bucket with a quota for "resource".');
     return value === null ? valueNeeded(bucket.main) : { client, bucket, value };
   }
 
-  #clientIn(who: Omit<BucketsQuery, 'bucket' | 'value'>): Client | GatewayError | null {
+  #clientIn(who: Omit<BucketsQuery, 'bucket' | 'value'>): ApiClient | GatewayError | null {
     return Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
   }
 
@@ -104,7 +110,7 @@ export class BucketsApi {
     return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
   }
 
-  #nameOf(client: Client | null) {
+  #nameOf(client: ApiClient | null) {
     return {
       address: client?.kind === 'address' ? client.key : null,
       caller: client === null || client.kind === 'address' ? null : this.#sources.pseudonymOf(client.key),
@@ -137,11 +143,40 @@ function namesOf(limits: readonly CountedLimit[]): string[] {
 }
 
 function valueNeeded(main: string | null): GatewayError {
-  return badRequest(`value: the bucket counts each value of ${main} by itself, so give one.`);
+  return badApiRequest(`value: the bucket counts each value of ${main} by itself, so give one.`);
 }
 
 function nothingCounts(): GatewayError {
   return unavailable(
     'Redis is away, and by on_failure of the configuration nothing counts until it is back.',
   );
+}
+
+/** A limit, and how it holds for a client. */
+interface CountedLimit {
+  /** Null: the global limit. */
+  readonly bucket: BucketModel | null;
+  readonly limit: Limit;
+  readonly isInShadow: boolean;
+}
+
+/** The limits of a client in the order of the file, the global ones first. */
+function limitsOfClient({ global, buckets }: LimitsModel, { kind, key }: ApiClient): CountedLimit[] {
+  return [
+    ...limitsIn(null, global[kind]),
+    ...buckets.flatMap(bucket => limitsIn(bucket, limitsFor(bucket, key).exemptSets[kind])),
+  ];
+}
+
+/** The limits that all clients share for each value of the bucket's main parameter. */
+function sharedLimits(bucket: BucketModel): CountedLimit[] {
+  return limitsIn(bucket, bucket.exemptSets.user).filter(({ limit }) => limit.role === 'resource');
+}
+
+function limitsIn(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {
+  const view = (limits: LimitsByRole, isInShadow: boolean) =>
+    [limits.global, limits.caller, limits.resource]
+      .filter(limit => limit !== null)
+      .map(limit => ({ bucket, limit, isInShadow }));
+  return [...view(set, false), ...(set.shadow === null ? [] : view(set.shadow, true))];
 }

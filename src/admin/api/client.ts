@@ -3,11 +3,11 @@ import { principalOf } from '../../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
-import { badRequest } from './api-errors.ts';
+import { badApiRequest } from './operation.ts';
 import type { Who } from './shapes.ts';
 
 /** A client of the gateway, by the key that it is counted under. */
-export interface Client {
+export interface ApiClient {
   readonly kind: 'address' | 'user' | 'bot';
   readonly key: string;
 }
@@ -16,21 +16,21 @@ export interface Client {
 export function clientOf(
   { address, provider, client, subject, claims, as }: Who,
   identity: IdentityModel | null,
-): Client | GatewayError {
+): ApiClient | GatewayError {
   const given = new Map(Object.entries(claims ?? {}));
   if (client !== undefined) given.set('azp', client);
   if (subject !== undefined) given.set('sub', subject);
   if (address !== undefined)
     return given.size === 0 && as === undefined && provider === undefined
       ? clientAt(address)
-      : badRequest('Give address, or the parameters of a caller, not both.');
+      : badApiRequest('Give address, or the parameters of a caller, not both.');
   if (identity === null)
-    return badRequest('There is no identity_provider, so every client is an address: give address.');
+    return badApiRequest('There is no identity_provider, so every client is an address: give address.');
   const found = providerOf(provider, identity);
   return found instanceof GatewayError ? found : callerWith(given, as ?? 'user', found);
 }
 
-function clientAt(text: string): Client | GatewayError {
+function clientAt(text: string): ApiClient | GatewayError {
   const address = addressOf(text);
   return address instanceof GatewayError ? address : { kind: 'address', key: addressKey(address) };
 }
@@ -40,7 +40,7 @@ export function addressOf(text: string): string | GatewayError {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
   if (address !== null) return address;
   const [, host = ''] = /^([^/]*)\/\d+$/.exec(text) ?? [];
-  return badRequest(
+  return badApiRequest(
     isIP(host) === 0
       ? 'address: expected an IP address such as 192.0.2.7.'
       : 'address: this is a network, expected one IP address. "blocked" and "never_restrict" in limits.yaml take networks.',
@@ -52,7 +52,7 @@ function providerOf(name: string | undefined, { providers }: IdentityModel): Pro
   const [only, ...others] = providers.filter(each => name === undefined || each.name === name);
   if (only !== undefined && others.length === 0) return only;
   const names = providers.flatMap(each => each.name ?? []);
-  return badRequest(
+  return badApiRequest(
     names.length === 0
       ? 'There is only one provider, without a name: leave out provider.'
       : `Give provider, one of these: ${names.join(', ')}.`,
@@ -63,11 +63,13 @@ function callerWith(
   given: ReadonlyMap<string, string>,
   kind: 'user' | 'bot',
   { accessTokens }: ProviderModel,
-): Client | GatewayError {
+): ApiClient | GatewayError {
   const names = kind === 'user' ? accessTokens.principal : accessTokens.bots?.principal;
-  if (names === undefined) return badRequest('There is no rule for bots: a bot counts as a user.');
+  if (names === undefined) return badApiRequest('There is no rule for bots: a bot counts as a user.');
   if (given.size !== names.length || !names.every(name => given.has(name)))
-    return badRequest(`Give address, or exactly these for a ${kind}: ${names.map(parameterFor).join(', ')}.`);
+    return badApiRequest(
+      `Give address, or exactly these for a ${kind}: ${names.map(parameterFor).join(', ')}.`,
+    );
   const parts = names.map(name => given.get(name) ?? '');
   const { issuer, isOneOfSeveral } = accessTokens;
   return { kind, key: principalOf(kind, parts, isOneOfSeveral ? issuer : null) };

@@ -1,13 +1,12 @@
+import { z } from 'zod';
 import type { Snapshot } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { type ActiveRestrictions, type AskedCaller, asShape, explain } from '../../explain/index.ts';
 import { webhookOf } from '../../gateway/index.ts';
 import { digestOfWhom, type Restrictions } from '../../limits/index.ts';
-import { badRequest } from './api-errors.ts';
 import { addressOf, clientOf } from './client.ts';
-import { explainSchema } from './explain-shapes.ts';
-import { type Call, queryObject, type Reply, readBy } from './operation.ts';
-import type { Who } from './shapes.ts';
+import { type ApiCall, type ApiReply, badApiRequest, queryObject, readBy } from './operation.ts';
+import { explainSchema, type Who } from './shapes.ts';
 
 export interface ExplainSources {
   /** The configuration that serves. */
@@ -16,7 +15,7 @@ export interface ExplainSources {
 }
 
 /** Says what the gateway would do with a request. */
-export function explainRequest({ query }: Call, sources: ExplainSources): Reply | GatewayError {
+export function answerExplain({ query }: ApiCall, sources: ExplainSources): ApiReply | GatewayError {
   const read = readBy(explainSchema, queryObject(query));
   if (!read.ok) return read.error;
   const { method, path, ...who } = read.value;
@@ -45,7 +44,22 @@ function callerOf(
   const place = address === undefined ? null : addressOf(address);
   if (place instanceof GatewayError) return place;
   if (Object.keys(claims).length === 0) return { as: as ?? null, address: place, principal: null };
-  if (as === 'address') return badRequest('as=address is for callers without a token: leave out the claims.');
+  if (as === 'address')
+    return badApiRequest('as=address is for callers without a token: leave out the claims.');
   const client = clientOf({ ...claims, ...(as != null && { as }) }, identity);
   return client instanceof GatewayError ? client : { as: client.kind, address: place, principal: client.key };
+}
+
+export const configSchema = z.strictObject({
+  generation: z.int().describe('The number of this configuration in the process, from 1.'),
+  hash: z.string().describe('Of the files: equal files, equal hash.'),
+  files: z.array(z.string()).describe('gateway.yaml, then the limits files.'),
+  gateway: z.record(z.string(), z.unknown()).describe('The keys of gateway.yaml.'),
+  limits: z.record(z.string(), z.unknown()).describe('The keys of limits.yaml.'),
+});
+
+/** Shows the configuration that serves, with all defaults. */
+export async function showConfig({ generation, hash, files, outline }: Snapshot): Promise<ApiReply> {
+  const body = { generation, hash, files, ...(await outline.effective.read()) };
+  return { status: 200, body, change: null };
 }

@@ -14,7 +14,7 @@ const text = { type: 'string' };
 const seconds = { type: 'integer', minimum: 0 };
 
 /** The sign-in endpoints that the configuration has (docs/contract.md, 1). */
-export function signInPaths(routes: readonly { readonly value: OwnRoute }[]): PathItems {
+export function signInPathItems(routes: readonly { readonly value: OwnRoute }[]): PathItems {
   const signIn = routes.map(({ value }) => value).filter(value => value.kind === 'sign-in');
   return Object.fromEntries(signIn.map(({ id, endpoint }) => [id, ITEMS[endpoint]]));
 }

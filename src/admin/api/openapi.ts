@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { type Snapshot, signInProvider } from '../../config/index.ts';
 import { readVersion } from '../../core/index.ts';
 import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
-import { configSchema } from './config-api.ts';
-import { explainSchema, explanationSchema } from './explain-shapes.ts';
+import { configSchema } from './explain-api.ts';
 import { errors, json, type PathItems } from './openapi-parts.ts';
-import { signInPaths } from './openapi-sign-in.ts';
+import { signInPathItems } from './openapi-sign-in.ts';
 import {
   errorSchema,
+  explainSchema,
+  explanationSchema,
   listSchema,
   newRestrictionSchema,
   restrictionSchema,
@@ -26,7 +27,7 @@ export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot):
     },
     servers: [{ url: '/', description: 'The admin listener, listen.admin.' }],
     security: [{ token: [] }],
-    paths: { ...ADMIN_PATHS, ...(signInProvider(identity) === null ? {} : signInPaths(ownRoutes)) },
+    paths: { ...ADMIN_PATHS, ...(signInProvider(identity) === null ? {} : signInPathItems(ownRoutes)) },
     components: {
       schemas: schemas(),
       securitySchemes: {

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import type { AdminChange, GatewayError } from '../../core/index.ts';
-import { badRequest } from './api-errors.ts';
+import { type AdminChange, GatewayError, RpcCode } from '../../core/index.ts';
 import { whatIsWrong } from './what-is-wrong.ts';
 
 /** What came with a call. */
-export interface Call {
+export interface ApiCall {
   /** The last segment of the path, where the path has a parameter; else ''. */
   readonly id: string;
   readonly query: URLSearchParams;
@@ -12,7 +12,7 @@ export interface Call {
   readonly body: unknown;
 }
 
-export interface Reply {
+export interface ApiReply {
   readonly status: 200 | 201 | 204;
   /** Ignored with 204. */
   readonly body: unknown;
@@ -25,7 +25,7 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Operations that change anything always need the token. */
   readonly changes: boolean;
-  run(call: Call): Promise<Reply | GatewayError> | Reply | GatewayError;
+  run(call: ApiCall): Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 }
 
 /** Reads a query or body by its schema; an error says what is wrong with which parameter. */
@@ -37,7 +37,7 @@ export function readBy<Schema extends z.ZodObject>(
   | { readonly ok: false; readonly error: GatewayError } {
   const { success, data, error } = schema.safeParse(value, { reportInput: true });
   if (success) return { ok: true, value: data };
-  return { ok: false, error: badRequest(whatIsWrong(error, schema.shape)) };
+  return { ok: false, error: badApiRequest(whatIsWrong(error, schema.shape)) };
 }
 
 /** The query as an object: `claims[azp]=app` is a member of `claims`. */
@@ -50,4 +50,73 @@ export function queryObject(query: URLSearchParams): Record<string, unknown> {
     else claims[claim] = value;
   }
   return Object.keys(claims).length === 0 ? object : { ...object, claims };
+}
+
+const MAX_BYTES = 16_384;
+
+/** Reads the JSON that a request brings. Only `application/json`, which no page of another origin can send unasked. */
+export async function readBody(
+  request: IncomingMessage,
+): Promise<
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: GatewayError }
+> {
+  if (!/^application\/json[ \t]*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
+    return { ok: false, error: notJson() };
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MAX_BYTES) return { ok: false, error: apiBodyTooLarge() };
+    pieces.push(piece);
+  }
+  try {
+    return { ok: true, value: JSON.parse(Buffer.concat(pieces).toString()) };
+  } catch {
+    return { ok: false, error: badApiRequest('The body is not JSON.') };
+  }
+}
+
+export function badApiRequest(message: string): GatewayError {
+  return new GatewayError({ status: 400, rpcCode: RpcCode.invalidArgument, side: 'client', message });
+}
+
+export function notFound(message: string): GatewayError {
+  return new GatewayError({ status: 404, rpcCode: RpcCode.notFound, side: 'client', message });
+}
+
+export function conflict(message: string): GatewayError {
+  return new GatewayError({ status: 409, rpcCode: RpcCode.failedPrecondition, side: 'client', message });
+}
+
+export function unavailable(message: string): GatewayError {
+  return new GatewayError({ status: 503, rpcCode: RpcCode.unavailable, side: 'gateway', message });
+}
+
+export function wrongApiMethod(allowed: readonly string[]): GatewayError {
+  return new GatewayError({
+    status: 405,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Use ${allowed.join(' or ')}.`,
+    fields: ['Allow', allowed.join(', ')],
+  });
+}
+
+function notJson(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'Send JSON, with "Content-Type: application/json".',
+  });
+}
+
+function apiBodyTooLarge(): GatewayError {
+  return new GatewayError({
+    status: 413,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The body is larger than anything that this takes.',
+    close: true,
+  });
 }

@@ -1,9 +1,16 @@
 import type { IdentityModel } from '../../config/index.ts';
 import { GatewayError, parseDurationMs } from '../../core/index.ts';
 import { digestOfWhom, type ListedRestriction, type Restrictions } from '../../limits/index.ts';
-import { badRequest, conflict, notFound } from './api-errors.ts';
-import { type Client, clientOf } from './client.ts';
-import { type Call, queryObject, type Reply, readBy } from './operation.ts';
+import { type ApiClient, clientOf } from './client.ts';
+import {
+  type ApiCall,
+  type ApiReply,
+  badApiRequest,
+  conflict,
+  notFound,
+  queryObject,
+  readBy,
+} from './operation.ts';
 import { listSchema, newRestrictionSchema, type RestrictionShape } from './shapes.ts';
 
 export interface RestrictionSources {
@@ -23,7 +30,7 @@ export class RestrictionsApi {
     this.#sources = sources;
   }
 
-  list({ query }: Call): Reply | GatewayError {
+  list({ query }: ApiCall): ApiReply | GatewayError {
     const read = readBy(listSchema, queryObject(query));
     if (!read.ok) return read.error;
     const { limit, ...who } = read.value;
@@ -40,13 +47,13 @@ export class RestrictionsApi {
     return { status: 200, body: { total, restrictions: found }, change: null };
   }
 
-  add({ body }: Call): Reply | GatewayError {
+  add({ body }: ApiCall): ApiReply | GatewayError {
     const read = readBy(newRestrictionSchema, body);
     if (!read.ok) return read.error;
     const { for: duration, ...who } = read.value;
     const forMs = parseDurationMs(duration);
     if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
-      return badRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
+      return badApiRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
     const client = clientOf(who, this.#sources.identity());
     if (client instanceof GatewayError) return client;
     const { restrictions } = this.#sources;
@@ -63,7 +70,7 @@ export class RestrictionsApi {
     };
   }
 
-  lift({ id }: Call): Reply | GatewayError {
+  lift({ id }: ApiCall): ApiReply | GatewayError {
     const { restrictions } = this.#sources;
     const [listed] = restrictions.listed.withDigest(id);
     if (listed === undefined || !restrictions.lift(id))
@@ -86,7 +93,7 @@ export class RestrictionsApi {
   }
 }
 
-function digestOfClient({ kind, key }: Client): string {
+function digestOfClient({ kind, key }: ApiClient): string {
   return digestOfWhom({ kind: kind === 'address' ? 'address' : 'principal', key, webhook: '' });
 }
 

@@ -7,8 +7,7 @@ import type {
   LimitStatus,
   RefusedCallerStatus,
 } from '../status.ts';
-import { type Html, type HtmlPart, html } from './html.ts';
-import { moment } from './moments.ts';
+import { type Html, type HtmlPart, html, momentHtml } from './html.ts';
 import { listTable, section } from './tables.ts';
 
 /** Rows shown of a long list; the JSON has all. */
@@ -111,8 +110,8 @@ function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): H
     span(caller.count - caller.restricted, caller.maxCount - caller.restricted),
     counted(caller.restricted),
     whyInWords(caller.why),
-    moment(caller.sinceMs, nowMs),
-    moment(caller.lastAtMs, nowMs),
+    momentHtml(caller.sinceMs, nowMs),
+    momentHtml(caller.lastAtMs, nowMs),
   ]);
   const columns = ['Caller', 'Class', 'Bucket', 'By limits', 'By restriction', 'Why, last', 'Since', 'Last'];
   return listTable(columns, rows);
@@ -125,8 +124,8 @@ function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | stri
     caller.class,
     caller.bucket,
     span(caller.count, caller.maxCount),
-    moment(caller.sinceMs, nowMs),
-    moment(caller.lastAtMs, nowMs),
+    momentHtml(caller.sinceMs, nowMs),
+    momentHtml(caller.lastAtMs, nowMs),
   ]);
   return listTable(['Caller', 'Class', 'Bucket', 'Times', 'Since', 'Last'], rows);
 }
@@ -153,8 +152,8 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
     nameOf(restriction),
     KINDS[restriction.kind],
     restriction.reason,
-    moment(restriction.sinceMs, nowMs),
-    moment(restriction.untilMs, nowMs),
+    momentHtml(restriction.sinceMs, nowMs),
+    momentHtml(restriction.untilMs, nowMs),
   ]);
   const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Since', 'Until'], rows);
   if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
@@ -171,7 +170,7 @@ const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], stri
 
 function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): Html[] {
   if (shadowRestrictions.length === 0) return [];
-  const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, moment(each.untilMs, nowMs)]);
+  const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, momentHtml(each.untilMs, nowMs)]);
   return [section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.')];
 }
 

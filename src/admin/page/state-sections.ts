@@ -1,7 +1,6 @@
 import { formatDuration } from '../../core/index.ts';
 import type { GatewayStatus } from '../status.ts';
-import { type Html, type HtmlPart, html } from './html.ts';
-import { moment } from './moments.ts';
+import { type Html, type HtmlPart, html, momentHtml } from './html.ts';
 import { factTable, lined, listTable, section } from './tables.ts';
 
 const NOTICED = {
@@ -22,13 +21,13 @@ export function configurationSection({
   return section(
     'Configuration',
     factTable([
-      ['Generation', [`${now.generation}, since `, moment(now.sinceMs, atMs)]],
+      ['Generation', [`${now.generation}, since `, momentHtml(now.sinceMs, atMs)]],
       ['Files', now.files.join('\n')],
       ['Hash', html`<code>${now.hash}</code>`],
       ...(now.lastChanges.length === 0 ? [] : [['Last changes', now.lastChanges.join('\n')] satisfies Fact]),
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
-      ['Process started', moment(startedAtMs, atMs)],
+      ['Process started', momentHtml(startedAtMs, atMs)],
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
     ]),
@@ -40,7 +39,7 @@ export function reloadSection({ configuration: { reloads }, atMs }: GatewayStatu
   if (reloads.length === 0) return '';
   const rows = reloads.map(reload => [
     reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
-    moment(reload.atMs, atMs),
+    momentHtml(reload.atMs, atMs),
     lined(whatCame(reload).join('\n')),
   ]);
   return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
@@ -67,7 +66,7 @@ function notInUse(
     const { generation, hash, sinceMs } = waiting;
     facts.unshift([
       'Waiting for its provider',
-      [`generation ${generation}, hash ${hash}, since `, moment(sinceMs, nowMs)],
+      [`generation ${generation}, hash ${hash}, since `, momentHtml(sinceMs, nowMs)],
     ]);
   }
   if (lastFailure !== null) {
@@ -75,7 +74,7 @@ function notInUse(
     const lines = errors.map(error => [html`<br>`, error]);
     facts.push([
       mended ? 'Last refused' : 'Refused',
-      [moment(atMs, nowMs), mended ? ', valid since' : '', lines],
+      [momentHtml(atMs, nowMs), mended ? ', valid since' : '', lines],
     ]);
   }
   return facts;
@@ -84,7 +83,10 @@ function notInUse(
 export function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
   if (all.length === 0) return '';
   const rows = all.map(
-    ({ address, sinceMs, message }): Fact => [address, [message, html`<br>since `, moment(sinceMs, atMs)]],
+    ({ address, sinceMs, message }): Fact => [
+      address,
+      [message, html`<br>since `, momentHtml(sinceMs, atMs)],
+    ],
   );
   return section('Proxies missing in trusted_proxies', factTable(rows));
 }
@@ -97,7 +99,7 @@ export function providerSections({ providers, atMs }: GatewayStatus): readonly H
       factTable([
         ['Issuer', issuer],
         ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
-        ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, moment(keysAsOfMs, atMs)]],
+        ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, momentHtml(keysAsOfMs, atMs)]],
         ...revocationFacts(revocations, atMs),
       ]),
     ),
@@ -110,7 +112,7 @@ function revocationFacts(
 ): Fact[] {
   const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
   return [
-    ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : moment(notBeforeMs, nowMs)],
+    ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
     ['Sessions that ended', `${sessions}, kept ${kept}`],
     ['Users with older tokens refused', `${subjects}, kept ${kept}`],
     ...(outliveRestart
@@ -139,7 +141,8 @@ export function storeSection({
 /** Says nothing while the log is whole. */
 export function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
   if (linesDropped === 0 && trouble === null) return '';
-  const state = trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, moment(trouble.sinceMs, atMs)];
+  const state =
+    trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, momentHtml(trouble.sinceMs, atMs)];
   return section(
     'Log',
     factTable([
@@ -154,7 +157,7 @@ export function certificateSection({ certificates: all, atMs }: GatewayStatus): 
   const rows = all.map(
     ({ listener, certificate, notAfterMs }): Fact => [
       `${listener}: ${certificate}`,
-      ['valid until ', moment(notAfterMs, atMs)],
+      ['valid until ', momentHtml(notAfterMs, atMs)],
     ],
   );
   return section('Certificates', factTable(rows));
@@ -178,7 +181,7 @@ export function upstreamSection({ upstreams, atMs }: GatewayStatus): Html {
     requestsInFlight,
     errors?.lastMinute ?? 0,
     errors?.lastHour ?? 0,
-    errors === null ? 'none' : [moment(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
+    errors === null ? 'none' : [momentHtml(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
   ]);
   return section('Upstreams', listTable(UPSTREAM_COLUMNS, rows));
 }
@@ -192,7 +195,7 @@ export function errorSection({ errors, atMs }: GatewayStatus): Html {
     lastMinute,
     lastHour,
     count,
-    moment(lastAtMs, atMs),
+    momentHtml(lastAtMs, atMs),
     cause ?? '',
   ]);
   return section('Errors', listTable(ERROR_COLUMNS, rows));

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GatewayStatus } from '../status.ts';
-import { Html, html } from './html.ts';
+import { Html, html, SCRIPT, STYLE, span } from './html.ts';
 import { bucketSection, callerSections } from './limit-sections.ts';
-import { span } from './moments.ts';
-import { SCRIPT } from './script.ts';
 import {
   certificateSection,
   configurationSection,
@@ -15,7 +13,6 @@ import {
   storeSection,
   upstreamSection,
 } from './state-sections.ts';
-import { STYLE } from './style.ts';
 
 /** Allows the page its own style and script and to fetch itself, and nothing else, whatever a name or message on it contains. */
 export const PAGE_POLICY = [

@@ -24,7 +24,7 @@ export function refused(description: string): NoticeResponse {
   return { status: 400, reason: 'Bad Request', ...errorOf('invalid_request', description) };
 }
 
-export function undecided(retryAfterS: number): NoticeResponse {
+export function undecidedNotice(retryAfterS: number): NoticeResponse {
   const { fields, body } = errorOf('temporarily_unavailable', 'the key that signed it cannot be fetched now');
   return {
     status: 503,

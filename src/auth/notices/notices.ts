@@ -7,15 +7,20 @@ import {
 } from '../../core/index.ts';
 import type { CheckBudget } from '../budget.ts';
 import type { KeySet } from '../key-set.ts';
+import { makeRoom } from '../refusals.ts';
 import { type IssuerRevocations, sessionDigest } from '../revocation/index.ts';
 import { type Jwt, member, parseJwt } from '../token/index.ts';
-import { checkSignature } from './check-signature.ts';
-import { type Flawed, flawed } from './flawed.ts';
-import { DESCRIPTIONS, type NoticeResponse, putOff, refused, taken, undecided } from './notice-response.ts';
-import { noticeToken } from './notice-token.ts';
+import {
+  DESCRIPTIONS,
+  type NoticeResponse,
+  putOff,
+  refused,
+  taken,
+  undecidedNotice,
+} from './notice-response.ts';
+import { checkSignature, type Flawed, flawed, noticeToken } from './notice-token.ts';
 import { type Logout, readLogout } from './read-logout.ts';
 import { orderOf, type Push, readPush } from './read-push.ts';
-import type { SeenNotices } from './seen-notices.ts';
 
 /** A provider whose notices are taken. */
 export interface NoticeIssuer {
@@ -84,7 +89,7 @@ export class Notices {
     }
     const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
     listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
-    return verdict.kind === 'undecided' ? undecided(RETRY_S) : taken(kind);
+    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_S) : taken(kind);
   }
 
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
@@ -165,4 +170,56 @@ function parseFlaw(reason: string): Exclude<NoticeFlaw, 'claim'> {
 function descriptionOf({ flaw, claim, description }: Flawed & { readonly description?: string }): string {
   if (description !== undefined) return description;
   return claim === null ? DESCRIPTIONS[flaw] : `${claim} is missing or wrong`;
+}
+
+interface SeenNoticesDependencies {
+  readonly clock: Clock;
+  /** Whether no gateway has claimed this name for as long; also true where the others cannot be asked. */
+  readonly claim: (name: string, forMs: number) => Promise<boolean>;
+}
+
+/** Several minutes of a provider that signs everyone out. */
+const MAX_SEEN = 100_000;
+
+/**
+ * Remembers the ids of genuine notices until they expire, so that each is taken once, by one gateway. When there is no room, the
+ * oldest is forgotten: its replay would say what it said before.
+ */
+export class SeenNotices {
+  readonly #dependencies: SeenNoticesDependencies;
+  readonly #maxSeen: number;
+  /** Until when, by digest. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(dependencies: SeenNoticesDependencies, maxSeen = MAX_SEEN) {
+    this.#dependencies = dependencies;
+    this.#maxSeen = maxSeen;
+  }
+
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  has(issuer: string, id: string): boolean {
+    return this.#isSeen(nameOf(issuer, id), this.#dependencies.clock.epochMs());
+  }
+
+  /** Whether it is the first of its id. */
+  async take(issuer: string, id: string, untilMs: number): Promise<boolean> {
+    const { clock, claim } = this.#dependencies;
+    const nowMs = clock.epochMs();
+    const name = nameOf(issuer, id);
+    if (this.#isSeen(name, nowMs)) return false;
+    makeRoom(this.#seen, this.#maxSeen, until => until <= nowMs);
+    this.#seen.set(name, untilMs);
+    return claim(name, Math.ceil(untilMs - nowMs));
+  }
+
+  #isSeen(name: string, nowMs: number): boolean {
+    return (this.#seen.get(name) ?? 0) > nowMs;
+  }
+}
+
+function nameOf(issuer: string, id: string): string {
+  return digestOf(`${issuer} ${id}`);
 }

@@ -1,5 +1,5 @@
 import { dateClaim, isJsonObject, type JsonObject, type Jwt, member, textClaim } from '../token/index.ts';
-import { type Flawed, flawed, idClaim, lacks } from './flawed.ts';
+import { type Flawed, flawed, idClaim, lacks } from './notice-token.ts';
 import type { NoticeTerms } from './read-push.ts';
 
 /** A logout token (OpenID Connect Back-Channel Logout 1.0, 2.4). */

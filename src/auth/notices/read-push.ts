@@ -1,5 +1,5 @@
 import { type JsonObject, type Jwt, member } from '../token/index.ts';
-import { type Flawed, flawed, idClaim, lacks, secondsClaim } from './flawed.ts';
+import { type Flawed, flawed, idClaim, lacks, secondsClaim } from './notice-token.ts';
 
 /** A not-before push of Keycloak, as `org.keycloak.representations.adapters.action.PushNotBeforeAction` has it. */
 export interface Push {

@@ -1,12 +1,15 @@
 import { digestOf, type RevocationReason } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
 import type { AnonymousRevocation } from './anonymous-revocation.ts';
-import { MarkTable } from './mark-table.ts';
-import { type Pushed, PushedMark } from './pushed-mark.ts';
-import { NO_SUBJECT, type Revocable } from './revocable.ts';
+import { MarkTable, type Pushed, PushedMark } from './mark-table.ts';
 import type { RevocationFacts } from './revocation-facts.ts';
-import type { IssuerRevocationsDependencies, RevocationRules } from './revocation-rules.ts';
-import { SessionCounts } from './session-counts.ts';
+import {
+  type IssuerRevocationsDependencies,
+  NO_SUBJECT,
+  type Revocable,
+  type RevocationRules,
+  SessionCounts,
+} from './revocation-rules.ts';
 
 const HOUR_S = 3_600;
 

@@ -5,7 +5,7 @@ import type { SignatureAlgorithm } from '../../core/index.ts';
  * The accepted signature algorithms, asymmetric ones only (RFC 7518, 3.1; RFC 8037; RFC 9864). If HS256 were accepted,
  * anyone could sign with the public key as the secret (RFC 8725, 2.1).
  */
-export type Algorithm = keyof typeof ALGORITHMS;
+export type SigningAlgorithm = keyof typeof ALGORITHMS;
 
 interface Scheme {
   /** Null when the signature scheme has its own digest. */
@@ -53,12 +53,12 @@ const ALGORITHMS = {
 } satisfies Readonly<Record<SignatureAlgorithm, Scheme>>;
 
 /** Names are case-sensitive (RFC 7515, 4.1.1). */
-export function isAlgorithm(name: unknown): name is Algorithm {
+export function isAlgorithm(name: unknown): name is SigningAlgorithm {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name);
 }
 
 /** The algorithms that a key of this type and curve can verify; may be empty. */
-export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algorithm[] {
+export function algorithmsFor(keyType: unknown, curve: unknown): readonly SigningAlgorithm[] {
   return Object.keys(ALGORITHMS)
     .filter(isAlgorithm)
     .filter(name => {
@@ -73,7 +73,12 @@ export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algori
  * Whether the key made the signature. Synchronous on purpose: for RSA the check (20 us) costs less than a trip through the
  * thread pool, and for the others no more.
  */
-export function isSignature(algorithm: Algorithm, key: KeyObject, data: Buffer, signature: Buffer): boolean {
+export function isSignature(
+  algorithm: SigningAlgorithm,
+  key: KeyObject,
+  data: Buffer,
+  signature: Buffer,
+): boolean {
   const { digest, parameters } = ALGORITHMS[algorithm];
   try {
     // Wrapping the key in an object costs 12 us (Node 24.21), so RS256 and EdDSA pass it bare.

@@ -1,15 +1,15 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { FlawedKey } from '../../core/index.ts';
-import { type Algorithm, algorithmsFor } from './algorithms.ts';
-import { isJsonObject, type JsonObject, member, parseJsonObject } from './json.ts';
-import { flawOf } from './key-flaws.ts';
+import { algorithmsFor, type SigningAlgorithm } from './algorithms.ts';
+import { isJsonObject, type JsonObject, member, parseJsonObject } from './jwt.ts';
+import { keyFlaw } from './key-flaws.ts';
 
 /** One of the issuer's keys. The same key in two fetches is the same object. */
 export interface VerificationKey {
   /** `kid`, or null. */
   readonly id: string | null;
   /** The algorithms of its type, narrowed by its `alg`. Never empty. */
-  readonly algorithms: readonly Algorithm[];
+  readonly algorithms: readonly SigningAlgorithm[];
   readonly keyObject: KeyObject;
   /** Identifies the key: all of its public members as one string. */
   readonly fingerprint: string;
@@ -102,7 +102,7 @@ function importKey(jwk: JsonObject): KeyObject | string {
   const key: Record<string, unknown> = Object.fromEntries(members.filter(([, value]) => value !== undefined));
   try {
     const keyObject = createPublicKey({ key, format: 'jwk' });
-    return flawOf(keyObject) ?? keyObject;
+    return keyFlaw(keyObject) ?? keyObject;
   } catch {
     return 'members that do not form a key';
   }

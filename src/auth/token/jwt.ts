@@ -1,11 +1,11 @@
-import { type Algorithm, isAlgorithm } from './algorithms.ts';
+import { isUtf8 } from 'node:buffer';
+import { isAlgorithm, type SigningAlgorithm } from './algorithms.ts';
 import { type Invalid, invalid } from './invalid.ts';
-import { type JsonObject, member, parseJsonObject } from './json.ts';
 
 /** A parsed token. Nothing in it can be trusted before its signature is checked. */
 export interface Jwt {
   readonly kind: 'jwt';
-  readonly algorithm: Algorithm;
+  readonly algorithm: SigningAlgorithm;
   /** `kid`, or null. */
   readonly keyId: string | null;
   /** The header's `typ`, or null. */
@@ -66,4 +66,72 @@ function optionalString(header: JsonObject, name: string): string | null | undef
   const value = member(header, name);
   if (value === undefined) return null;
   return typeof value === 'string' ? value : undefined;
+}
+
+/** A JSON object as `JSON.parse` makes it. Read its members with `member` only. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * The JSON object in these bytes (UTF-8), or null when they hold something else. Of duplicate members the last counts.
+ * `JSON.parse` treats `__proto__` as an ordinary member, which is harmless as long as objects are not merged.
+ */
+export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
+  if (!isUtf8(bytes)) return null;
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
+    );
+    return isJsonObject(value) ? value : null;
+  } catch {
+    // Drop the error: its message quotes the text, which may be a secret.
+    return null;
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads own members only: an operator may name a claim `constructor`. */
+export function member(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** Printable ASCII without the percent sign. */
+const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
+
+/**
+ * Encodes text for a header field: the percent sign and everything outside 0x21-0x7e become `%XX` of their UTF-8 bytes.
+ * Different texts stay different.
+ */
+export function percentEncode(text: string): string {
+  if (PLAIN.test(text)) return text;
+  let out = '';
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const plain = byte >= 0x21 && byte <= 0x7e && byte !== 0x25;
+    out += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return out;
+}
+
+/** The header section that carries a token is capped at about the same length. */
+const MAX_TOKEN_LENGTH = 16_384;
+
+/**
+ * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
+ *
+ * Does not check the token's characters: a known token is found by its hash, and every other one is parsed by `parseJwt`,
+ * which is stricter than `b64token` of RFC 6750.
+ *
+ * @param schemes the accepted scheme names, in lower case; clients may use any case
+ */
+export function readBearer(value: string, schemes: readonly string[]): string | Invalid {
+  const blank = value.indexOf(' ');
+  const scheme = blank === -1 ? value : value.slice(0, blank);
+  if (!schemes.includes(scheme.toLowerCase())) return invalid('scheme');
+  if (blank === -1) return invalid('credentials');
+  let start = blank + 1;
+  while (value.charCodeAt(start) === 0x20) start += 1;
+  if (start === value.length) return invalid('credentials');
+  return value.length - start > MAX_TOKEN_LENGTH ? invalid('length') : value.slice(start);
 }

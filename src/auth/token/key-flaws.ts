@@ -1,6 +1,4 @@
 import type { KeyObject } from 'node:crypto';
-import { hasRocaFingerprint } from './roca.ts';
-import { isOfSmallOrder } from './small-order.ts';
 
 /** RFC 7518, 3.3. */
 const MIN_RSA_BITS = 2_048;
@@ -13,7 +11,7 @@ const SMALL_PRIMES = 232_862_364_358_497_360_900_063_316_880_507_363_070n;
  * The flaw of this public key that lets others forge its signatures, in words that continue "the key has", or null.
  * A value that is not a key at all, such as a point off its curve, already fails to import.
  */
-export function flawOf(key: KeyObject): string | null {
+export function keyFlaw(key: KeyObject): string | null {
   switch (key.asymmetricKeyType) {
     case 'rsa':
       return rsaFlaw(key);
@@ -49,4 +47,94 @@ function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   let [large, small] = [a, b];
   while (small !== 0n) [large, small] = [small, large % small];
   return large;
+}
+
+/**
+ * The odd primes up to 167. The faulty generator uses the product of these and more for every key length, so one test
+ * serves all lengths.
+ */
+const PRIMES = [
+  ...[3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97],
+  ...[101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167],
+];
+
+const GENERATOR = 65_537;
+
+/** The powers of the generator modulo one of the primes. */
+interface Subgroup {
+  readonly prime: bigint;
+  readonly order: number;
+  /** Maps each power to its exponent. */
+  readonly logs: ReadonlyMap<number, number>;
+}
+
+/** An exponent modulo the order of one subgroup: all that one prime reveals of it. */
+interface Residue {
+  readonly log: number;
+  readonly order: number;
+}
+
+const SUBGROUPS = PRIMES.map(subgroupOf);
+
+/**
+ * Whether an RSA modulus came from the faulty generator in Infineon's chips (ROCA, CVE-2017-15361) and can be factored.
+ * Its primes have the form k * M + (65537^a mod M) with M a product of small primes, so the modulus is a power of 65537
+ * modulo each of these, with one common exponent (Nemec et al., "The Return of Coppersmith's Attack", 3). A sound modulus is
+ * mistaken for a faulty one with a probability of 2^-154; without checking for the common exponent it would be 2^-28.
+ */
+export function hasRocaFingerprint(modulus: bigint): boolean {
+  const residues: Residue[] = [];
+  for (const { prime, order, logs } of SUBGROUPS) {
+    const log = logs.get(Number(modulus % prime));
+    if (log === undefined) return false;
+    residues.push({ log, order });
+  }
+  return residues.every((one, i) => residues.slice(i + 1).every(other => agree(one, other)));
+}
+
+/** Whether some exponent has both residues. If all pairs agree, one has them all (Chinese remainder theorem). */
+function agree(one: Residue, other: Residue): boolean {
+  return (one.log - other.log) % commonDivisor(one.order, other.order) === 0;
+}
+
+function subgroupOf(prime: number): Subgroup {
+  const logs = new Map<number, number>();
+  for (let power = 1; !logs.has(power); power = (power * GENERATOR) % prime) logs.set(power, logs.size);
+  return { prime: BigInt(prime), order: logs.size, logs };
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b);
+}
+
+/** RFC 8032, 5.1: -x^2 + y^2 = 1 + d x^2 y^2 with d = -121665/121666. */
+const P_25519 = 2n ** 255n - 19n;
+/** RFC 8032, 5.2. */
+const P_448 = 2n ** 448n - 2n ** 224n - 1n;
+
+/**
+ * Whether this EdDSA public key is a point whose order divides the cofactor. Such a key accepts a trivial signature over
+ * every message, or over one in eight. Node rejects it since nodejs/node#64026, which early releases of Node 24 lack.
+ *
+ * @param encoded the point as RFC 8032 encodes it; a non-canonical encoding of y counts as the same y
+ */
+export function isOfSmallOrder(curve: 'Ed25519' | 'Ed448', encoded: Uint8Array): boolean {
+  return curve === 'Ed25519' ? isSmall25519(yOf(encoded, 255)) : isSmall448(yOf(encoded, 448));
+}
+
+/** Orders 4; 1 and 2; 8. Order 8 is where doubling gives y = 0, so -x^2 = y^2, which leaves an equation in y alone. */
+function isSmall25519(y: bigint): boolean {
+  const y2 = (y * y) % P_25519;
+  const order8 = (-121_665n * y2 * y2 + 121_666n * (2n * y2 - 1n)) % P_25519;
+  return y % P_25519 === 0n || y2 === 1n || order8 === 0n;
+}
+
+/** Order 4; 1 and 2. */
+function isSmall448(y: bigint): boolean {
+  return y % P_448 === 0n || (y * y) % P_448 === 1n;
+}
+
+/** The lowest bits, little-endian; the sign of x lies above them. */
+function yOf(encoded: Uint8Array, bits: number): bigint {
+  return BigInt.asUintN(bits, BigInt(`0x${Buffer.from(encoded).reverse().toString('hex')}`));
 }

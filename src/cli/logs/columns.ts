@@ -1,4 +1,6 @@
-export interface Column {
+import type { LogReport, Unanswered } from '../../simulation/index.ts';
+
+interface Column {
   readonly title: string;
   /** Numbers to the right, words to the left. */
   readonly isNumber: boolean;
@@ -18,15 +20,45 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   return all.map(row => `${line(row)}\n`).join('');
 }
 
-export function count(number: number): string {
+export function formatCount(number: number): string {
   return number.toLocaleString('en');
 }
 
 /** `1 request was`, `2 requests were`. */
 export function countOf(number: number, one: string, several: string): string {
-  return `${count(number)} ${number === 1 ? one : several}`;
+  return `${formatCount(number)} ${number === 1 ? one : several}`;
 }
 
-export function share(part: number, all: number): string {
+export function percent(part: number, all: number): string {
   return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
+}
+
+/** What has to be known about the logs that were read. */
+export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): string[] {
+  const alone =
+    log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';
+  return [
+    ...(log.gateways > 1 ? [`${formatCount(log.gateways)} starts of gateways, ${alone}`] : []),
+    ...(log.early > 0
+      ? [
+          `${countOf(log.early, 'request was', 'requests were')} refused before the limits were asked (a restriction, or blocked), and left out`,
+        ]
+      : []),
+    ...(log.broken > 0
+      ? [`${formatCount(log.broken)} of ${countOf(log.lines, 'line was', 'lines were')} broken and left out`]
+      : []),
+    ...(log.ambiguous > 0
+      ? [`${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`]
+      : []),
+    ...log.torn.map(torn => `read up to a tear: ${torn}`),
+    ...unanswered.map(
+      ({ path, word, requests }) =>
+        `cannot be answered: "${path}" has the new word "${word}", which the log shows as a pseudonym; up to ${countOf(requests, 'request', 'requests')} may be its`,
+    ),
+  ];
+}
+
+/** A paragraph of them, after an empty line. */
+export function sentences(notes: readonly string[]): string {
+  return notes.length === 0 ? '' : `\n${notes.map(note => `${note}.\n`).join('')}`;
 }

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { type LogReport, ReplayError } from '../../simulation/index.ts';
-import type { CommandOutput } from '../command.ts';
-import { ExitCode } from '../exit-code.ts';
-import { count } from './columns.ts';
+import { type CommandOutput, ExitCode } from '../command.ts';
+import { formatCount } from './columns.ts';
 
 /** The bytes of all files that exist. */
 export async function sizeOf(logs: readonly string[]): Promise<number> {
@@ -39,9 +38,13 @@ export function withoutDecisions(command: string, log: LogReport, terminal: Comm
     lines === 0
       ? 'the log is empty'
       : broken === lines
-        ? `${lines === 1 ? 'its one line is not' : `none of the ${count(lines)} lines is`} of the access log of a gateway`
-        : `${lines === 1 ? 'its one line tells of no' : `none of the ${count(lines)} lines tells of a`} decision of the limits`;
+        ? `${lines === 1 ? 'its one line is not' : `none of the ${formatCount(lines)} lines is`} of the access log of a gateway`
+        : `${lines === 1 ? 'its one line tells of no' : `none of the ${formatCount(lines)} lines tells of a`} decision of the limits`;
   const tear = torn.length === 0 ? '' : ` (read up to a tear: ${torn.join('; ')})`;
   terminal.err(`weir ${command}: ${what}${tear}: name the log that a gateway wrote with log.access: true\n`);
   return ExitCode.failure;
 }
+
+/** Where limits are counted: by each gateway alone, or by all together. */
+export const STORES = ['memory', 'redis'] as const;
+export type Store = (typeof STORES)[number];

@@ -1,5 +1,3 @@
-export { count, countOf, share, table } from './columns.ts';
-export { failed, sizeOf, withoutDecisions } from './files.ts';
-export { logNotes, sentences } from './notes.ts';
+export { countOf, formatCount, logNotes, percent, sentences, table } from './columns.ts';
+export { failed, STORES, type Store, sizeOf, withoutDecisions } from './files.ts';
 export { Progress } from './progress.ts';
-export { STORES, type Store } from './stores.ts';

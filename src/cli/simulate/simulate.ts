@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { formatDiagnostic, loadLimits } from '../../config/index.ts';
-import { drawReplay, replayLogs, reportOf } from '../../simulation/index.ts';
+import { renderReplay, replayLogs, simulationReport } from '../../simulation/index.ts';
 import { oneOf, readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
-import { ExitCode } from '../exit-code.ts';
+import { type Command, ExitCode, UsageError } from '../command.ts';
 import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
 import { formatReport } from './table.ts';
 
@@ -34,9 +33,9 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
       const onProgress = progress.show.bind(progress);
       const replayed = await replayLogs({ limits: loaded.limits, logs, store, onProgress });
       progress.clear();
-      const report = reportOf(replayed, loaded.patterns, { store, top });
+      const report = simulationReport(replayed, loaded.patterns, { store, top });
       if (report.requests === 0) return withoutDecisions('simulate', report.log, terminal);
-      if (svg !== undefined) await writeFile(svg, drawReplay(replayed.tally));
+      if (svg !== undefined) await writeFile(svg, renderReplay(replayed.tally));
       terminal.out(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
       return ExitCode.ok;
     } catch (error) {

@@ -1,12 +1,11 @@
 import { formatDuration } from '../../core/index.ts';
 import type { Report } from '../../simulation/index.ts';
-import { count, countOf, logNotes, sentences, share, table } from '../logs/index.ts';
-import { restrictionNotes } from './restriction-notes.ts';
+import { countOf, formatCount, logNotes, percent, sentences, table } from '../logs/index.ts';
 
 /** The report as a table, and what has to be known about it below. */
 export function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
-  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${count(refused.before)} refused before, ${count(refused.after)} after.`;
+  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${formatCount(refused.before)} refused before, ${formatCount(refused.after)} after.`;
   return `${head}\n\n${buckets(report)}${restrictions(report)}${callers(report)}${notes(report)}`;
 }
 
@@ -18,12 +17,14 @@ function buckets(report: Report): string {
   const rows = report.buckets.map(row => [
     row.bucket ?? '(no bucket)',
     row.class,
-    count(row.requests),
-    count(row.refused.before),
-    count(row.refused.after),
-    count(row.callers.all),
-    share(row.callers.hitAfter, row.callers.all),
-    row.worstMinute === null ? '-' : `${row.worstMinute.at.slice(0, 16)}Z: ${count(row.worstMinute.refused)}`,
+    formatCount(row.requests),
+    formatCount(row.refused.before),
+    formatCount(row.refused.after),
+    formatCount(row.callers.all),
+    percent(row.callers.hitAfter, row.callers.all),
+    row.worstMinute === null
+      ? '-'
+      : `${row.worstMinute.at.slice(0, 16)}Z: ${formatCount(row.worstMinute.refused)}`,
   ]);
   return table(COLUMNS, rows);
 }
@@ -38,7 +39,7 @@ function restrictions({ restrictions: { before, after } }: Report): string {
   if (before.requests + after.requests === 0) return '';
   const row = (title: string, { requests, addresses, callers: names, webhooks }: typeof before) => [
     title,
-    ...[requests, addresses, names, webhooks].map(count),
+    ...[requests, addresses, names, webhooks].map(formatCount),
   ];
   return `\n${table(RESTRICTED, [row('before', before), row('after', after)])}`;
 }
@@ -47,7 +48,7 @@ function callers(report: Report): string {
   const lines = report.buckets.flatMap(({ bucket, most }) =>
     most.map(
       ({ caller, after, requests, before }) =>
-        `  ${visible(caller)}  ${bucket ?? '(no bucket)'}: ${count(after)} of ${count(requests)} (before: ${count(before)})\n`,
+        `  ${visible(caller)}  ${bucket ?? '(no bucket)'}: ${formatCount(after)} of ${formatCount(requests)} (before: ${formatCount(before)})\n`,
     ),
   );
   return lines.length === 0 ? '' : `\nRefused most:\n${lines.join('')}`;
@@ -67,7 +68,9 @@ function notes(report: Report): string {
       : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
-    ...(blocked > 0 ? [`${count(blocked)} of those refused after are of blocked addresses or callers`] : []),
+    ...(blocked > 0
+      ? [`${formatCount(blocked)} of those refused after are of blocked addresses or callers`]
+      : []),
     ...(blocksCallers
       ? [
           'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written',
@@ -80,16 +83,46 @@ function notes(report: Report): string {
       : []),
     ...(patience !== null && patience.requests > 0
       ? [
-          `${count(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,
+          `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,
         ]
       : []),
     ...restrictionNotes(found),
     ...beyond,
     ...(restarts > 0
       ? [
-          `more gateways wrote these logs at a time than can be simulated: their counters were lost ${count(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
+          `more gateways wrote these logs at a time than can be simulated: their counters were lost ${formatCount(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
         ]
       : []),
     ...logNotes(log, unanswered),
   ]);
+}
+
+/** What has to be known about the restrictions in a report. */
+function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): string[] {
+  const { callers, outcomes, moments } = unknown;
+  return [
+    ...(inShadow > 0
+      ? [`${countOf(inShadow, 'restriction', 'restrictions')} would begin if the rules were not in shadow`]
+      : []),
+    ...(outcomes > 0
+      ? [
+          `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: what the service would have answered is not known, and does not count as invalid`,
+        ]
+      : []),
+    ...(callers > 0
+      ? [
+          `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would not be after, but their tokens were not looked at`,
+        ]
+      : []),
+    ...(sparesCallers
+      ? [
+          'callers under "never_restrict" cannot be tried: the log has their pseudonyms; those count who were spared when it was written',
+        ]
+      : []),
+    ...(moments > 0
+      ? [
+          `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} of a version that did not log when that counted: taken to be when their lines were written; a 429 of a service does not count there, since its scope is not known`,
+        ]
+      : []),
+  ];
 }

@@ -1,19 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { formatDiagnostic, loadLimits } from '../../config/index.ts';
 import {
-  drawNeeds,
   measureLogs,
   PERCENTILES,
   type Percentile,
   panelsOf,
+  renderNeeds,
   suggestLimits,
 } from '../../simulation/index.ts';
 import { oneOf, readArguments } from '../arguments.ts';
-import { type Command, type CommandOutput, UsageError } from '../command.ts';
-import { ExitCode } from '../exit-code.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from '../command.ts';
 import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
-import { formatSuggestion } from './format-suggestion.ts';
-import { suggestedFiles, writeFiles } from './suggested-files.ts';
+import { formatSuggestion, suggestedFiles, writeFiles } from './format-suggestion.ts';
 
 export const suggest: Command = {
   help: `Finds in access logs how much of each limit callers need: in the busiest period of each, by main value where a bucket has one.
@@ -48,7 +46,7 @@ Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limi
       const suggestion = suggestLimits(measured, loaded.limits, loaded.patterns, asked);
       if (suggestion.requests === 0) return withoutDecisions('suggest', suggestion.log, terminal);
       const files = await suggestedFiles(limitsFile, suggestion);
-      if (svg !== undefined) await writeFile(svg, drawNeeds(panelsOf(measured, suggestion)));
+      if (svg !== undefined) await writeFile(svg, renderNeeds(panelsOf(measured, suggestion)));
       if (write !== undefined) await writeFiles(write, files);
       if (format === 'yaml') return printYaml(files, terminal);
       const text =

@@ -1,19 +1,19 @@
 import { parseDurationMs } from '../../core/index.ts';
-import { findConflicts, findHidden, GRPC, type RoutePattern } from '../../routing/index.ts';
+import { findConflicts, findHidden, GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
-import { checkForwardingHeaders, checkProxyProtocol, checkTrustedProxies } from './forwarding-checks.ts';
-import { checkGrpc } from './grpc-checks.ts';
-import { checkIdentity } from './identity-checks.ts';
-import { checkIntrospection } from './introspection-checks.ts';
-import { checkNotices } from './notice-checks.ts';
-import { patternOf } from './route-pattern.ts';
-import { checkSecrets } from './secret-checks.ts';
-import { checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
-import { checkSpanExport } from './tracing-checks.ts';
-import { checkUpstreamProtocols } from './upstream-checks.ts';
-import { checkWebSockets } from './websocket-checks.ts';
+import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
+import {
+  checkForwardingHeaders,
+  checkGrpc,
+  checkProxyProtocol,
+  checkTrustedProxies,
+  checkWebSockets,
+  patternOf,
+} from './route-checks.ts';
+import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
+import { checkSpanExport, checkUpstreamProtocols } from './upstream-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a error in one part does not hide errors
@@ -76,7 +76,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const patterns = sound.map(({ pattern }) => pattern);
   const pathOf = (position: number) => {
     const { index = 0, pattern } = sound[position] ?? {};
-    return ['routes', index, pattern?.methods?.includes(GRPC) ? 'grpc' : 'path'];
+    return ['routes', index, pattern?.methods?.includes(GRPC_METHOD) ? 'grpc' : 'path'];
   };
   const lineOf = (position: number) => file.place(pathOf(position)).line;
   const own = ownRoutesIn(file);

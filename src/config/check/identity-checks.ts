@@ -1,8 +1,16 @@
 import { foldName } from '../../http/index.ts';
-import { asMap, type ConfigFile, isMap, suggest } from '../file/index.ts';
-import { AUDIENCE, RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
-import { listedHeaders } from './forwarding-checks.ts';
-import { checkProviders } from './provider-checks.ts';
+import { asMap, type ConfigFile, isMap, nearestWord, type Path } from '../file/index.ts';
+import {
+  AUDIENCE,
+  EACH,
+  gatewaySchema,
+  RULES_BY_DEFAULT,
+  routeKeys,
+  secretInFile,
+  secretPaths,
+  tokenRules,
+} from '../schema/index.ts';
+import { listedHeaders } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
@@ -27,7 +35,7 @@ type Section = (typeof SECTIONS)[number];
 /** The section that a key of the file is or was meant to be. One is the other with one letter more, so suggestions come last. */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
-  return known.includes(word) ? word : suggest(word, known);
+  return known.includes(word) ? word : nearestWord(word, known);
 }
 
 function addBoth(file: ConfigFile): void {
@@ -44,7 +52,8 @@ function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, ha
     file.add(['identity_provider'], message, { about: 'key' });
   }
   const tokens = root.access_tokens;
-  if (!isMap(tokens) || Object.keys(tokens).some(word => suggest(word, ['audience']) !== undefined)) return;
+  if (!isMap(tokens) || Object.keys(tokens).some(word => nearestWord(word, ['audience']) !== undefined))
+    return;
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
 }
 
@@ -96,3 +105,139 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
 }
+
+/** Checks the entries of `identity_providers` against each other and against access_tokens. */
+function checkProviders(file: ConfigFile): void {
+  const { identity_providers: several, access_tokens: tokens } = asMap(file.value);
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  checkUnique(file, entries, 'name');
+  checkUnique(file, entries, 'issuer');
+  checkSignIn(file, entries);
+  checkClaims(file, entries);
+  for (const key of Object.keys(tokenRules)) {
+    if (asMap(tokens)[key] === undefined) continue;
+    file.add(
+      ['access_tokens', key],
+      `"${key}" belongs to each provider: move it to the entries of identity_providers`,
+      {
+        about: 'key',
+      },
+    );
+  }
+}
+
+/** A token is matched by its issuer to one provider, and a name means one. */
+function checkUnique(file: ConfigFile, entries: readonly unknown[], key: 'name' | 'issuer'): void {
+  const first = new Map<unknown, number>();
+  for (const [index, entry] of entries.entries()) {
+    const value = asMap(entry)[key];
+    if (value === undefined) continue;
+    const twin = first.get(value);
+    if (twin === undefined) first.set(value, index);
+    else {
+      const { line } = file.place(['identity_providers', twin, key]);
+      file.add(['identity_providers', index, key], `the provider in line ${line} has this ${key} already`);
+    }
+  }
+}
+
+/** The two anonymous endpoints have one provider behind them. */
+function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
+  const [first, ...others] = [...entries.keys()].filter(
+    index => asMap(entries[index]).redirect_uri !== undefined,
+  );
+  for (const index of others) {
+    const { line } = file.place(['identity_providers', first ?? 0, 'redirect_uri'], 'key');
+    const message = `users sign in at the provider of line ${line} already: only one may have "redirect_uri"`;
+    file.add(['identity_providers', index, 'redirect_uri'], message, { about: 'key' });
+  }
+}
+
+/** limits.yaml lists callers by their claims, and by `provider`. */
+function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
+  for (const [index, entry] of entries.entries()) {
+    const { principal, bots } = asMap(entry);
+    const add = (path: readonly string[], list: unknown) => {
+      const at = Array.isArray(list) ? list.indexOf('provider') : -1;
+      if (at === -1) return;
+      const message =
+        'in limits.yaml "provider" names the provider: no caller can be identified by this claim';
+      file.add(['identity_providers', index, ...path, at], message);
+    };
+    add(['principal'], principal);
+    add(['bots', 'principal'], asMap(bots).principal);
+  }
+}
+
+/** A provider as the file has it. */
+interface IntrospectionSection {
+  readonly path: Path;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Checks that every provider can be asked about tokens, where a route asks (RFC 7662): as which client, and at which address. Reads
+ * the raw value, as all cross-checks do.
+ */
+export function checkIntrospection(file: ConfigFile): void {
+  const { routes, identity_provider: one, identity_providers: several } = asMap(file.value);
+  const all: readonly unknown[] = Array.isArray(routes) ? routes : [];
+  const asking = [...all.keys()].filter(index => asks(all[index]));
+  for (const index of asking) {
+    if (asMap(all[index]).authentication !== 'none') continue;
+    const message = 'has no effect with "authentication: none", which ignores tokens';
+    file.add(['routes', index, 'introspection'], message);
+  }
+  const [first] = asking;
+  if (first === undefined) return;
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  const sections: IntrospectionSection[] = [
+    ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
+    ...entries.map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+  ];
+  const { line } = file.place(['routes', first, 'introspection']);
+  for (const section of sections) checkSection(file, section, `the route in line ${line}`);
+}
+
+function asks(route: unknown): boolean {
+  const { introspection } = asMap(route);
+  return introspection !== undefined && introspection !== false;
+}
+
+function checkSection(file: ConfigFile, { path, raw }: IntrospectionSection, route: string): void {
+  const asksAs = 'asks this provider about its tokens, for which the gateway has to authenticate there';
+  if (raw.client_id === undefined) file.add(path, `${route} ${asksAs}: add "client_id" and a secret`);
+  else if (raw.client_authentication === 'none')
+    file.add([...path, 'client_authentication'], `${route} ${asksAs}: none is not enough`);
+  const { authorization, token, key_set: keySet, introspection } = asMap(raw.endpoints);
+  const readsNoDocument =
+    keySet !== undefined &&
+    (raw.redirect_uri === undefined || (authorization !== undefined && token !== undefined));
+  if (!readsNoDocument || introspection !== undefined) return;
+  const message = `${route} asks this provider about its tokens, and with these addresses the discovery document is not read: add "introspection"`;
+  file.add([...path, 'endpoints'], message);
+}
+
+/**
+ * Reports secrets written into gateway.yaml, since the history and copies of that file are not protected. Checks the raw file, so that a secret is
+ * reported whatever else is wrong.
+ */
+export function checkSecrets(file: ConfigFile): void {
+  for (const path of secretsIn(file))
+    if (file.has(path) && !file.isVariable(path)) file.add(path, secretInFile(String(path.at(-1))));
+}
+
+/** The paths of all secrets, given or not. */
+export function secretsIn(file: ConfigFile): Path[] {
+  return SECRET_PATHS.flatMap(path => pathsIn(file, path));
+}
+
+/** The paths that a path stands for: one for each entry of a list. */
+function pathsIn(file: ConfigFile, path: Path): Path[] {
+  const at = path.indexOf(EACH);
+  if (at === -1) return [path];
+  const list = file.valueAt(path.slice(0, at));
+  return Array.isArray(list) ? list.map((_, index) => path.with(at, index)) : [];
+}
+
+const SECRET_PATHS = secretPaths(gatewaySchema);

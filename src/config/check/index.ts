@@ -1,3 +1,3 @@
 export { crossCheck } from './cross-checks.ts';
+export { secretsIn } from './identity-checks.ts';
 export { checkLimits } from './limit-checks.ts';
-export { secretsIn } from './secret-checks.ts';

@@ -4,7 +4,7 @@ import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
 import { checkOrder } from './limit-order.ts';
-import { patternOf } from './route-pattern.ts';
+import { patternOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
 /** A line of `routes:`, as far as it is valid in itself. */

@@ -1,9 +1,15 @@
-import { findConflicts, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
-import { SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
-import { asMap, type ConfigFile, suggest } from '../file/index.ts';
-import type { OwnRoute, SignInRoute } from '../model/index.ts';
-import { signInPaths } from '../schema/index.ts';
-import { noticeRoutesIn } from './notice-places.ts';
+import type { NoticeKind } from '../../core/index.ts';
+import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
+import { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
+import { asMap, type ConfigFile, nearestWord, type Path } from '../file/index.ts';
+import {
+  NOTICE_KINDS,
+  type NoticePlaces,
+  type NoticeRoute,
+  type OwnRoute,
+  type SignInRoute,
+} from '../model/index.ts';
+import { listenSchema, noticeKeys, signInPaths } from '../schema/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` and `notices` are valid in themselves. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
@@ -11,7 +17,7 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
 }
 
 /** Those for sign-in. */
-export function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
+function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
   return signInRoutes(Object.fromEntries(pathsIn(file)));
 }
 
@@ -20,7 +26,7 @@ export function checkSignIn(file: ConfigFile): void {
   const root = asMap(file.value);
   if (root.sign_in === undefined) return;
   // Validation reports a misspelt key; here it counts as the intended one.
-  if (!Object.keys(root).some(word => suggest(word, ['identity_provider']) !== undefined)) {
+  if (!Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) {
     const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
     file.add(['sign_in'], message, { about: 'key' });
   } else addNeedsSignIn(file, root);
@@ -88,7 +94,7 @@ function signInProvider({
 /** A misspelt key counts as the intended one: validation reports it. */
 function signsIn(entry: unknown): boolean {
   return Object.keys(asMap(entry)).some(
-    key => suggest(key, ['redirect_uri', 'redirect_uris']) === 'redirect_uri',
+    key => nearestWord(key, ['redirect_uri', 'redirect_uris']) === 'redirect_uri',
   );
 }
 
@@ -115,4 +121,85 @@ function pathsIn(file: ConfigFile): [key: keyof typeof signInPaths, path: string
 
 function keysOf<Key extends string>(map: Readonly<Record<Key, unknown>>): Key[] {
   return Object.keys(map) as Key[];
+}
+
+/** Checks the `notices` of each provider. Reads the raw value, as all cross-checks do. */
+export function checkNotices(file: ConfigFile): void {
+  for (const { path, issuer, notices } of writtenProviders(file)) {
+    for (const kind of NOTICE_KINDS) {
+      const place = notices[kind];
+      const at = [...path, 'notices', kind];
+      if (place === 'admin') checkAdmin(file, at, issuer);
+      else if (place !== null) checkPath(file, at, kind, place);
+    }
+  }
+}
+
+function checkAdmin(file: ConfigFile, path: Path, issuer: unknown): void {
+  const listen = listenSchema.safeParse(asMap(file.value).listen ?? {});
+  if (!listen.success) return;
+  const { admin } = listen.data;
+  if (admin === null) file.add(path, 'there is no admin listener: "listen.admin" is off');
+  else if (isLoopback(admin.address.host) && !isLoopback(hostOf(issuer)))
+    file.add(
+      path,
+      `the provider cannot reach the admin listener, which is bound to ${admin.address.host}: bind "listen.admin" to an address that only your network reaches`,
+      { severity: 'warning' },
+    );
+}
+
+function checkPath(file: ConfigFile, path: Path, kind: NoticeKind, place: string): void {
+  const own = parseRoutePattern(place, null);
+  if (signInRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
+    file.add(path, 'this path is that of a sign-in endpoint: choose another');
+  // Reported once, at the second of the two.
+  const other = noticeRoutesIn(file).find(
+    ({ value, pattern }) => value.notice !== kind && isOfOnePath(pattern, own),
+  );
+  if (other !== undefined && kind === 'back_channel_logout')
+    file.add(path, `this path is that of "${other.value.notice}": choose another`);
+  if (kind === 'not_before_push' && !place.endsWith('/k_push_not_before'))
+    file.add(
+      path,
+      'Keycloak only calls paths that end in /k_push_not_before, which it adds to the admin URL of the client',
+      { severity: 'warning' },
+    );
+}
+
+function hostOf(issuer: unknown): string {
+  return typeof issuer === 'string' && URL.canParse(issuer) ? new URL(issuer).hostname : '';
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** A provider as written. */
+interface WrittenProvider {
+  readonly path: Path;
+  readonly issuer: unknown;
+  /** As far as they are valid in themselves. */
+  readonly notices: NoticePlaces;
+}
+
+/** That of `identity_provider`, and those of `identity_providers`. */
+function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
+  const { identity_provider: one, identity_providers: several } = asMap(file.value);
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  return [
+    ...(one === undefined ? [] : [written(['identity_provider'], one)]),
+    ...entries.map((entry, index) => written(['identity_providers', index], entry)),
+  ];
+}
+
+/** The routes of their notices on public paths. */
+function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
+  return noticeRoutes(writtenProviders(file).map(({ notices }) => notices));
+}
+
+function written(path: Path, provider: unknown): WrittenProvider {
+  const { issuer, notices } = asMap(provider);
+  const raw = asMap(notices);
+  const [push = null, logout = null] = NOTICE_KINDS.map(kind => noticeKeys[kind].safeParse(raw[kind]).data);
+  return { path, issuer, notices: { not_before_push: push, back_channel_logout: logout } };
 }

@@ -1,3 +1,4 @@
+import { missingSdk } from '../../observe/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 
 /** Keys of an upstream that not every protocol has a use for, and those that have. */
@@ -49,4 +50,12 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
   let value: unknown = upstream;
   for (const key of path) value = asMap(value)[key];
   return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
+}
+
+/** Warns where spans cannot be exported from here. No error: the gateway may run elsewhere. */
+export function checkSpanExport(file: ConfigFile): void {
+  const path = ['tracing', 'export'];
+  if (!isMap(asMap(asMap(file.value).tracing).export)) return;
+  const missing = missingSdk();
+  if (missing !== null) file.add(path, missing, { severity: 'warning' });
 }

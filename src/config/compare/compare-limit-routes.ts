@@ -2,9 +2,9 @@ import type { RouteEntry } from '../../routing/index.ts';
 import { type BucketConfig, type LimitsConfig, parseLimitRoute } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
 import { compareBucketQuotas, joined } from './compare-buckets.ts';
+import { type Move, movesBetween } from './compare-routes.ts';
 import { describeReach, reachOf } from './compare-shadow.ts';
 import { type Difference, someOf } from './compare-values.ts';
-import { type Move, movesBetween } from './probe.ts';
 
 interface Line {
   readonly line: string;

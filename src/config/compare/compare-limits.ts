@@ -3,9 +3,8 @@ import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
 import { type ClassQuotas, compareBuckets, compareClasses } from './compare-buckets.ts';
 import { compareLimitRoutes } from './compare-limit-routes.ts';
-import { compareBlocked, compareSpared } from './compare-listed.ts';
 import { compareShadow } from './compare-shadow.ts';
-import { compareQuotas, compareSizes, type Difference } from './compare-values.ts';
+import { compareLists, compareQuotas, compareSizes, type Difference } from './compare-values.ts';
 
 /** Compares two limits.yaml. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
@@ -85,4 +84,50 @@ function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | nu
   if (now.bucket_hash === before.bucket_hash) return null;
   const text = `${now.bucket_hash}, before ${before.bucket_hash}: clients see other X-RateLimit-Bucket`;
   return { effect: 'neutral', left: 1, text };
+}
+
+type Entry = LimitsConfig['never_restrict'][number];
+
+const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
+/** To be blocked no longer is what allows something. */
+const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
+
+function compareSpared(now: readonly Entry[], before: readonly Entry[]): Difference[] {
+  return compareEntries(now, before, SPARED);
+}
+
+function compareBlocked(now: LimitsConfig['blocked'], before: LimitsConfig['blocked']): Difference[] {
+  return compareEntries(entriesOf(before), entriesOf(now), BLOCKED);
+}
+
+function entriesOf({ addresses, callers }: LimitsConfig['blocked']): Entry[] {
+  return [...addresses, ...callers];
+}
+
+function compareEntries(
+  now: readonly Entry[],
+  before: readonly Entry[],
+  verbs: { readonly added: string; readonly removed: string },
+): Difference[] {
+  const without = (list: readonly Entry[], others: readonly Entry[]) => {
+    const known = new Set(others.map(keyOf));
+    return list.filter(entry => !known.has(keyOf(entry)));
+  };
+  // One by one, since as many callers may be new as are gone.
+  return [
+    ...compareLists([], namesOf(without(before, now)), verbs),
+    ...compareLists(namesOf(without(now, before)), [], verbs),
+  ];
+}
+
+function keyOf(entry: Entry): string {
+  return typeof entry === 'string' ? entry : JSON.stringify(Object.entries(entry).sort());
+}
+
+/** Only counts callers: a line of the log must not name a person. */
+function namesOf(entries: readonly Entry[]): string[] {
+  const networks = entries.filter(entry => typeof entry === 'string');
+  const callers = entries.length - networks.length;
+  if (callers === 0) return networks;
+  return [...networks, `${callers} ${callers === 1 ? 'caller' : 'callers'}`];
 }

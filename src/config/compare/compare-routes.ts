@@ -1,16 +1,15 @@
 import { formatDuration } from '../../core/index.ts';
-import type { RouteEntry } from '../../routing/index.ts';
+import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type { ForwardRoute } from '../model/index.ts';
 import { formatSize } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
 import { joined } from './compare-buckets.ts';
 import { compareSizes, type Difference, someOf } from './compare-values.ts';
-import { movesBetween } from './probe.ts';
 
-export type Routes = readonly RouteEntry<ForwardRoute>[];
+type RouteEntries = readonly RouteEntry<ForwardRoute>[];
 
 /** Compares which requests the routes of gateway.yaml take, and their policies. */
-export function compareRoutes(now: Routes, before: Routes): WeighedChange[] {
+export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedChange[] {
   const policies = new Map(
     [...now, ...before].map(({ value }) => [value, JSON.stringify(policiesOf(value))]),
   );
@@ -107,4 +106,80 @@ function compareRates(now: number | null, before: number | null): Difference | n
 
 function upTo(max: number | null): number {
   return max ?? Number.POSITIVE_INFINITY;
+}
+
+/** A request that stands for those that a pattern matches. */
+interface Probe {
+  /** As people read it: the pattern, with the method if only some methods are meant. */
+  readonly label: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** A request for each method that a pattern takes; for each common one, if it takes all. */
+function probesOf({ methods, path }: RoutePattern): Probe[] {
+  // A name in braces is no literal of any pattern: those write them as %7B and %7D.
+  const sample = path.replace('**', '{rest}');
+  return (methods ?? METHODS).map(method => ({
+    label: `${method} ${path}`,
+    method,
+    path: method === GRPC_METHOD ? `/${sample.replace('/*', '/{method}')}` : sample,
+  }));
+}
+
+/** What the same requests lead to now and led to before; null: to nothing. */
+export interface Move<T> {
+  readonly labels: readonly string[];
+  readonly now: T | null;
+  readonly before: T | null;
+}
+
+type Entries<T> = readonly RouteEntry<T>[];
+
+/**
+ * Follows the requests of every pattern through both tables, and gathers those that lead from one value to another. Literals and
+ * parameters of several patterns may combine to paths that no probe has; what they lead to is in the list as well, by itself.
+ *
+ * @param keyOf tells values apart; gets the pattern that the request stands for
+ */
+export function movesBetween<T>(
+  now: Entries<T>,
+  before: Entries<T>,
+  keyOf: (value: T, pattern: string) => string,
+): Move<T>[] {
+  const [tableNow, tableBefore] = [new RouteTable(now), new RouteTable(before)];
+  const told = new Set<string>();
+  const moves = new Map<string, { labels: string[]; now: T | null; before: T | null }>();
+  const patterns = new Map([...before, ...now].map(({ pattern }) => [labelOf(pattern), pattern]));
+  for (const [name, pattern] of patterns) {
+    const steps = probesOf(pattern).map(({ label, method, path }) => {
+      const to = tableNow.find(method, path)?.value ?? null;
+      const from = tableBefore.find(method, path)?.value ?? null;
+      return { label, to, from, key: JSON.stringify([to && keyOf(to, name), from && keyOf(from, name)]) };
+    });
+    for (const { label, to, from, key } of asOne(steps, name)) {
+      if (told.has(label)) continue;
+      told.add(label);
+      const move = moves.get(key) ?? { labels: [], now: to, before: from };
+      move.labels.push(label);
+      moves.set(key, move);
+    }
+  }
+  return [...moves.values()];
+}
+
+/** Names requests of several methods by their pattern if all of them move alike. */
+function asOne<Step extends { readonly label: string; readonly key: string }>(
+  steps: readonly Step[],
+  label: string,
+): readonly Step[] {
+  const [first] = steps;
+  return first !== undefined && steps.every(({ key }) => key === first.key) ? [{ ...first, label }] : steps;
+}
+
+/** Names a pattern as the operator writes it in limits.yaml. */
+function labelOf({ methods, path }: RoutePattern): string {
+  return methods === null ? path : `${methods.join(',')} ${path}`;
 }

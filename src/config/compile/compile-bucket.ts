@@ -8,10 +8,9 @@ import {
   type Quota,
   type RecentDigests,
 } from '../../limits/index.ts';
-import type { RoutePattern } from '../../routing/index.ts';
-import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
+import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
+import type { BucketLimits, BucketModel, CallerClass, ScopeReason } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
-import { scopeOf, scopeReason } from './bucket-scope.ts';
 import { type GlobalLimits, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
 
 /**
@@ -25,7 +24,7 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
 };
 
 /** What the buckets of a configuration share. */
-export interface BucketContext {
+interface BucketContext {
   /** The lines of limits.yaml that lead to the bucket. */
   readonly lines: readonly RoutePattern[];
   readonly config: LimitsConfig;
@@ -107,4 +106,27 @@ function triedQuota(held: ClassQuotas, trials: ClassQuotas, callerClass: CallerC
     candidate => trials[candidate] !== undefined || held[candidate] !== undefined,
   );
   return key && trials[key];
+}
+
+/**
+ * Says what the scope of a bucket follows from, unless the bucket says it itself: how many routes its lines of limits.yaml cover. A
+ * parameter stands for the values of one route. A wildcard covers many: `/v1/**` whole paths, and `package.Service/*` methods, which
+ * are the routes of gRPC.
+ */
+export function scopeReason(lines: readonly RoutePattern[]): ScopeReason {
+  if (lines.length > 1) return 'several_lines';
+  return lines.some(coversSeveral) ? 'wildcard' : 'one_line';
+}
+
+/** @param written what the bucket says itself */
+export function scopeOf(
+  written: BucketModel['scope'] | undefined,
+  reason: ScopeReason,
+): BucketModel['scope'] {
+  return written ?? (reason === 'one_line' ? 'user' : 'shared');
+}
+
+function coversSeveral({ methods, segments }: RoutePattern): boolean {
+  const last = segments.at(-1)?.kind;
+  return last === 'rest' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
 }

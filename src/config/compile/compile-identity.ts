@@ -1,4 +1,10 @@
-import { type AccessTokenOptions, BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
+import {
+  type AccessTokenOptions,
+  BUDGET_LIMITS,
+  CACHE_LIMITS,
+  type CallerKind,
+  KEY_SET_LIMITS,
+} from '../../auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import {
@@ -8,7 +14,6 @@ import {
   type LimitsConfig,
 } from '../schema/index.ts';
 import type { ProviderConfigOptions } from './read/index.ts';
-import { type TokenRules, tokenRulesIn } from './token-rules.ts';
 
 /** Compiles the part of a snapshot about providers, sign-in and tokens. Null: no provider is configured. */
 export function compileIdentity(
@@ -90,4 +95,122 @@ function accessTokenOptions(
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };
+}
+
+/** What a provider's tokens must be like, and whom they name. */
+interface TokenRules {
+  /** The provider's; null: it is `identity_provider`, which needs none. */
+  readonly name: string | null;
+  readonly issuer: string;
+  readonly isOneOfSeveral: boolean;
+  readonly audience: string | null;
+  readonly principal: readonly string[];
+  readonly bots: AccessTokensConfig['bots'];
+  readonly notBeforeS: number;
+}
+
+/** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */
+function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
+  const { identity_provider: one, identity_providers: several = [], access_tokens: tokens } = config;
+  const entries = several.map(entry =>
+    rulesOf(entry, { name: entry.name, issuer: entry.issuer, isOneOfSeveral: several.length > 1 }),
+  );
+  if (one === undefined) return entries;
+  if (tokens === undefined) throw new Error('access_tokens was not checked: identity_provider needs it');
+  return [rulesOf(tokens, { name: null, issuer: one.issuer, isOneOfSeveral: false })];
+}
+
+type Rules = Pick<AccessTokensConfig, 'audience' | 'principal' | 'bots' | 'not_before'>;
+
+function rulesOf(
+  { audience, principal, bots, not_before: notBeforeS }: Rules,
+  provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>,
+): TokenRules {
+  if (audience === undefined) throw new Error('audience was not checked');
+  return { ...provider, audience, principal, bots, notBeforeS };
+}
+
+/** The claims that identify a kind of callers, in the order of the configuration. */
+export interface CallerClaims {
+  readonly kind: CallerKind;
+  readonly claims: readonly string[];
+  /** The name of the provider whose tokens these are; null: it has none. */
+  readonly provider: string | null;
+  /** The issuer, where it is a part of principals: there are several. Null: it is not. */
+  readonly issuer: string | null;
+}
+
+/** Where limits are read without their gateway.yaml. */
+export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
+  { kind: 'user', claims: ['azp', 'sub'], provider: null, issuer: null },
+  { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
+];
+
+/** What callers are identified by, in a configuration. */
+interface CallersConfig {
+  readonly access_tokens?: ClaimRules | undefined;
+  readonly identity_providers?:
+    | readonly (ClaimRules & { readonly name: string; readonly issuer: string })[]
+    | undefined;
+}
+
+type ClaimRules = Pick<AccessTokensConfig, 'principal' | 'bots'>;
+
+/** Without a provider there are no callers but addresses. */
+export function claimsOf({
+  access_tokens: tokens,
+  identity_providers: several = [],
+}: CallersConfig): readonly CallerClaims[] {
+  if (several.length > 0)
+    return several.flatMap(entry =>
+      classesOf(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
+    );
+  return tokens === undefined ? [] : classesOf(tokens, { provider: null, issuer: null });
+}
+
+function classesOf(
+  { principal, bots }: ClaimRules,
+  of: Pick<CallerClaims, 'provider' | 'issuer'>,
+): readonly CallerClaims[] {
+  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
+  return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal, ...of }];
+}
+
+/** What a claim is called where limits.yaml lists callers. */
+export function keyOfClaim(claim: string): string {
+  if (claim === 'azp') return 'client';
+  return claim === 'sub' ? 'subject' : claim;
+}
+
+/** An entry of limits.yaml that lists a caller. */
+interface ListedCaller {
+  /** By their keys, `client` for the claim azp. */
+  readonly claims: ReadonlyMap<string, unknown>;
+  /** Null: the entry names none, so it means callers of every provider. */
+  readonly provider: unknown;
+}
+
+/** Reads an entry. Where providers have no names, `provider` is a claim like any other. */
+export function listedCaller(
+  entry: Readonly<Record<string, unknown>>,
+  classes: readonly CallerClaims[],
+): ListedCaller {
+  const claims = new Map(Object.entries(entry));
+  if (!classes.some(({ provider }) => provider !== null)) return { claims, provider: null };
+  const provider = claims.get('provider') ?? null;
+  claims.delete('provider');
+  return { claims, provider };
+}
+
+/** The kinds of callers that an entry can mean. */
+export function kindsOf(
+  { claims: given, provider }: ListedCaller,
+  classes: readonly CallerClaims[],
+): CallerClaims[] {
+  return classes.filter(
+    ({ claims, provider: own }) =>
+      (provider === null || provider === own) &&
+      claims.length === given.size &&
+      claims.every(claim => given.has(keyOfClaim(claim))),
+  );
 }

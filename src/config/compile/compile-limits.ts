@@ -1,20 +1,34 @@
-import { type IgnoredRefusalsRule, NO_LIMITS, type OffenceRule, RecentDigests } from '../../limits/index.ts';
+import { principalOf } from '../../auth/index.ts';
+import { AddressSet, policyItem } from '../../http/index.ts';
+import {
+  type IgnoredRefusalsRule,
+  type LimitRole,
+  type LimitSet,
+  NO_LIMITS,
+  type OffenceRule,
+  RecentDigests,
+} from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
-import type { BucketModel, LimitRouteModel, LimitsModel } from '../model/index.ts';
+import type {
+  BucketLimits,
+  BucketModel,
+  LimitRouteModel,
+  LimitsModel,
+  Listed,
+  PolicyModel,
+} from '../model/index.ts';
 import {
   type BucketConfig,
   type LimitsConfig,
   type OffenceConfig,
   parseLimitRoute,
 } from '../schema/index.ts';
-import { type CallerClaims, DEFAULT_CLAIMS } from './caller-claims.ts';
 import { compileBucket } from './compile-bucket.ts';
-import { compileGlobal, ofEachClass, withGlobal } from './compile-global.ts';
-import { blockedIn, listedIn } from './compile-listed.ts';
-import { compilePolicies } from './compile-policies.ts';
+import { compileGlobal, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
+import { type CallerClaims, DEFAULT_CLAIMS, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */
-export interface CompiledLimits {
+interface CompiledLimits {
   readonly model: LimitsModel;
   readonly routes: readonly RouteEntry<LimitRouteModel>[];
 }
@@ -83,4 +97,66 @@ function ignoredRefusalsRule(config: LimitsConfig['ignored_refusals']): IgnoredR
   if (config === 'off') return null;
   const { limit, restrict_for: restrictForMs, shadow, addresses } = config;
   return { quota: limit, restrictForMs, shadow, addresses };
+}
+
+type Entry = LimitsConfig['never_restrict'][number];
+
+function blockedIn(
+  { addresses, callers }: LimitsConfig['blocked'],
+  classes: readonly CallerClaims[],
+): Listed | null {
+  return addresses.length + callers.length === 0 ? null : listedIn([...addresses, ...callers], classes);
+}
+
+function listedIn(entries: readonly Entry[], classes: readonly CallerClaims[]): Listed {
+  const callers = entries.filter(entry => typeof entry !== 'string');
+  return {
+    addresses: new AddressSet(entries.filter(entry => typeof entry === 'string')),
+    callers: new Set(callers.flatMap(caller => principalsOf(caller, classes))),
+  };
+}
+
+/** More than one where bots and users, or the users of several providers, are identified by the same claims. */
+function principalsOf(entry: Readonly<Record<string, string>>, classes: readonly CallerClaims[]): string[] {
+  return kindsOf(listedCaller(entry, classes), classes).map(({ kind, claims, issuer }) =>
+    principalOf(
+      kind,
+      claims.map(claim => entry[keyOfClaim(claim)] ?? ''),
+      issuer,
+    ),
+  );
+}
+
+/** The name of the global limit among policies. No bucket may have it (limit-checks.ts). */
+const GLOBAL = 'global';
+const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
+
+/** Writes once what responses say about each set of limits, so that no request has to. Null: they say nothing. */
+function compilePolicies(
+  { headers, bucket_hash: hashing, buckets: configs }: LimitsConfig,
+  global: PerClass<LimitSet>,
+  buckets: readonly BucketModel[],
+): ReadonlyMap<LimitSet, PolicyModel> | null {
+  if (!headers.includes('ratelimit')) return null;
+  const withoutBucket = Object.values(global).map(set => [set, policyOf(set, '', false)] as const);
+  const ofBuckets = buckets.flatMap(({ name, rollout, ...own }) => {
+    const isPartitioned = hashing === 'value' && configs[name]?.main !== undefined;
+    const sets = rollout === null ? setsOf(own) : [...setsOf(own), ...setsOf(rollout.others)];
+    return sets.map(set => [set, policyOf(set, name, isPartitioned)] as const);
+  });
+  return new Map([...withoutBucket, ...ofBuckets]);
+}
+
+function setsOf({ sets, exemptSets }: BucketLimits): LimitSet[] {
+  return [...Object.values(sets), ...Object.values(exemptSets)];
+}
+
+/** Describes the limits that can refuse; those in shadow are no client's business. */
+function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): PolicyModel {
+  const names = { caller: bucket, resource: `${bucket}/resource`, global: GLOBAL };
+  const items = ROLES.flatMap(role => {
+    const limit = set[role];
+    return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];
+  });
+  return { list: items.join(', '), names, isPartitioned };
 }

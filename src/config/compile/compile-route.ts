@@ -1,8 +1,12 @@
+import { mainValue } from '../../http/index.ts';
+import type { PathNaming } from '../../observe/index.ts';
 import {
+  PathWords,
   parseGrpcPattern,
   parseRoutePattern,
   type RouteEntry,
   type RoutePattern,
+  shapeOf,
 } from '../../routing/index.ts';
 import type { ForwardRoute, UpstreamModel } from '../model/index.ts';
 import type { GatewayConfig, RouteConfig, UpstreamConfig } from '../schema/index.ts';
@@ -89,5 +93,39 @@ function rulesOfCalls(config: RouteConfig, { pools }: UpstreamModel): RulesOfKin
     idleTimeoutMs: null,
     websocket: null,
     body: { maxBytes: config.max_body, minBytesPerS: null, deadlineMs: null },
+  };
+}
+
+/**
+ * Makes the route table for preflights that are left to upstreams, keyed by the method that the browser asks for. On each path
+ * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
+ * all of them for the path.
+ */
+export function preflightRoutes(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+  const left = routes.filter(({ value }) => !value.cors);
+  const byPath = Map.groupBy(left, ({ pattern }) => shapeOf(pattern.segments));
+  return [...byPath.values()].flatMap(ofOnePath);
+}
+
+function ofOnePath(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+  const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
+  const others = named === undefined ? routes : [];
+  const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
+  return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
+}
+
+function forEveryMethod({ pattern, value }: RouteEntry<ForwardRoute>): RouteEntry<ForwardRoute> {
+  return { pattern: { ...pattern, methods: null }, value };
+}
+
+/**
+ * Names paths in the log by the literals of all routes, those of limits.yaml included. A segment is named by the value that a
+ * main parameter would have there, so that a replay can count by another parameter.
+ */
+export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
+  const words = new PathWords(routes.map(({ pattern }) => pattern));
+  return {
+    rewrite: (path, isCall, name) =>
+      words.rewrite(path, isCall, segment => name(mainValue(segment) ?? segment)),
   };
 }

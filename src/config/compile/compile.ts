@@ -1,33 +1,31 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
+import { ServerNames } from '../../tls/index.ts';
 import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type {
   ForwardRoute,
   IdentityModel,
+  ListenModel,
   Outline,
   OwnRoute,
+  RedirectModel,
   RouteModel,
   Snapshot,
   StoreModel,
 } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
-import { claimsOf } from './caller-claims.ts';
-import { compileIdentity } from './compile-identity.ts';
+import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
-import { certificateFields, compileListen } from './compile-listen.ts';
-import { compileRoute } from './compile-route.ts';
+import { compileRoute, pathNaming, preflightRoutes } from './compile-route.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import { noticeRoutes } from './notice-routes.ts';
-import { pathNaming } from './path-naming.ts';
-import { preflightRoutes } from './preflight-routes.ts';
+import { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from './own-routes.ts';
 import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
-import { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';
 
 /** Everything that was read and found valid. */
-export interface Sources {
+interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   readonly listenerTls: ListenerTls;
@@ -185,4 +183,41 @@ function http2Of({ http2 }: GatewayConfig): Snapshot['http2'] {
     connectionWindowBytes: http2.connection_window,
     sessionMemoryBytes: http2.session_memory,
   };
+}
+
+/** Compiles `listen`. */
+function compileListen(
+  config: GatewayConfig['listen'],
+  tls: ListenerTls,
+  adminTokenHash: Buffer | null,
+): ListenModel {
+  const { http, redirect, grpc, admin } = config;
+  const { address, h2c, proxy_protocol: proxyProtocol } = http;
+  return {
+    http: { address, serves: 'every protocol', tls: tls.http, h2c, proxyProtocol },
+    redirect: redirect === null ? null : compileRedirect(redirect, tls),
+    grpc: grpc && {
+      address: grpc.address,
+      serves: 'grpc',
+      tls: tls.grpc,
+      h2c: true,
+      proxyProtocol: grpc.proxy_protocol,
+    },
+    admin: admin && { address: admin.address, tls: tls.admin, tokenHash: adminTokenHash },
+  };
+}
+
+function compileRedirect(
+  { address, proxy_protocol: proxyProtocol, port }: NonNullable<GatewayConfig['listen']['redirect']>,
+  tls: ListenerTls,
+): RedirectModel {
+  const names = (tls.http?.certificates ?? []).flatMap(({ serverNames }) => serverNames);
+  const hosts = new ServerNames(names.map(name => [name, true] as const));
+  return { address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
+}
+
+/** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */
+function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
+  const isAsked = [http, grpc].some(tls => tls?.clientCertificates);
+  return isAsked ? ['Client-Cert', 'Client-Cert-Chain'] : [];
 }

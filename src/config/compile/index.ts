@@ -1,9 +1,8 @@
-export { scopeOf, scopeReason } from './bucket-scope.ts';
-export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './caller-claims.ts';
 export { compileGateway } from './compile.ts';
-export { QUOTA_KEYS, withTrials } from './compile-bucket.ts';
+export { QUOTA_KEYS, scopeOf, scopeReason, withTrials } from './compile-bucket.ts';
+export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
 export { compileLimits } from './compile-limits.ts';
-export { noticeRoutes } from './notice-routes.ts';
+export { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from './own-routes.ts';
 export {
   authenticationWithoutSecrets,
   limitsIn,
@@ -14,4 +13,3 @@ export {
   readSecrets,
   withoutSecrets,
 } from './read/index.ts';
-export { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';

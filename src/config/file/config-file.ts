@@ -1,10 +1,8 @@
 import { type Place, parseYamlText, SecretLines } from '../yaml/index.ts';
-import { type Diagnostic, type Severity, sortDiagnostics } from './diagnostic.ts';
+import { type Diagnostic, formatPath, type Path, type Severity, sortDiagnostics } from './diagnostic.ts';
 import type { Environment } from './environment.ts';
-import type { Secrecy } from './hidden-values.ts';
-import { formatPath, type Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
-import type { Readings } from './readings.ts';
+import type { Readings, Secrecy } from './readings.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Per severity. More would only fill the log and the status page. */

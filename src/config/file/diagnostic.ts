@@ -32,3 +32,23 @@ export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
 }
+
+/** The path from the top of a file to a value: keys of maps, indices of lists. */
+export type Path = readonly (string | number)[];
+
+/** Formats a path for messages: `routes[0].timeouts.idle`. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');
+}
+
+/** Returns the value if it is a map, else an empty map. */
+export function asMap(value: unknown): Readonly<Record<string, unknown>> {
+  return isMap(value) ? value : {};
+}
+
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

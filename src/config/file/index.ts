@@ -1,13 +1,18 @@
 export { ConfigFile } from './config-file.ts';
-export { type Diagnostic, formatDiagnostic, type Severity } from './diagnostic.ts';
+export {
+  asMap,
+  type Diagnostic,
+  formatDiagnostic,
+  formatPath,
+  isMap,
+  type Path,
+  type Severity,
+} from './diagnostic.ts';
 export type { Environment } from './environment.ts';
-export type { Secrecy } from './hidden-values.ts';
 export { type FilePlace, KeyPlaces } from './key-places.ts';
-export { withLeanHeap } from './lean-heap.ts';
 export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';
 export { readNamedText } from './named-file.ts';
-export { formatPath, type Path } from './path.ts';
-export { asMap, isMap } from './raw.ts';
-export { Readings } from './readings.ts';
-export { didYouMean, suggest } from './suggest.ts';
+export { withLeanHeap } from './read-file.ts';
+export { Readings, type Secrecy } from './readings.ts';
+export { didYouMean, nearestWord } from './suggest.ts';

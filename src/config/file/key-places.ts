@@ -1,5 +1,5 @@
+import { isMap } from './diagnostic.ts';
 import type { LimitsFiles } from './limits-files.ts';
-import { isMap } from './raw.ts';
 
 /** A line of a file, as messages name it. */
 export interface FilePlace {

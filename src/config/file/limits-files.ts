@@ -1,7 +1,5 @@
 import type { About, ConfigFile } from './config-file.ts';
-import type { Severity } from './diagnostic.ts';
-import type { Path } from './path.ts';
-import { asMap } from './raw.ts';
+import { asMap, type Path, type Severity } from './diagnostic.ts';
 
 /** Maps whose entries may be spread over several files. Any other key must be in one file. */
 const SHARED_MAPS = ['buckets', 'routes'] as const;

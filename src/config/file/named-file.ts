@@ -1,7 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
-
 import type { ConfigFile } from './config-file.ts';
-import type { Path } from './path.ts';
+import type { Path } from './diagnostic.ts';
 import { readConfigFile } from './read-file.ts';
 
 /** Resolves a name that a configuration file mentions, relative to that file. */

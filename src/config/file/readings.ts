@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-
+import type { Path } from './diagnostic.ts';
 import { listYamlFiles } from './limits-folder.ts';
 import { type ReadResult, readConfigFile } from './read-file.ts';
 
@@ -96,4 +96,12 @@ export class Readings {
     if (this.#readings.has(path)) return;
     this.#readings.set(path, { kind, digest: createHash('sha256').update(content).digest('hex') });
   }
+}
+
+/** Says what messages about a file must not repeat. */
+export interface Secrecy {
+  /** The names of keys whose values are secrets. */
+  readonly keys: readonly string[];
+  /** Whether the value at a path is or may contain a secret. */
+  hides(path: Path): boolean;
 }

@@ -2,7 +2,7 @@
  * Finds the candidate that `word` was probably meant to be; undefined: none is near. Near means at most one typo per three
  * characters (missing, added, wrong or swapped), ignoring case, or that one begins with the other (`warning` and `warn`).
  */
-export function suggest(word: string, candidates: readonly string[]): string | undefined {
+export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   let best = candidates.find(candidate => oneBeginsWithOther(lower, candidate.toLowerCase()));
   let bestTypos = Math.min(3, Math.max(1, Math.floor(word.length / 3))) + 1;
@@ -20,7 +20,7 @@ function oneBeginsWithOther(a: string, b: string): boolean {
 
 /** `, did you mean "routes"?`, or nothing. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const candidate = suggest(word, candidates);
+  const candidate = nearestWord(word, candidates);
   return candidate === undefined ? '' : `, did you mean "${candidate}"?`;
 }
 

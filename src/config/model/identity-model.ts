@@ -5,7 +5,7 @@ import type {
   ProviderOptions,
   SignInOptions,
 } from '../../signin/index.ts';
-import type { NoticePlaces } from './notice-places.ts';
+import type { NoticePlaces } from './listen-model.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {

@@ -12,17 +12,27 @@ export type {
   ScopeReason,
   StoreModel,
 } from './limits-model.ts';
-export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';
-export { NOTICE_KINDS, type NoticePlaces, noticesIn } from './notice-places.ts';
-export type { Outline, Setting, WrittenRoute } from './outline.ts';
-export type {
-  ForwardRoute,
-  NoticeRoute,
-  OwnRoute,
-  RouteModel,
-  SignInEndpoint,
-  SignInRoute,
+export {
+  type AdminListenerModel,
+  type ListenerModel,
+  type ListenModel,
+  NOTICE_KINDS,
+  type NoticePlaces,
+  noticesIn,
+  type RedirectModel,
+} from './listen-model.ts';
+export {
+  callerClassesOf,
+  consumesBuckets,
+  type ForwardRoute,
+  limitsFor,
+  type NoticeRoute,
+  type OwnRoute,
+  type PoolModel,
+  type RouteModel,
+  refusesSemicolons,
+  type SignInEndpoint,
+  type SignInRoute,
+  type UpstreamModel,
 } from './route-model.ts';
-export { callerClassesOf, drawsOnBuckets, limitsFor, refusesSemicolons } from './route-policies.ts';
-export type { Snapshot } from './snapshot.ts';
-export type { PoolModel, UpstreamModel } from './upstream-model.ts';
+export type { Outline, OutlineSetting, Snapshot, WrittenRoute } from './snapshot.ts';

@@ -1,6 +1,7 @@
-import type { NoticeKind } from '../../core/index.ts';
+import type { NoticeKind, PoolName } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
-import type { PoolModel, UpstreamModel } from './upstream-model.ts';
+import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
+import type { BucketLimits, BucketModel, CallerClass } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
 export type RouteModel = ForwardRoute | OwnRoute;
@@ -49,7 +50,7 @@ export interface ForwardRoute {
 }
 
 /** What holds for the WebSockets of a route. */
-export interface WebSocketModel {
+interface WebSocketModel {
   /** In place of the one that its requests take their permits from. */
   readonly pool: PoolModel;
   /** A WebSocket is closed after this time without a byte in either direction. */
@@ -84,4 +85,64 @@ export interface NoticeRoute {
   readonly authentication: 'none';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
+}
+
+// What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.
+
+/** Whether a semicolon in a path is refused. Only a route that says so lets it pass, so it never reaches a missing route. */
+export function refusesSemicolons(route: RouteModel | null): boolean {
+  return route?.semicolons !== 'pass';
+}
+
+/** The classes that callers of a route may have, after authentication. */
+export function callerClassesOf(
+  authentication: RouteModel['authentication'],
+  hasBots: boolean,
+): readonly CallerClass[] {
+  const known: readonly CallerClass[] = hasBots ? ['user', 'bot'] : ['user'];
+  switch (authentication) {
+    case 'required':
+      return known;
+    case 'optional':
+      return [...known, 'address'];
+    case 'none':
+      return ['address'];
+  }
+}
+
+/**
+ * Whether requests of a class draw on buckets. A request without the token that its route requires draws only on the global
+ * limit of its address.
+ */
+export function consumesBuckets(
+  authentication: RouteModel['authentication'],
+  callerClass: CallerClass,
+): boolean {
+  return authentication !== 'required' || callerClass !== 'address';
+}
+
+/** What this caller draws on in the bucket: by a roll-out, some callers draw on it in shadow. */
+export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
+  const { rollout } = bucket;
+  return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
+}
+
+/** A named service behind the gateway. */
+export interface UpstreamModel {
+  readonly name: string;
+  readonly protocol: UpstreamProtocol;
+  readonly options: UpstreamOptions;
+  /** The `Host` it is sent; null: the client's. */
+  readonly hostHeader: string | null;
+  /** Whether it is sent the client's `Authorization`. */
+  readonly passAuthorization: boolean;
+  readonly pools: Readonly<Record<PoolName, PoolModel>>;
+}
+
+/** How many exchanges of one kind an upstream takes at a time; past either number 503. */
+export interface PoolModel {
+  readonly name: PoolName;
+  readonly upstream: string;
+  readonly max: number;
+  readonly maxPerCaller: number;
 }

@@ -1,13 +1,14 @@
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { LabelModel, SpanExportOptions } from '../../observe/index.ts';
-import type { RouteTable } from '../../routing/index.ts';
+import type { RouteEntry, RouteTable } from '../../routing/index.ts';
+import type { EffectiveConfig } from '../effective-config.ts';
+import type { FilePlace, KeyPlaces } from '../file/index.ts';
+import type { LimitsConfig } from '../schema/index.ts';
 import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } from './bounds-model.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
 import type { ListenModel } from './listen-model.ts';
-import type { Outline } from './outline.ts';
-import type { ForwardRoute, RouteModel } from './route-model.ts';
-import type { UpstreamModel } from './upstream-model.ts';
+import type { ForwardRoute, OwnRoute, RouteModel, UpstreamModel } from './route-model.ts';
 
 /**
  * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it as a whole. Times
@@ -47,9 +48,39 @@ export interface Snapshot {
 }
 
 /** How the gateway takes part in traces. */
-export interface TracingModel {
+interface TracingModel {
   /** Of new traces that are recorded, 0 to 1. */
   readonly share: number;
   /** Null: spans go nowhere. */
   readonly export: SpanExportOptions | null;
+}
+
+/** A configuration as the operator wrote it, to explain it and to compare it with others. */
+export interface Outline {
+  /** The keys of gateway.yaml, without its routes, by path: `caps.requests`. */
+  readonly settings: ReadonlyMap<string, OutlineSetting>;
+  /** The routes of gateway.yaml in file order. */
+  readonly routes: readonly WrittenRoute[];
+  /** The gateway's own. */
+  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
+  /** limits.yaml with all defaults. */
+  readonly limits: LimitsConfig;
+  /** Where the keys of limits.yaml are written. */
+  readonly places: KeyPlaces;
+  /** To show it. */
+  readonly effective: EffectiveConfig;
+}
+
+/** A route of gateway.yaml with its pattern and where it is written. */
+export interface WrittenRoute extends RouteEntry<ForwardRoute> {
+  readonly place: FilePlace;
+}
+
+export interface OutlineSetting {
+  /** The value as it is written; null: it may be a secret. */
+  readonly shown: string | null;
+  /** Equal for equal values. Reveals nothing of a secret. */
+  readonly digest: string;
+  /** In the unit of its key; null: not a number. */
+  readonly size: number | null;
 }

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 
 import {
-  GRPC,
+  GRPC_METHOD,
   PatternError,
   parseGrpcPattern,
   parseRoutePattern,
@@ -16,15 +16,16 @@ import { hasHost, NOT_THERE_YET } from './other-words.ts';
  */
 export function parseLimitRoute(line: string): RoutePattern {
   const [, method, path] = /^(?:([^\s/]*)\s+)?(.*)$/s.exec(line) ?? [];
-  if (method === GRPC && path !== undefined) return parseGrpcPattern(path);
+  if (method === GRPC_METHOD && path !== undefined) return parseGrpcPattern(path);
   if (path === undefined || /\s/.test(path)) throw new PatternError(`write METHOD /path, or /path alone`);
-  if (line === GRPC) throw new PatternError('the service is missing: write GRPC package.Service/Method');
+  if (line === GRPC_METHOD)
+    throw new PatternError('the service is missing: write GRPC package.Service/Method');
   if (METHODS.includes(line)) throw new PatternError('the path is missing: write METHOD /path');
   if (method === undefined) return readPath(line, null);
   if (method.includes(',')) throw new PatternError('write a line for each method');
   if (/^(\*|any|all)$/i.test(method)) throw new PatternError('write the path alone for every method');
   if (!METHODS.includes(method))
-    throw new PatternError(`"${method}" is not a method${didYouMean(method, [...METHODS, GRPC])}`);
+    throw new PatternError(`"${method}" is not a method${didYouMean(method, [...METHODS, GRPC_METHOD])}`);
   return readPath(path, [method]);
 }
 

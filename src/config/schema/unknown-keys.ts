@@ -1,4 +1,4 @@
-import { type ConfigFile, formatPath, type Path, suggest } from '../file/index.ts';
+import { type ConfigFile, formatPath, nearestWord, type Path } from '../file/index.ts';
 import { falseBlankIn } from '../yaml/index.ts';
 import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
 import { otherWord } from './other-words.ts';
@@ -39,7 +39,7 @@ export function addUnknownKeys(
 /** Guesses which known key was meant, and says so. */
 function guess(key: string, known: readonly string[], places: Places): { word: string | null; why: string } {
   const blank = falseBlankIn(key);
-  if (blank !== null) return { word: suggest(key, known) ?? null, why: `: ${blank.message}` };
+  if (blank !== null) return { word: nearestWord(key, known) ?? null, why: `: ${blank.message}` };
   const [, dash = '', name = '', colon = ''] = /^(-?)([^:=]*)([:=]?)/.exec(key) ?? [];
   if (known.includes(name) && colon !== '')
     return {
@@ -47,7 +47,7 @@ function guess(key: string, known: readonly string[], places: Places): { word: s
       why: `: write ${colon === '=' ? '":" and a space in place of the "="' : 'a space after the ":"'}`,
     };
   if (known.includes(name) && dash !== '') return { word: name, why: ': write a space after the "-"' };
-  const word = suggest(key, known);
+  const word = nearestWord(key, known);
   if (word !== undefined) return { word, why: `, did you mean "${word}"?` };
   const elsewhere = TOO_COMMON.has(name) ? [] : (places.get(name)?.slice(0, 2) ?? []);
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };

@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-
 import { type ConfigFile, didYouMean, formatPath, type Path } from '../file/index.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { whatWasMeant } from './meant.ts';
-import { fillTyped, type PlacedIssue } from './typed-variables.ts';
+import { fillTyped, type PlacedIssue } from './plain-values.ts';
 import { addUnknownKeys } from './unknown-keys.ts';
 
 /**

@@ -17,7 +17,7 @@ export interface Broken {
 }
 
 /** An explanation for the operator. Repeats nothing of the text except single marks, since any line may hold a secret. */
-export interface Explanation extends PlacedError {
+export interface YamlExplanation extends PlacedError {
   /** Whether the parser's errors about the rest of the file would mislead. */
   readonly outOfStep?: boolean;
 }

@@ -1,9 +1,9 @@
-import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
-import { explainGlued, explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
-import { explainMissingMark, explainUnclosed, explainUnexpected } from './explain-marks.ts';
+import { type Broken, UNREADABLE, type YamlExplanation } from './broken.ts';
+import { falseBlankIn } from './odd-characters.ts';
+import type { Place, PlacedError } from './place.ts';
 
 /** Explains what the operator did wrong and what to write instead; the parser only says what it found. */
-export function explainYaml(broken: Broken): Explanation {
+export function explainYaml(broken: Broken): YamlExplanation {
   const { error, at, line } = broken;
   if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };
   const glued = explainGlued(broken);
@@ -53,4 +53,191 @@ function mustBeQuoted({ error, text }: Broken): string {
   const first = error.code === 'BAD_ALIAS' ? (/[*&]/.exec(begin)?.[0] ?? '*') : begin.charAt(0);
   const message = `a value that starts with "${first}" must be in quotes`;
   return first === '*' ? `${message}; for everything write any, and for every path /**` : message;
+}
+
+const TEMPLATE =
+  '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
+
+/** Explains a line that should be `key: value` and is not. */
+function explainNoKey({ line, at }: Broken): YamlExplanation {
+  const blank = falseBlankIn(line);
+  if (blank !== null) return { line: at.line, column: blank.index + 1, message: blank.message };
+  for (const [pattern, message] of NEARLY) {
+    const before = pattern.exec(line)?.[0];
+    if (before !== undefined) return { line: at.line, column: before.length, message };
+  }
+  return {
+    line: at.line,
+    column: depthOf(line) + 1,
+    message: 'this line is neither "key: value" nor "- item"',
+  };
+}
+
+/** A key such as `orders:{ user` that YAML reads where a space is missing. */
+const GLUED = /^[\w.-]+:(?=[{["'])/;
+
+/** Explains a line in which a value follows its key without a space; null: it is none. */
+export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedError | null {
+  const [, before = '', code = ''] = /^(\s*(?:-\s+)?)(.*)$/.exec(line) ?? [];
+  const key = GLUED.exec(code)?.[0];
+  if (key === undefined) return null;
+  return { line: at.line, column: before.length + key.length, message: SPACE };
+}
+
+/** Whether a plain text that stands as a key is a key and the begin of its value. */
+export function isGlued(key: string): boolean {
+  return GLUED.test(key);
+}
+
+const SPACE = 'write a space after this ":"';
+
+/** Near misses: each pattern matches up to the wrong character. */
+const NEARLY: readonly (readonly [RegExp, string])[] = [
+  [/^.*?\{\{/, TEMPLATE],
+  [/^\s*'(?=[^']*$)/, "the quote that opens here is not closed: write ' at its end"],
+  [/^\s*"(?=[^"]*$)/, 'the quote that opens here is not closed: write " at its end'],
+  [/^\s*\{(?=[^}]*$)/, 'this "{" is not closed: write "}" at its end'],
+  [/^\s*-(?=[^\s-])/, 'write a space after this "-"'],
+  [/^[^:]*?：/, 'this colon (U+FF1A) is not an ASCII ":": type ":" and a space'],
+  [/^[^=]*[^=\s:/]:(?=[^\s/])/, SPACE],
+  [/^\s*[\w.-]+\s*=/, 'write ":" and a space in place of this "="'],
+];
+
+/** Explains a line whose indent matches no line above it. The parser may point at a comment before that line. */
+function explainIndent({ lines, at }: Pick<Broken, 'lines' | 'at'>): YamlExplanation {
+  const index = lines.findIndex((other, i) => i >= at.line - 1 && isCode(other));
+  const line = lines[index] ?? '';
+  const depth = depthOf(line);
+  const above = lines.slice(0, index).findLast(other => isCode(other) && depthOf(other) <= depth) ?? '';
+  const amongItems = depthOf(above) === depth && /^\s*-(\s|$)/.test(above);
+  const message = whyIndented(depth, amongItems, line);
+  return { line: index + 1, column: depth + 1, message, outOfStep: amongItems };
+}
+
+/** Explains a line indented more or less than the first key of the file. */
+function explainTopIndent({ lines, line, at }: Broken): YamlExplanation {
+  const [depth, first] = [depthOf(line), depthOf(lines.find(isCode) ?? '')];
+  if (depth === first) return { ...explainIndent({ lines, at }), outOfStep: true };
+  const message = `this line is indented by ${depth} and the first line of the file by ${first}: align the top-level keys`;
+  return { line: at.line, column: depth + 1, message, outOfStep: true };
+}
+
+function whyIndented(depth: number, amongItems: boolean, line: string): string {
+  if (!amongItems)
+    return `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
+  if (/^\s*-\S/.test(line)) return 'write a space after this "-"';
+  return 'this key is among list items: write "- " before it, or indent it to belong to the item above';
+}
+
+/** Explains a second ":" in one line, or a line indented further than the value above it allows. */
+function explainNesting({ error, lines, line, at }: Broken): YamlExplanation {
+  if (/block sequence/.test(error.message))
+    return { ...at, message: 'this list item is among keys: indent it below the key it belongs to' };
+  const rest = line.slice(at.column - 1).replace(/\s#.*$/, '');
+  if (/:(\s|$)/.test(rest)) return { ...at, message: 'a value with ": " in it must be in quotes' };
+  const below = lines.findIndex((other, index) => index >= at.line && isCode(other));
+  if (below === -1) return { ...at, message: UNREADABLE };
+  const message = `this line is indented further than the value in line ${at.line} allows: indent it like the keys beside it`;
+  return { line: below + 1, column: depthOf(lines[below] ?? '') + 1, message };
+}
+
+function depthOf(line: string): number {
+  return Math.max(0, line.search(/\S/));
+}
+
+/** Whether a line is neither empty, nor a comment, nor the start of a document. */
+function isCode(line: string): boolean {
+  return /^\s*[^\s#]/.test(line) && !line.startsWith('---');
+}
+
+const COMMA =
+  'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes';
+const IN_QUOTES = 'inside { } or [ ] a value with braces or brackets of its own must be in quotes';
+
+/** Explains an unclosed brace or bracket. Points at the opening one. */
+function explainUnclosed({ lines, at }: Broken): YamlExplanation {
+  const opener = openerBefore(lines, at);
+  const line = (lines[opener.line - 1] ?? '').slice(opener.column - 1);
+  const [open, close] = line.startsWith('[') ? ['[', ']'] : ['{', '}'];
+  const why = /\s#.*[}\]]/.test(line) ? '; everything after " #" is a comment' : '';
+  return {
+    ...opener,
+    message: `this "${open}" is not closed: write "${close}" at its end${why}`,
+    outOfStep: true,
+  };
+}
+
+/** Finds the last brace or bracket before `end` that is not closed. Ignores comments. */
+function openerBefore(lines: readonly string[], end: Place): Place {
+  let depth = 0;
+  for (let line = end.line; line > 0; line--) {
+    const text = (lines[line - 1] ?? '').slice(0, line === end.line ? end.column - 1 : undefined);
+    const code = text.replace(/(^|\s)#.*$/, '');
+    for (let i = code.length - 1; i >= 0; i--) {
+      const character = code[i] ?? '';
+      if (character === '}' || character === ']') depth++;
+      else if ((character === '{' || character === '[') && depth-- === 0) return { line, column: i + 1 };
+    }
+  }
+  return end;
+}
+
+/** Explains a missing quote at the end of a text, or a missing comma between two entries. */
+function explainMissingMark({ error, text, at, placeOf, quoteAt }: Broken): YamlExplanation {
+  const [offset] = error.pos;
+  const [, quote] = /^Missing closing (["'])/.exec(error.message) ?? [];
+  if (quote !== undefined) {
+    const begin = quoteAt(offset);
+    const place = begin === null ? at : placeOf(begin);
+    return {
+      ...place,
+      message: `the quote that opens here is not closed: write ${quote} at its end`,
+      outOfStep: true,
+    };
+  }
+  if (!/ flow /.test(error.message)) return { ...at, message: UNREADABLE };
+  return { ...at, message: /[[{]/.test(text[offset] ?? '') ? IN_QUOTES : COMMA, outOfStep: true };
+}
+
+/** Explains a token that may not be there. */
+function explainUnexpected(broken: Broken): YamlExplanation {
+  const { error, text, at } = broken;
+  const mark = text[error.pos[0]] ?? '';
+  if (/ at node end$/.test(error.message)) return explainBehindValue(broken, mark);
+  return { ...at, ...whyUnexpected(error.message, mark) };
+}
+
+function whyUnexpected(said: string, mark: string): { message: string; outOfStep?: boolean } {
+  if (/ in flow /.test(said) && mark === ',')
+    return { message: 'there is no entry before this comma: remove it' };
+  if (/ token$/.test(said)) return { message: COMMA, outOfStep: true };
+  if (/same line with key$/.test(said))
+    return { message: 'a list begins on a line of its own; on this one write it as [a, b]' };
+  if (/YAML token|scalar header/.test(said))
+    return { message: 'a value that starts with "|" or ">" must be in quotes' };
+  if (mark === '}' || mark === ']')
+    return { message: `this "${mark}" closes nothing: remove it`, outOfStep: true };
+  return { message: UNREADABLE, outOfStep: true };
+}
+
+/** Explains text after a value that has already ended. */
+function explainBehindValue(broken: Broken, mark: string): YamlExplanation {
+  const { error, text, at, line } = broken;
+  const startsLine = line.slice(0, at.column - 1).trim() === '';
+  if (startsLine && /^\s*[\w.-]+\s*=/.test(line)) return { ...explainNoKey(broken), outOfStep: true };
+  const end = text.slice(0, error.pos[0]).trimEnd().at(-1) ?? '';
+  if (/[[{]/.test(mark)) return { ...at, message: IN_QUOTES, outOfStep: true };
+  if (end === '"' || end === "'") {
+    const doubled = end === "'" ? ", or write '' for a ' in it" : '';
+    return {
+      ...at,
+      message: `the value ended with the ${end} before this: remove what follows${doubled}`,
+      outOfStep: true,
+    };
+  }
+  if (end === '}' || end === ']') {
+    const message = `the value ended with the "${end}" before this: put the whole value in quotes, or remove what follows`;
+    return { ...at, message, outOfStep: true };
+  }
+  return startsLine ? explainTopIndent(broken) : { ...at, message: UNREADABLE, outOfStep: true };
 }

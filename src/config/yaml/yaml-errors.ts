@@ -1,8 +1,6 @@
 import { type Document, isScalar, isSeq, visit, type YAMLError } from 'yaml';
-
 import type { Broken } from './broken.ts';
-import { explainGlued, isGlued } from './explain-lines.ts';
-import { explainYaml } from './explain-yaml.ts';
+import { explainGlued, explainYaml, isGlued } from './explain-yaml.ts';
 import type { Place, PlacedError } from './place.ts';
 import type { SecretLines } from './secret-lines.ts';
 

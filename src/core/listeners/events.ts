@@ -166,3 +166,133 @@ export interface ExchangeListener {
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;
 }
+
+/**
+ * Why a listener for the PROXY protocol closed a connection:
+ * - `untrusted_peer`: it comes from no trusted proxy
+ * - `missing`: it begins with something else
+ * - `broken`: its header is not valid, or it ended inside the header
+ * - `late`: its header did not come in time
+ */
+export type ProxyHeaderFault = 'untrusted_peer' | 'missing' | 'broken' | 'late';
+
+/**
+ * How a TLS handshake ended:
+ * - `full`, `resumed`: well, with a new session or an earlier one
+ * - `timeout`: it took too long
+ * - `capacity`: there was no room for the connection, or more handshakes than `caps.tls_handshakes` were under way
+ * - `cleartext`: the client did not speak TLS
+ * - `no_overlap`: no version, cipher or protocol is spoken by both
+ * - `client_certificate`: the client sent none, or one that cannot be verified
+ * - `rejected`: the client broke it off with an alert, for example as it does not trust the certificate
+ * - `closed`: the client closed the connection
+ * - `malformed`: anything else that breaks TLS
+ */
+export type HandshakeOutcome =
+  | 'full'
+  | 'resumed'
+  | 'timeout'
+  | 'capacity'
+  | 'cleartext'
+  | 'no_overlap'
+  | 'client_certificate'
+  | 'rejected'
+  | 'closed'
+  | 'malformed';
+
+/**
+ * Why a connection over HTTP/2 was closed:
+ * - `resets`: too many of its streams ended by a reset, the client's or one that it provoked
+ * - `unexplained_bytes`: too much came that is part of no request and acknowledges no response, such as PING or WINDOW_UPDATE
+ * - `control_frames`: it sent PING or SETTINGS faster than they can be acknowledged
+ * - `continuations`: a header block in too many frames
+ * - `invalid_frames`: too many frames that are invalid or empty
+ * - `refused_streams`: too many streams past the maximum
+ * - `protocol`: any other violation of RFC 9113
+ */
+export type Http2FaultReason =
+  | 'resets'
+  | 'unexplained_bytes'
+  | 'control_frames'
+  | 'continuations'
+  | 'invalid_frames'
+  | 'refused_streams'
+  | 'protocol';
+
+/** Hears how connections begin and end. Called for each of them: must be quick and must not throw. */
+export interface ConnectionListener {
+  /** @param peer address of the connection's other end */
+  proxyHeaderRefused(fault: ProxyHeaderFault, peer: string): void;
+  /** @param listener its key under `listen` */
+  handshakeEnded(listener: string, outcome: HandshakeOutcome): void;
+  http2Closed(fault: Http2FaultReason): void;
+}
+
+/** A configuration in use, or about to be. */
+export interface ConfigEvent {
+  readonly generation: number;
+  readonly hash: string;
+}
+
+export interface AppliedEvent extends ConfigEvent {
+  /** Changed keys that take effect only after a restart. */
+  readonly needsRestart: readonly string[];
+}
+
+/** A configuration that replaced another. */
+export interface ReplacedEvent extends AppliedEvent {
+  /** What changed, in words, one line each: what is stricter comes first. */
+  readonly changes: readonly string[];
+}
+
+/** Hears how reloads end. Must be quick and must not throw. */
+export interface ReloadListener {
+  /** The gateway starts with this configuration. */
+  started(event: AppliedEvent): void;
+  /** A valid configuration was read, with these warnings, one line each. */
+  warned(warnings: readonly string[]): void;
+  /** Another configuration is in use from now on. */
+  applied(event: ReplacedEvent): void;
+  /** Another configuration is valid but waits for the keys of its identity provider. */
+  waiting(event: ConfigEvent): void;
+  /** The files have errors, one line each; the current configuration stays in use. */
+  refused(errors: readonly string[]): void;
+  /** The files have not changed since they were last read. */
+  unchanged(): void;
+  /** The files cannot be watched and are polled instead. */
+  unwatched(cause: unknown): void;
+}
+
+/** Why the admin listener turned a request away. */
+export type AdminRefusal =
+  /** It brought a wrong token. */
+  | 'wrong_token'
+  /** Its address brought too many wrong tokens of late. */
+  | 'too_many_tokens'
+  /** It needs a token and brought none, or none is configured. */
+  | 'no_token'
+  /** A page of another origin sent it, or a name led it here that is not of this machine. */
+  | 'foreign_origin';
+
+/** Something that an operator changed by the admin API. */
+export interface AdminChange {
+  readonly what: 'restriction_added' | 'restriction_lifted' | 'buckets_reset';
+  /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here, or all clients. */
+  readonly client: string | null;
+  /** The one bucket that it is about; null: it is about more, or about none. */
+  readonly bucket: string | null;
+  /** Where the change came from: the address of the peer. */
+  readonly by: string;
+}
+
+/** What of the admin listener a request is for. */
+export type AdminEndpoint = 'metrics' | 'status' | 'health' | 'api' | 'notices' | 'other';
+
+/** Hears what the admin API refuses and changes, and what the admin listener fails to answer. Must be quick and must not throw. */
+export interface AdminApiListener {
+  /** `address`: of the peer. */
+  refused(refusal: AdminRefusal, address: string): void;
+  changed(change: AdminChange): void;
+  /** A fault of the gateway: the request was answered 500. */
+  failed(endpoint: AdminEndpoint, error: unknown): void;
+}

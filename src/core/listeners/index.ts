@@ -1,59 +1,61 @@
-export type { AdminApiListener, AdminChange, AdminEndpoint, AdminRefusal } from './admin-api-listener.ts';
 export type {
   AuthListener,
+  DiscoveryEvent,
   FlawedKey,
+  GrantKind,
+  IntrospectionEvent,
+  IntrospectionOutcome,
   InvalidReason,
+  NoticeEvent,
+  NoticeFlaw,
+  NoticeKind,
+  NoticeListener,
+  NoticeOutcome,
+  RedeemEvent,
+  RedeemOutcome,
   RevocationReason,
   SignatureAlgorithm,
+  SignInListener,
+  SignOutEvent,
+  SignOutOutcome,
 } from './auth-listener.ts';
 export type {
+  AdminApiListener,
+  AdminChange,
+  AdminEndpoint,
+  AdminRefusal,
+  AppliedEvent,
+  ConfigEvent,
   ConnectionListener,
-  HandshakeOutcome,
-  Http2Fault,
-  ProxyHeaderFault,
-} from './connection-listener.ts';
-export type {
   DecisionRecord,
   Draws,
   ExchangeListener,
   ExchangeRecord,
+  HandshakeOutcome,
+  Http2FaultReason,
   MomentRecord,
   Outcome,
   Protocol,
+  ProxyHeaderFault,
+  ReloadListener,
+  ReplacedEvent,
   RestrictedBy,
   RestrictionRecord,
   TokenRefusal,
   TraceRecord,
 } from './events.ts';
 export type {
+  DecidedBy,
   DecisionEvent,
   EvictionEvent,
   HeldOutcome,
   LimitListener,
+  OverloadListener,
   RestrictionEvent,
   RestrictionReason,
   RestrictionRefusal,
   ShadowEvent,
   ShadowRefuser,
+  StoreFailure,
+  StoreListener,
 } from './limit-listener.ts';
-export type {
-  NoticeEvent,
-  NoticeFlaw,
-  NoticeKind,
-  NoticeListener,
-  NoticeOutcome,
-} from './notice-listener.ts';
-export type { OverloadListener } from './overload-listener.ts';
-export type { AppliedEvent, ConfigEvent, ReloadListener, ReplacedEvent } from './reload-listener.ts';
-export type {
-  DiscoveryEvent,
-  GrantKind,
-  IntrospectionEvent,
-  IntrospectionOutcome,
-  RedeemEvent,
-  RedeemOutcome,
-  SignInListener,
-  SignOutEvent,
-  SignOutOutcome,
-} from './sign-in-listener.ts';
-export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

@@ -12,7 +12,7 @@ interface RealmFile extends Representation {
   readonly clients: readonly Representation[];
 }
 
-export interface RealmOptions {
+export interface KeycloakRealmOptions {
   readonly name: string;
   /** Of the client `gateway`. */
   readonly redirectUris: readonly string[];
@@ -22,7 +22,7 @@ export interface RealmOptions {
  * Makes a realm of config/keycloak/realm.json that serves plain http and knows the demo's users, and whose clients have the
  * demo's names and secrets.
  */
-export async function demoRealm({ name, redirectUris }: RealmOptions): Promise<RealmFile> {
+export async function demoRealm({ name, redirectUris }: KeycloakRealmOptions): Promise<RealmFile> {
   const file: RealmFile = JSON.parse(await readFile(REALM_FILE, 'utf8'));
   const [gateway, bot] = file.clients;
   return {

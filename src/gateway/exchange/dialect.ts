@@ -1,9 +1,20 @@
-import type { Fields, GatewayError, Protocol } from '../../core/index.ts';
+import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } from '../../core/index.ts';
+import { keepCallTrailers, keepTrailerFields } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
+import { GRPC_METHOD as GRPC_CALL } from '../../routing/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
-import type { RenderedResponse } from '../responses/index.ts';
+import {
+  callReset,
+  grpcStatusFields,
+  grpcStatusIn,
+  meantScope,
+  type RenderedResponse,
+  renderError,
+  renderGrpcError,
+  upstreamFailed,
+} from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
-import type { Response } from './response.ts';
+import type { ExchangeResponse } from './response.ts';
 
 /**
  * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once, when a request arrives; no gate
@@ -27,5 +38,77 @@ export interface Dialect {
   /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
   /** Notes on the response what the upstream's last fields say about the outcome. */
-  noteEnd(response: Response, fields: Fields): void;
+  noteEnd(response: ExchangeResponse, fields: Fields): void;
+}
+
+/** What a request speaks. gRPC needs HTTP/2; what says that it is gRPC can only lead to routes of gRPC. */
+export function dialectOf(downstream: Pick<Downstream, 'protocol' | 'method' | 'fields'>): Dialect {
+  return downstream.protocol !== 'http1' && isGrpcCall(downstream) ? GRPC_DIALECT : HTTP_DIALECT;
+}
+
+/** Whether a request of HTTP/2 is a call of gRPC. `application/grpc-web` is another protocol. */
+function isGrpcCall({ method, fields }: Pick<Downstream, 'method' | 'fields'>): boolean {
+  return method === 'POST' && /^application\/grpc(?:[+;]|$)/i.test(firstValue(fields, 'content-type') ?? '');
+}
+
+/** Requests of HTTP itself. */
+export const HTTP_DIALECT: Dialect = {
+  protocol: null,
+  isPaced: true,
+  routedMethod: ({ method }) => method,
+  timeoutMs: () => null,
+  upstreamFailed: ({ cause }) => upstreamFailed(cause),
+  render: renderError,
+  trailersFor: () => null,
+  keepTrailers: keepTrailerFields,
+  noteEnd: () => {},
+};
+
+/** Calls of gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
+export const GRPC_DIALECT: Dialect = {
+  protocol: 'grpc',
+  isPaced: false,
+  routedMethod: () => GRPC_CALL,
+  timeoutMs: readGrpcTimeout,
+  upstreamFailed: ({ resetCode, cause }) =>
+    resetCode === null ? upstreamFailed(cause) : callReset(resetCode, cause),
+  render: renderGrpcError,
+  trailersFor: grpcStatusFields,
+  keepTrailers: keepCallTrailers,
+  noteEnd: (response, fields) => {
+    const code = grpcStatusIn(fields);
+    if (code === null) return;
+    response.grpcStatus = code;
+    if (code === RpcCode.resourceExhausted && response.error === null)
+      response.limitedBy = meantScope(fields);
+  },
+};
+
+/** Milliseconds in each unit of `grpc-timeout`. */
+const UNITS_MS: ReadonlyMap<string, number> = new Map([
+  ['H', 3_600_000],
+  ['M', 60_000],
+  ['S', 1_000],
+  ['m', 1],
+  ['u', 1e-3],
+  ['n', 1e-6],
+]);
+
+/** Node's timers cannot run longer (24 days). A later deadline has no effect worth a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The deadline of a call: at most 8 digits and a unit. With two of them, the upstream might use the other one. */
+export function readGrpcTimeout(fields: Fields): number | null | Rejection {
+  let text: string | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (fields[i] !== 'grpc-timeout') continue;
+    if (text !== null) return { rejected: 'the field grpc-timeout came twice' };
+    text = fields[i + 1] ?? '';
+  }
+  if (text === null) return null;
+  const unitMs = UNITS_MS.get(text.slice(-1));
+  if (unitMs === undefined || !/^\d{1,8}.$/.test(text))
+    return { rejected: 'the field grpc-timeout is not a number of up to 8 digits with a unit' };
+  const ms = Number(text.slice(0, -1)) * unitMs;
+  return ms > MAX_TIMER_MS ? null : ms;
 }

@@ -1,7 +1,8 @@
+import type { Caller, TokenVerifier } from '../../auth/index.ts';
 import type { BodySource, ByteStream, FieldNames, Fields, Release } from '../../core/index.ts';
-import type { HttpVersion } from '../../http/index.ts';
+import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
-import type { ConnectionMemory } from './connection-memory.ts';
+import type { KnownClient } from '../../limits/index.ts';
 
 /** Takes over a connection from an exchange when the protocol is switched. */
 export interface Successor {
@@ -62,4 +63,58 @@ export interface Downstream {
   switchProtocols(fields: Fields, successor: Successor): boolean;
   /** Breaks off the response, so that the client cannot take it for complete. */
   abort(): void;
+}
+
+/** What the header fields of a request say, and its client's address. */
+export interface Arrival {
+  readonly head: RequestHead;
+  readonly clientAddress: string;
+  /** The key for the address's permits, limits and restrictions. */
+  readonly addressKey: string;
+  /** The address as restrictions know it. */
+  readonly address: KnownClient;
+  /** The rules it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted proxy. */
+  readonly rules: ForwardingRules;
+  /** The array it was read from: a listener hands out the same array again for the same bytes. */
+  readonly fields: Fields;
+}
+
+/** What the gateway remembers from one request of a connection to the next. */
+export class ConnectionMemory {
+  /** Clients send the same token with one request after another. */
+  token: ValidToken | null = null;
+  /** The last arrival with a valid head: clients repeat their fields as well. */
+  arrival: Arrival | null = null;
+  #proxies: AddressSet | null = null;
+  #trusted = false;
+  readonly #peerMayForward: boolean;
+
+  /** @param peerMayForward false: the peer vouches for no forwarding header, even if it is a trusted proxy */
+  constructor(peerMayForward: boolean) {
+    this.#peerMayForward = peerMayForward;
+  }
+
+  /**
+   * Whether the connection's peer is one of these proxies. Looks it up once per set, since a lookup costs a hundredth of a
+   * request.
+   */
+  trusts(peer: string, proxies: AddressSet): boolean {
+    if (this.#proxies !== proxies) {
+      this.#proxies = proxies;
+      this.#trusted = this.#peerMayForward && proxies.has(peer);
+    }
+    return this.#trusted;
+  }
+}
+
+/** A valid token, and everything that its validity depended on. */
+export interface ValidToken {
+  readonly caller: Caller;
+  /** The caller as restrictions know it. */
+  readonly client: KnownClient;
+  readonly token: string;
+  /** The field's value as it came: comparing it costs less than hashing the token. */
+  readonly authorization: string;
+  readonly verifier: TokenVerifier;
+  readonly schemes: readonly string[];
 }

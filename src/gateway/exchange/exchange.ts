@@ -1,16 +1,22 @@
 import type { Caller, Invalid } from '../../auth/index.ts';
-import type { Snapshot } from '../../config/index.ts';
+import type { CallerClass, Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
   type Clock,
+  type DecisionRecord,
+  type Draws,
   GatewayError,
   type MomentRecord,
+  ownString,
   type Protocol,
   type ShadowRefuser,
+  type TraceRecord,
 } from '../../core/index.ts';
-import type { RequestHead } from '../../http/index.ts';
-import type { RequestGeneration } from '../../runtime/index.ts';
+import { addressKey, forwardedClient, RequestHead, readTraceParent } from '../../http/index.ts';
+import { KnownClient, type Limit } from '../../limits/index.ts';
+import { limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import type { NoRoom, UpstreamPermit } from '../permits.ts';
 import {
   addOwnFields,
   deadlineExceeded,
@@ -19,19 +25,10 @@ import {
   type RateReport,
   reportsRate,
 } from '../responses/index.ts';
-import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
-import type { Arrival } from './arrival.ts';
 import { type Destination, NOWHERE } from './destination.ts';
-import type { Dialect } from './dialect.ts';
-import { dialectOf } from './dialect-of.ts';
-import type { Downstream } from './downstream.ts';
-import { readArrival } from './read-arrival.ts';
-import { Response } from './response.ts';
-import type { Ruling } from './ruling.ts';
-import type { Served } from './served.ts';
-import { beginTrace, type Trace } from './trace.ts';
-import type { UpstreamLeg } from './upstream-leg.ts';
-import type { ValidToken } from './valid-token.ts';
+import { type Dialect, dialectOf } from './dialect.ts';
+import type { Arrival, Downstream, ValidToken } from './downstream.ts';
+import { ExchangeResponse, type Served } from './response.ts';
 
 const NOTHING: readonly ShadowRefuser[] = [];
 
@@ -48,7 +45,7 @@ export class Exchange {
   readonly startedAtMs: number;
   readonly arrival: Arrival;
   readonly requestId: string;
-  readonly response: Response;
+  readonly response: ExchangeResponse;
   /** Null: the gateway takes part in no traces. */
   readonly trace: Trace | null;
 
@@ -104,7 +101,7 @@ export class Exchange {
     this.startedAtMs = clock.monotonicMs();
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
-    this.response = new Response(downstream);
+    this.response = new ExchangeResponse(downstream);
     const { tracing } = generation.snapshot;
     this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.drawHex);
   }
@@ -213,4 +210,125 @@ export class Exchange {
 
 function acceptableRequestId(id: string | null): string | null {
   return id !== null && /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : null;
+}
+
+/** What a request of a caller of this class draws on, by the policies of its route. */
+export function consumesAs(
+  callerClass: CallerClass,
+  { kind, route, authentication, isPreflight }: Destination,
+): Draws {
+  // An OPTIONS about the gateway itself asks for nothing, and costs next to nothing.
+  if (kind === 'options' && route === null) return 'none';
+  // A preflight carries no token, so its route's policies do not apply to it.
+  if (isPreflight || route === null) return 'global';
+  return limitsOf(authentication, callerClass, route.kind === 'forward' && route.globalLimitExempt);
+}
+
+/** The part of an exchange between the gateway and its upstream. */
+export interface UpstreamLeg {
+  readonly upstream: string;
+  readonly sentAtMs: number;
+  /** Null: the head of the upstream's response has not come. */
+  readonly answeredAtMs: number | null;
+  /** The request was sent a second time. */
+  readonly repeated: boolean;
+  /** The client has room again. */
+  drained(): void;
+  /** Stops all work for the client. May be called again. */
+  abandoned(): void;
+}
+
+/** What the limits decided about a request: for its response, its record, and the unit to return at its end. */
+interface Ruling extends DecisionRecord {
+  /** What to tell the client about its bucket; null if no bucket took part. */
+  readonly rate: RateReport | null;
+  /** The unit drawn on a resource limit, to return if the upstream denies the caller access. */
+  readonly resourceUnit: ResourceUnit | null;
+  /** The same of a resource limit in shadow. */
+  readonly shadowUnit: ResourceUnit | null;
+}
+
+/** One unit of a resource limit. */
+export interface ResourceUnit {
+  readonly limit: Limit;
+  readonly main: string;
+  readonly window: number;
+}
+
+/** Reads the header fields, unless they are those of the connection's last request. */
+function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
+  const { memory, fields, framing, peer } = downstream;
+  const rules = snapshot.forwarding;
+  const known = memory.arrival;
+  const isKnown = known !== null && known.fields === fields && known.rules === rules;
+  const head = isKnown
+    ? known.head
+    : new RequestHead(fields, rules, memory.trusts(peer, snapshot.trustedProxies), framing.hopFields);
+  if (head.untrustedClaims) noteClaims(head, peer, state);
+  if (isKnown) return known;
+  const clientAddress =
+    head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
+  const key = addressKey(clientAddress);
+  return { head, clientAddress, addressKey: key, address: new KnownClient('address', key), rules, fields };
+}
+
+/** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */
+function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
+  listener.untrustedForwarding();
+  if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
+  else if (head.claimedForwarded !== null) unlistedProxies.saw(peer, 'Forwarded', head.claimedForwarded);
+}
+
+function readForwardedFor(
+  peer: string,
+  forwardedFor: readonly string[],
+  { trustedProxies }: Snapshot,
+  { unlistedProxies }: GatewayState,
+): string {
+  const { address, claim } = forwardedClient(peer, forwardedFor, trustedProxies);
+  // Permits, limits and restrictions outlive the request.
+  const client = ownString(address);
+  // The client may itself be a proxy, in front of the trusted one.
+  if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);
+  return client;
+}
+
+/** The place of an exchange in a trace. */
+interface Trace extends TraceRecord {
+  /** The value of `tracestate` that came with it; null if absent. */
+  readonly state: string | null;
+}
+
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
+/** Bits of a trace id that fit a number. They begin with the highest of its random part (OpenTelemetry, probability sampling). */
+const SAMPLING_DIGITS = 13;
+const SAMPLING_AT = TRACE_DIGITS - 14;
+const SAMPLING_RANGE = 16 ** SAMPLING_DIGITS;
+
+/**
+ * Takes the trace that a trusted proxy tells of, and its decision whether to record it; or begins one. The head has what
+ * others tell removed.
+ *
+ * @param share of new traces that are recorded, 0 to 1
+ * @param hex draws so many random bytes, as hexadecimal digits
+ */
+export function beginTrace(head: RequestHead, share: number, hex: (bytes: number) => string): Trace {
+  const parent = head.traceParent === null ? null : readTraceParent(head.traceParent);
+  const ids = hex((TRACE_DIGITS + 2 * SPAN_DIGITS) / 2);
+  const traceId = parent === null ? ids.slice(0, TRACE_DIGITS) : parent.traceId;
+  return {
+    traceId,
+    parentId: parent === null ? null : parent.spanId,
+    spanId: ids.slice(TRACE_DIGITS, TRACE_DIGITS + SPAN_DIGITS),
+    upstreamSpanId: ids.slice(TRACE_DIGITS + SPAN_DIGITS),
+    sampled: parent === null ? isSampled(traceId, share) : parent.sampled,
+    state: parent === null ? null : head.traceState,
+  };
+}
+
+/** Decides by the id, so that all who sample by the same share agree. */
+function isSampled(traceId: string, share: number): boolean {
+  const random = Number.parseInt(traceId.slice(SAMPLING_AT, SAMPLING_AT + SAMPLING_DIGITS), 16);
+  return random >= (1 - share) * SAMPLING_RANGE;
 }

@@ -1,4 +1,3 @@
-export { ConnectionMemory } from './connection-memory.ts';
 export {
   type Destination,
   type Forwarded,
@@ -11,11 +10,6 @@ export {
   type SignInHere,
   webhookOf,
 } from './destination.ts';
-export type { Downstream, Successor } from './downstream.ts';
-export { drawsAs } from './draws-as.ts';
-export { Exchange } from './exchange.ts';
-export type { Response } from './response.ts';
-export type { ResourceUnit } from './ruling.ts';
-export { SERVED, type Served } from './served.ts';
-export type { UpstreamLeg } from './upstream-leg.ts';
-export type { ValidToken } from './valid-token.ts';
+export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
+export { consumesAs, Exchange, type ResourceUnit, type UpstreamLeg } from './exchange.ts';
+export { type ExchangeResponse, SERVED, type Served } from './response.ts';

@@ -2,13 +2,12 @@ import type { Fields, GatewayError, Outcome, Release, RpcCode } from '../../core
 import type { LimitedBy } from '../../runtime/index.ts';
 import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
 import type { Downstream, Successor } from './downstream.ts';
-import { SERVED, type Served } from './served.ts';
 
 /**
  * The response of an exchange: what was sent, and how it ended. Each step updates the record before it writes, so the record is
  * right whenever the last byte leaves.
  */
-export class Response {
+export class ExchangeResponse {
   /** 0: no response has begun. For a gRPC call that the gateway refused, the equivalent HTTP status. */
   status = 0;
   /** How a gRPC call ended; null: not a gRPC call, or broken off. */
@@ -105,3 +104,19 @@ export class Response {
     return SERVED;
   }
 }
+
+declare const served: unique symbol;
+
+/**
+ * Proof that an exchange was answered, or that something was started that will answer it. Every terminal returns it, so the
+ * compiler refuses one that forgets to answer.
+ */
+export interface Served {
+  readonly [served]: true;
+}
+
+/**
+ * For code that writes a response, and for code that hands the exchange to something that answers it later. Say beside each
+ * use what that is.
+ */
+export const SERVED = {} as Served;

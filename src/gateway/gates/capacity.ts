@@ -1,6 +1,16 @@
-import type { Exchange } from '../exchange/index.ts';
+import { type Exchange, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { fallenBehind, overloaded, poolFull, shareTaken } from '../responses/index.ts';
+import {
+  ADDRESS_BLOCKED,
+  CALLER_BLOCKED,
+  callerRestricted,
+  fallenBehind,
+  overloaded,
+  poolFull,
+  shareTaken,
+  webhookRestricted,
+} from '../responses/index.ts';
+import { findRoute } from './find-route.ts';
 import type { GateResult } from './gate.ts';
 
 /** Sheds while the process is too far behind. */
@@ -44,4 +54,35 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
 /** Refuses a request that the upstream has no room for. It has drawn on no limit. */
 export function requirePermit({ noRoom }: Exchange): GateResult {
   return noRoom === null ? null : noRoom.error;
+}
+
+export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
+  const { restrictions, blocked } = state.limiting;
+  const isBlocked = blocked?.hasAddress(exchange.addressKey) === true;
+  const waitMs = restrictions.waitMs(exchange.arrival.address);
+  if (waitMs === 0 && !isBlocked) return null;
+  // The route decides the form of the refusal: an anonymous endpoint has an error object, and its own `cors`.
+  findRoute(exchange);
+  if (isBlocked) return ADDRESS_BLOCKED;
+  const { addressKey: key, startedAtMs } = exchange;
+  const reason = restrictions.reasonFor({ kind: 'address', key });
+  return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
+}
+
+export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {
+  if (token === null) return null;
+  const { blocked, restrictions } = state.limiting;
+  const { principal: key } = token.caller;
+  if (blocked?.hasCaller(key)) return CALLER_BLOCKED;
+  const waitMs = restrictions.waitMs(token.client);
+  return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
+}
+
+export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
+  const { destination, addressKey } = exchange;
+  const { route, params } = destination;
+  if (route?.kind !== 'forward' || !route.webhook) return null;
+  exchange.webhook = webhookOf(route, params);
+  const waitMs = state.limiting.restrictions.webhookWaitMs(addressKey, exchange.webhook);
+  return waitMs === 0 ? null : webhookRestricted(waitMs);
 }

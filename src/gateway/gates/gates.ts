@@ -1,18 +1,27 @@
-import { addressCapacity, capacity, pressure, requirePermit, upstreamCapacity } from './capacity.ts';
-import { drawingUnserved } from './draw-unserved.ts';
+import {
+  addressCapacity,
+  capacity,
+  pressure,
+  requirePermit,
+  restrictAddress,
+  restrictCaller,
+  restrictWebhook,
+  upstreamCapacity,
+} from './capacity.ts';
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
-import { authorise, identify } from './identify.ts';
-import { introspect } from './introspect.ts';
+import { authorise, identify, introspect } from './identify.ts';
 import { limit } from './limit.ts';
-import { readHead } from './read-head.ts';
-import { readOptions } from './read-options.ts';
-import { refuseExpectation } from './refuse-expectation.ts';
-import { refuseForeign } from './refuse-foreign.ts';
-import { refuseMethod } from './refuse-method.ts';
-import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
-import { startDeadline } from './start-deadline.ts';
-import { judgeUpgrade } from './upgrade.ts';
+import {
+  drawingUnserved,
+  judgeUpgrade,
+  readHead,
+  readOptions,
+  refuseExpectation,
+  refuseForeign,
+  refuseMethod,
+  startDeadline,
+} from './read-request.ts';
 
 /**
  * The gates in the order in which an exchange passes them. First comes what the request means, since every later step relies

@@ -1,5 +1,7 @@
-import { type Caller, type Invalid, readBearer, type Verdict } from '../../auth/index.ts';
+import { type Caller, type Invalid, invalid, readBearer, type Verdict } from '../../auth/index.ts';
+import { GatewayError } from '../../core/index.ts';
 import { KnownClient } from '../../limits/index.ts';
+import type { Activity } from '../../signin/index.ts';
 import type { Exchange, ValidToken } from '../exchange/index.ts';
 import { globallyRefused, keysUnreachable, unauthenticated } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
@@ -97,4 +99,30 @@ function conclude(
 /** Refuses requests without a valid token if the route requires one (docs/contract.md, 2.1). */
 export function authorise({ destination, token, refusedToken }: Exchange): GateResult {
   return destination.authentication === 'required' && token === null ? unauthenticated(refusedToken) : null;
+}
+
+/**
+ * Asks the provider whether the token is still valid there, if the route says so. Does not refuse a request without a valid one:
+ * `authorise` does, after it has drawn on its address's limits.
+ */
+export function introspect(exchange: Exchange): GateResult | Promise<GateResult> {
+  const { token, destination, generation, addressKey } = exchange;
+  const { route } = destination;
+  if (token === null || route?.kind !== 'forward' || route.introspectionMs === null) return null;
+  const { identity } = generation;
+  if (identity === null) return null;
+  const answer = identity.introspect(token.caller, token.token, route.introspectionMs, addressKey);
+  return answer instanceof Promise
+    ? answer.then(said => concludeIntrospection(exchange, said))
+    : concludeIntrospection(exchange, answer);
+}
+
+function concludeIntrospection(exchange: Exchange, said: Activity | GatewayError): GateResult {
+  if (said instanceof GatewayError) return said;
+  if (said === 'active') return null;
+  const principal = exchange.token?.caller.principal ?? null;
+  exchange.refusedToken = { ...invalid('inactive'), principal };
+  exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
+  exchange.token = null;
+  return null;
 }

@@ -1,8 +1,9 @@
 import type { BucketModel } from '../../config/index.ts';
 import type { Decision, Limit, ShadowDecision } from '../../limits/index.ts';
-import type { Claim } from '../../runtime/index.ts';
-import type { Exchange, ResourceUnit } from '../exchange/index.ts';
+import { type Claim, claimOn } from '../../runtime/index.ts';
+import { consumesAs, type Exchange, type ResourceUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import type { Hold } from '../held-requests.ts';
 import {
   badRequest,
   bucketRefused,
@@ -11,11 +12,9 @@ import {
   policyFields,
   policyReportOf,
   type RateReport,
-  reportOf,
+  rateReport,
   storeUnreachable,
 } from '../responses/index.ts';
-import { claimOf } from './claim.ts';
-import { decidePatiently } from './decide-patiently.ts';
 import type { GateResult } from './gate.ts';
 
 /** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
@@ -94,7 +93,7 @@ function rateOf(
   const isShared = decision.sharedKey || decision.otherParts;
   const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
-  return reportOf(decision, hash, scope, nowMs, policy);
+  return rateReport(decision, hash, scope, nowMs, policy);
 }
 
 /** The unit that was drawn on a resource limit. `window`: 0 if none was. */
@@ -115,4 +114,48 @@ function noteShadow(
   const name = bucket === null ? null : bucket.name;
   for (const by of exchange.shadowRefusals)
     limiting.listener.shadowRefused({ bucket: name, callerClass, by });
+}
+
+/** The limits that an exchange draws on; null if the value of the main parameter is ambiguous. */
+function claimOf(exchange: Exchange): Claim | null {
+  const { destination, dialect, token, snapshot, downstream, callerKey: caller } = exchange;
+  const { path } = destination;
+  const callerClass = token === null ? 'address' : token.caller.kind;
+  const draws = consumesAs(callerClass, destination);
+  const method = dialect.routedMethod(downstream);
+  return claimOn(snapshot.limits, { method, path, callerClass, caller, draws });
+}
+
+type Conclude = (decision: Decision) => GateResult;
+
+/** Decides as ever, but holds a request that would be refused with a wait of at most `patienceMs`. */
+function decidePatiently(
+  exchange: Exchange,
+  claim: Claim,
+  { limiting: { store }, held }: GatewayState,
+  patienceMs: number,
+  conclude: Conclude,
+): GateResult | Promise<GateResult> {
+  const decide = () => store.decide(claim.set, claim.caller, claim.main);
+  const holding = { claim, patienceMs, decide };
+  const behind = held.behindOthers(holding, conclude);
+  if (behind !== null) return waitFor(exchange, behind);
+  const holdOrConclude = (decision: Decision) => {
+    const hold = held.afterRefusal(holding, decision, conclude);
+    return hold === null ? conclude(decision) : waitFor(exchange, hold);
+  };
+  const decision = decide();
+  return decision instanceof Promise ? decision.then(holdOrConclude) : holdOrConclude(decision);
+}
+
+function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult> {
+  // It may have ended while the store decided.
+  if (exchange.response.isSettled) hold.leave();
+  const heldAtMs = exchange.clock.monotonicMs();
+  exchange.leaveLine = () => {
+    exchange.leaveLine = null;
+    exchange.heldMs = exchange.clock.monotonicMs() - heldAtMs;
+    hold.leave();
+  };
+  return hold.result.finally(() => exchange.leaveLine?.());
 }

@@ -1,6 +1,6 @@
-import { type Fields, firstValue, type GatewayError, RpcCode } from '../../core/index.ts';
+import { constants } from 'node:http2';
+import { type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
-import { retryInfo, rpcStatus } from './rpc-status.ts';
 
 /** Where a call's status differs from the code of the error object, by HTTP status. */
 const CODES: ReadonlyMap<number, RpcCode> = new Map([
@@ -68,4 +68,88 @@ function percentEncode(message: string): string {
   return Buffer.from(message)
     .toString('latin1')
     .replace(/[^ -$&-~]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+}
+
+/** `google.rpc.Status`: https://github.com/googleapis/googleapis/blob/master/google/rpc/status.proto */
+function rpcStatus(code: RpcCode, message: string, details: readonly Buffer[]): Buffer {
+  return Buffer.concat([
+    varintField(1, code),
+    bytesField(2, Buffer.from(message)),
+    ...details.map(detail => bytesField(3, detail)),
+  ]);
+}
+
+/** `google.rpc.RetryInfo` as `google.protobuf.Any`; its `retry_delay` is a `google.protobuf.Duration`. */
+function retryInfo(delayMs: number): Buffer {
+  const seconds = Math.floor(delayMs / 1_000);
+  const nanos = (delayMs - seconds * 1_000) * 1_000_000;
+  const delay = Buffer.concat([varintField(1, seconds), varintField(2, nanos)]);
+  return Buffer.concat([
+    bytesField(1, Buffer.from('type.googleapis.com/google.rpc.RetryInfo')),
+    bytesField(2, bytesField(1, delay)),
+  ]);
+}
+
+// The wire of protocol buffers: https://protobuf.dev/programming-guides/encoding/. Two kinds of fields are all that is needed.
+
+function varintField(number: number, value: number): Buffer {
+  return Buffer.from([...varint(number << 3), ...varint(value)]);
+}
+
+function bytesField(number: number, bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes]);
+}
+
+/** A whole number from 0 to 2^31 - 1. */
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+}
+
+/** A listener for calls of gRPC got something else. */
+export function notGrpc(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
+  });
+}
+
+/** The time that its client gave a call is over. */
+export function deadlineExceeded(): GatewayError {
+  return new GatewayError({
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The deadline of the call passed before the service behind the gateway had finished.',
+  });
+}
+
+/** The deadline of a call is malformed. The connection can be kept. */
+export function badDeadline(why: string): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Bad request: ${why}.`,
+  });
+}
+
+/** The statuses of calls that a service resets (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
+const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
+  [constants.NGHTTP2_CANCEL, ['CANCEL', RpcCode.cancelled]],
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
+  [constants.NGHTTP2_INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
+]);
+
+/** The service has ended a call by RST_STREAM with this code, before it had a status. */
+export function callReset(code: number, cause: unknown): GatewayError {
+  const [name, rpcCode] = STATUSES_OF_RESETS.get(code) ?? [`code ${code}`, RpcCode.internal];
+  return new GatewayError({
+    status: 502,
+    rpcCode,
+    side: 'upstream',
+    message: `The service behind the gateway broke off the call (RST_STREAM, ${name}).`,
+    cause,
+  });
 }

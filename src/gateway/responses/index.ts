@@ -1,10 +1,10 @@
-export { fallenBehind, overloaded, poolFull, shareTaken } from './capacity-errors.ts';
 export {
   badRequest,
   bodyTooLarge,
   bodyTooSlow,
   clientTooSlow,
   expectationNotMet,
+  fallenBehind,
   foreignOrigin,
   headTooLarge,
   internalFault,
@@ -12,6 +12,9 @@ export {
   methodNotSupported,
   noRoute,
   otherVersion,
+  overloaded,
+  poolFull,
+  shareTaken,
   signedInElsewhere,
   storeUnreachable,
   USUAL_METHODS,
@@ -22,10 +25,23 @@ export {
   versionNotSupported,
   wrongMethod,
 } from './errors.ts';
-export { badDeadline, callReset, deadlineExceeded, notGrpc } from './grpc-errors.ts';
-export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
-export { addOwnFields } from './own-fields.ts';
-export { type Policies, policyFields, policyReportOf } from './policy-report.ts';
+export {
+  badDeadline,
+  callReset,
+  deadlineExceeded,
+  grpcStatusFields,
+  grpcStatusIn,
+  httpStatusOf,
+  notGrpc,
+} from './grpc-status.ts';
+export {
+  addOwnFields,
+  type Policies,
+  policyFields,
+  policyReportOf,
+  type RateReport,
+  rateReport,
+} from './own-fields.ts';
 export { isWholeBucket, readFamily } from './rate-family.ts';
 export {
   ADDRESS_BLOCKED,
@@ -35,13 +51,12 @@ export {
   callerRestricted,
   globallyRefused,
   RateLimitError,
+  RestrictionResponses,
   webhookRestricted,
 } from './rate-limit-error.ts';
-export { type RateReport, reportOf } from './rate-report.ts';
 export { type RenderedResponse, renderError, renderGrpcError, reportsRate } from './render-error.ts';
-export { RestrictionResponses } from './restriction-responses.ts';
 export {
-  bodySpeaks,
+  bodyFollowsContract,
   type ContractHead,
   completionOf,
   contractHead,

@@ -1,10 +1,17 @@
-import type { RouteModel, Snapshot } from '../../config/index.ts';
+import type { PolicyModel, RouteModel, Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
-import { addRequestId, addTrace, corsFields, type HttpVersion, type RequestHead } from '../../http/index.ts';
-import { addRateFields, type RateReport } from './rate-report.ts';
+import {
+  addRequestId,
+  addTrace,
+  corsFields,
+  type HttpVersion,
+  type RequestHead,
+  serviceLimitItem,
+} from '../../http/index.ts';
+import type { Decision, LimitSet } from '../../limits/index.ts';
 
 /** What the gates have found out about the request being answered. */
-export interface Answered {
+interface Answered {
   readonly clock: Clock;
   readonly requestId: string;
   readonly snapshot: Snapshot;
@@ -35,4 +42,118 @@ function addCorsFields(fields: string[], { snapshot, destination, head }: Answer
   const { route } = destination;
   if (snapshot.cors === null || (route?.kind === 'forward' && !route.cors)) return;
   for (const part of corsFields(snapshot.cors, firstValue(head.kept, 'origin'))) fields.push(part);
+}
+
+/** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
+const MIN_RESET_AFTER_MS = 1;
+
+/** What a decision tells the client, kept until the response goes out. */
+export interface RateReport {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Milliseconds since the epoch; the same in every response of a window. */
+  readonly resetAtMs: number;
+  /** The same moment on the monotonic clock. */
+  readonly resetsAtMs: number;
+  /** The wait until then that a refusal's body tells as well; null: counted down until the response goes out. */
+  readonly toldMs: number | null;
+  /** Hash of the bucket. */
+  readonly bucket: string;
+  readonly scope: 'user' | 'shared';
+  /** For `RateLimit` and `RateLimit-Policy`; null: the response does not carry them. */
+  readonly policy: PolicyReport | null;
+}
+
+/** Copies what is needed: a store may overwrite its decision at the next call. */
+export function rateReport(
+  decision: Decision,
+  bucket: string,
+  scope: 'user' | 'shared',
+  nowMs: number,
+  policy: PolicyReport | null = null,
+): RateReport {
+  const { limit, remaining, resetAtMs, resetAfterMs, admitted } = decision;
+  const toldMs = admitted ? null : resetAfterMs;
+  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, toldMs, bucket, scope, policy };
+}
+
+/** Adds the six header fields of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
+export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
+  fields.push(
+    'X-RateLimit-Limit',
+    String(report.limit),
+    'X-RateLimit-Remaining',
+    String(report.remaining),
+    'X-RateLimit-Reset',
+    seconds(report.resetAtMs),
+    'X-RateLimit-Reset-After',
+    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.toldMs ?? report.resetsAtMs - nowMs))),
+    'X-RateLimit-Bucket',
+    report.bucket,
+    'X-RateLimit-Scope',
+    report.scope,
+  );
+  if (report.policy !== null) fields.push(...policyFields(report.policy, nowMs));
+}
+
+/** Whole milliseconds as seconds with exactly three decimals, never with an exponent. */
+export function seconds(ms: number): string {
+  const rest = ms % 1_000;
+  const whole = (ms - rest) / 1_000;
+  return `${whole}.${rest > 99 ? rest : rest > 9 ? `0${rest}` : `00${rest}`}`;
+}
+
+/** What `RateLimit` and `RateLimit-Policy` tell the client about a decision (docs/contract.md, 4.10). */
+interface PolicyReport {
+  readonly policy: PolicyModel;
+  /** Which of its limits the decision describes. */
+  readonly name: string;
+  readonly remaining: number;
+  /** Until then the client can use no more than that; monotonic milliseconds. */
+  readonly endsAtMs: number;
+  readonly partition: string | null;
+}
+
+/** What is said about each set of limits. */
+export type Policies = ReadonlyMap<LimitSet, PolicyModel>;
+
+/**
+ * Null if the decision describes no limit.
+ *
+ * @param bucket the hash of the bucket; null: the global limit refused
+ */
+export function policyReportOf(
+  decision: Decision,
+  set: LimitSet,
+  policies: Policies,
+  bucket: string | null,
+  nowMs: number,
+): PolicyReport | null {
+  const { role, remaining } = decision;
+  const policy = policies.get(set);
+  if (role === null || policy === undefined) return null;
+  const endsAtMs = nowMs + windowMs(decision, set);
+  const partition = policy.isPartitioned ? bucket : null;
+  return { policy, name: policy.names[role], remaining, endsAtMs, partition };
+}
+
+/**
+ * How long no more than Remaining can be used. On a refusal the wait, which `Retry-After` says as well. A smooth limit gives the
+ * next unit back long before all of them.
+ */
+function windowMs(
+  { role, limit, remaining, resetAfterMs, retryAfterMs, admitted }: Decision,
+  set: LimitSet,
+): number {
+  if (!admitted) return retryAfterMs;
+  const described = role === null ? null : set[role];
+  if (described?.algorithm !== 'smooth') return resetAfterMs;
+  return resetAfterMs - ((limit - remaining - 1) * described.periodMs) / limit;
+}
+
+/** The two fields, with the window as it is when the response goes out. */
+export function policyFields(report: PolicyReport, nowMs: number): [string, string, string, string] {
+  const { policy, name, remaining, endsAtMs, partition } = report;
+  const item = serviceLimitItem({ name, remaining, windowMs: endsAtMs - nowMs, partition });
+  return ['RateLimit-Policy', policy.list, 'RateLimit', item];
 }

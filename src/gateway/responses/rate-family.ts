@@ -1,6 +1,6 @@
 import type { Clock, Fields } from '../../core/index.ts';
 import { foldName } from '../../http/index.ts';
-import type { RateReport } from './rate-report.ts';
+import type { RateReport } from './own-fields.ts';
 
 /** The `X-RateLimit-*` of an upstream's response, by lower-case name, each in the form that clients of the family rely on. */
 export type RateFamily = ReadonlyMap<string, string>;

@@ -1,7 +1,7 @@
 import { type Clock, type Fields, firstValue } from '../../core/index.ts';
+import type { RateReport } from './own-fields.ts';
 import { completedReport, isWholeBucket, type RateFamily, readFamily } from './rate-family.ts';
 import { RateLimitError } from './rate-limit-error.ts';
-import type { RateReport } from './rate-report.ts';
 
 const MIN_WAIT_S = 0.001;
 const MAX_WAIT_S = 65_535;
@@ -84,7 +84,10 @@ function contractFields(fields: Fields): ReadonlyMap<string, string> | null {
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Whether the body of an upstream's 429 follows the contract and agrees with its head. Each character is one byte. */
-export function bodySpeaks(body: string, { scope, retryAfterS }: Omit<ContractHead, 'family'>): boolean {
+export function bodyFollowsContract(
+  body: string,
+  { scope, retryAfterS }: Omit<ContractHead, 'family'>,
+): boolean {
   const members = membersOf(body);
   const wait = members.get('retry_after');
   return (

@@ -1,9 +1,34 @@
-import type { Fields } from '../../core/index.ts';
-import { traceContextFields, upstreamFields } from '../../http/index.ts';
-import type { Exchange, Forwarded, Served } from '../exchange/index.ts';
+import type { ForwardRoute } from '../../config/index.ts';
+import {
+  type ByteStream,
+  type FieldNames,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  type Release,
+} from '../../core/index.ts';
+import {
+  type HttpVersion,
+  keepResponseFields,
+  traceContextFields,
+  upstreamFields,
+} from '../../http/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import { transportTo } from '../../runtime/index.ts';
+import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { bodyTooLarge } from '../responses/index.ts';
-import { Forwarding } from './forwarding.ts';
+import {
+  addOwnFields,
+  bodyTooLarge,
+  completionOf,
+  contractHead,
+  headTooLarge,
+  upstreamTooSlow,
+} from '../responses/index.ts';
+import { ContainedSink } from './contained-sink.ts';
+import { UpstreamRefusal } from './upstream-refusal.ts';
+import { openWebSocket } from './web-socket.ts';
 
 const NO_FIELDS: Fields = [];
 
@@ -73,4 +98,215 @@ function authorizationFor(
   if (isPreflight) return null;
   if (authentication === 'none') return head.authorizationForHop ? null : head.authorization;
   return token === null ? null : `Bearer ${token.token}`;
+}
+
+/** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** RFC 9110, 15.3.6: a 205 has no content. Clients and servers of HTTP/2 take none, those of HTTP/1.1 would. */
+const RESET_CONTENT = 205;
+
+/** One exchange under way between client and upstream. */
+class Forwarding implements CallSink, UpstreamLeg {
+  sentAtMs = 0;
+  answeredAtMs: number | null = null;
+  repeated = false;
+  readonly #exchange: Exchange;
+  readonly #route: ForwardRoute;
+  readonly #request: OutgoingRequest;
+  readonly #transport: Transport;
+  readonly #state: GatewayState;
+  readonly #contained: ContainedSink;
+  #call: TransportCall | null = null;
+  /** The client has as much as it can take for now. */
+  #blocked = false;
+  /** Takes the response in this one's place: it is a 429, which may not pass unread. */
+  #refusal: UpstreamRefusal | null = null;
+
+  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
+    this.#exchange = exchange;
+    this.#contained = new ContainedSink(this, exchange);
+    this.#route = route;
+    this.#request = request;
+    this.#transport = transportTo(exchange.generation, route.upstream);
+    this.#state = state;
+  }
+
+  get upstream(): string {
+    return this.#route.upstream.name;
+  }
+
+  /** The transport calls this sink to the end of the response, or to `fail`: either answers. */
+  send(): Served {
+    this.sentAtMs = this.#state.clock.monotonicMs();
+    this.#call = this.#transport.send(this.#request, this.#contained);
+    return SERVED;
+  }
+
+  neverIndex(names: FieldNames): void {
+    this.#exchange.downstream.neverIndex(names);
+  }
+
+  info(status: number, fields: Fields): void {
+    if (this.#exchange.downstream.version !== '1.0') {
+      const policies = !this.#exchange.sendsPolicies;
+      const policy = { status, chunked: false, rateLimits: false, policies, cors: false };
+      this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
+    }
+  }
+
+  whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.whole(body);
+      return;
+    }
+    const out = this.#fieldsBack(status, fields, false);
+    this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
+  }
+
+  head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    if (status === RESET_CONTENT) {
+      // The client does not wait for the end of what it does not get.
+      this.#call?.abort();
+      this.whole(status, reason, fields, '');
+      return;
+    }
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.head(bodyLength);
+      return;
+    }
+    const { response, downstream } = this.#exchange;
+    response.begin(
+      status,
+      reason,
+      this.#fieldsBack(status, fields, bodyLength === null && downstream.version !== '1.0'),
+    );
+  }
+
+  data(chunk: Buffer, release: Release | null): boolean {
+    if (this.#refusal !== null) {
+      this.#refusal.data(chunk, release);
+      return true;
+    }
+    const more = this.#exchange.response.write(chunk, release);
+    this.#blocked = !more;
+    return more;
+  }
+
+  end(trailers: Fields): void {
+    if (this.#refusal !== null) {
+      this.#refusal.end();
+      return;
+    }
+    const { dialect, response } = this.#exchange;
+    dialect.noteEnd(response, trailers);
+    response.end(dialect.keepTrailers(trailers));
+  }
+
+  switched(fields: Fields, stream: ByteStream): void {
+    const out = this.#fieldsBack(101, fields, false);
+    openWebSocket(this.#exchange, this.#state, {
+      asked: this.#request.fields,
+      answered: fields,
+      out,
+      stream,
+    });
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (failure.kind === 'fault') {
+      this.#exchange.fault(failure.cause);
+      return;
+    }
+    if (this.#refusal !== null) {
+      this.#refusal.fail();
+      return;
+    }
+    if (this.#mayRepeat(failure)) {
+      this.repeated = true;
+      this.send();
+      return;
+    }
+    this.#exchange.answerError(this.#errorOf(failure));
+  }
+
+  drained(): void {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    this.#call?.resume();
+  }
+
+  abandoned(): void {
+    this.#refusal?.stop();
+    this.#call?.abort();
+  }
+
+  #errorOf(failure: UpstreamFailure): GatewayError {
+    if (failure.kind === 'timeout') return upstreamTooSlow(failure.cause);
+    if (failure.kind === 'oversized') return headTooLarge();
+    return this.#exchange.dialect.upstreamFailed(failure);
+  }
+
+  /** The fields that go to the client with the upstream's response. */
+  #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
+    this.answeredAtMs = this.#state.clock.monotonicMs();
+    if (status === 429) return this.#fieldsOf429(fields, chunked);
+    const { dialect, response, rate } = this.#exchange;
+    dialect.noteEnd(response, fields);
+    const out = this.#keep(status, fields, chunked, false);
+    // A call that its service refuses by its own limit: as in a rewritten 429, ours may have room left.
+    const report =
+      rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
+    addOwnFields(out, this.#exchange, report, this.#via);
+    return out;
+  }
+
+  /** The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way out. */
+  #fieldsOf429(fields: Fields, chunked: boolean): string[] {
+    const { response, rate } = this.#exchange;
+    const theirs = this.#keep(429, fields, chunked, true);
+    const spoken = contractHead(theirs);
+    const completion =
+      spoken === null || rate === null ? null : completionOf(spoken, theirs, rate, this.#state.clock);
+    const out = spoken === null ? this.#keep(429, fields, chunked, false) : (completion?.fields ?? theirs);
+    const report = spoken === null ? rate : (completion?.report ?? null);
+    response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
+    if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
+    addOwnFields(out, this.#exchange, report, this.#via);
+    return out;
+  }
+
+  #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
+    const policies = rateLimits || !this.#exchange.sendsPolicies;
+    return keepResponseFields(fields, { status, chunked, rateLimits, policies, cors: this.#passesCors() });
+  }
+
+  #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
+    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
+    const exchange = this.#exchange;
+    this.answeredAtMs = this.#state.clock.monotonicMs();
+    const abort = () => this.#call?.abort();
+    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), via: this.#via, abort });
+  }
+
+  /** The version of HTTP that the upstream's response came by. */
+  get #via(): HttpVersion {
+    return this.#route.upstream.protocol === 'http1' ? '1.1' : '2';
+  }
+
+  #passesCors(): boolean {
+    return this.#exchange.snapshot.cors === null || !this.#route.cors;
+  }
+
+  /**
+   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it said so; or it was
+   * reset on a connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
+   */
+  #mayRepeat(failure: UpstreamFailure): boolean {
+    if (this.repeated || failure.responseBegun) return false;
+    const { body, method } = this.#request;
+    if (failure.kind === 'connect' || failure.kind === 'refused') return body === null || !body.started;
+    return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);
+  }
 }

@@ -1,1 +1,1 @@
-export { serve } from './serve-exchange.ts';
+export { serveExchange } from './serve-exchange.ts';

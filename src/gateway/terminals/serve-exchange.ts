@@ -2,14 +2,12 @@ import type { Exchange, Served } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
+import { serveOptions, servePreflight, serveRedirect } from './immediate.ts';
 import { serveNotice } from './notice.ts';
-import { serveOptions } from './options-request.ts';
-import { servePreflight } from './preflight.ts';
-import { serveRedirect } from './redirect.ts';
 import { serveSignIn } from './sign-in.ts';
 
 /** Hands an exchange that has passed the gates to its terminal, which answers it now or later. */
-export function serve(exchange: Exchange, state: GatewayState): Served {
+export function serveExchange(exchange: Exchange, state: GatewayState): Served {
   const { destination } = exchange;
   switch (destination.kind) {
     case 'forward':

@@ -3,7 +3,7 @@ import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import {
   addOwnFields,
-  bodySpeaks,
+  bodyFollowsContract,
   type ContractHead,
   completionOf,
   contractHead,
@@ -66,7 +66,7 @@ export class UpstreamRefusal {
   /** The whole body is here; every character is one byte. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
-    if (this.#spoken !== null && (method === 'HEAD' || bodySpeaks(body, this.#spoken)))
+    if (this.#spoken !== null && (method === 'HEAD' || bodyFollowsContract(body, this.#spoken)))
       this.#pass(this.#spoken, body);
     else this.#rewrite();
   }

@@ -1,13 +1,25 @@
-import type { ByteStream, Fields } from '../../core/index.ts';
-import { hasExtensions, judgeSwitch } from '../../websocket/index.ts';
-import type { Exchange, ValidToken } from '../exchange/index.ts';
+import { invalid } from '../../auth/index.ts';
+import {
+  type ByteStream,
+  type ExchangeRecord,
+  type Fields,
+  GatewayError,
+  type Outcome,
+  RpcCode,
+  randomKey,
+  type TokenRefusal,
+} from '../../core/index.ts';
+import type { KnownClient } from '../../limits/index.ts';
+import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
+import type { Exchange, Successor, ValidToken } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { recordOf } from '../ledger.ts';
-import { upstreamFailed } from '../responses/index.ts';
-import { type SocketSender, WebSocketSession } from './web-socket-session.ts';
+import { recordOf, recordOfSocket } from '../ledger.ts';
+import type { UpstreamPermit } from '../permits.ts';
+import { internalFault, unauthenticated, upstreamFailed } from '../responses/index.ts';
+import { restrictionOf, reviewFlaw, type TokenFlaw } from '../review.ts';
 
 /** A handshake that the upstream agreed to. */
-export interface AgreedHandshake {
+interface AgreedHandshake {
   /** The fields that went upstream, and those that came back. */
   readonly asked: Fields;
   readonly answered: Fields;
@@ -53,4 +65,146 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
 /** The token itself is not kept. */
 function senderOf({ caller, client, verifier }: ValidToken): SocketSender {
   return { caller, client, verifier };
+}
+
+/** The caller who opened it, and what judged its token. */
+export type SocketSender = Pick<ValidToken, 'caller' | 'client' | 'verifier'>;
+
+/** What is kept of the handshake. */
+interface SessionOptions {
+  readonly idleMs: number;
+  readonly extended: boolean;
+  readonly closeAtExpiry: boolean;
+  readonly address: KnownClient;
+  /** Null: it needed no token. */
+  readonly sender: SocketSender | null;
+  readonly startedAtMs: number;
+}
+
+/** An open WebSocket, from its 101 to its end. */
+export class WebSocketSession implements Successor {
+  readonly #state: GatewayState;
+  readonly #upstream: ByteStream;
+  readonly #options: SessionOptions;
+  #tunnel: Tunnel | null = null;
+  #record: ExchangeRecord | null = null;
+  #permit: UpstreamPermit | null = null;
+  /** Why the gateway ended it. */
+  #error: GatewayError | null = null;
+  #tokenRefused: TokenRefusal | null = null;
+
+  constructor(state: GatewayState, upstream: ByteStream, options: SessionOptions) {
+    this.#state = state;
+    this.#upstream = upstream;
+    this.#options = options;
+  }
+
+  start(client: ByteStream): void {
+    const { idleMs, extended } = this.#options;
+    const nowMs = this.#state.clock.monotonicMs();
+    const over = () => this.#over();
+    this.#tunnel = new Tunnel(client, this.#upstream, nowMs, { idleMs, extended, mask: randomMask, over });
+    this.#tunnel.start();
+  }
+
+  /**
+   * The client has its 101.
+   *
+   * @param record what is known so far
+   * @param permit held to the end
+   */
+  begun(record: ExchangeRecord, permit: UpstreamPermit | null): void {
+    this.#record = record;
+    this.#permit = permit;
+  }
+
+  sweep(nowMs: number): void {
+    this.#contain(() => {
+      this.#review();
+      this.#tunnel?.sweep(nowMs);
+    });
+  }
+
+  drain(): void {
+    this.#contain(() => this.#tunnel?.finish(CloseCode.goingAway, 'going away'));
+  }
+
+  /** Does what a timer asks for, which nothing above it would catch. */
+  #contain(act: () => void): void {
+    try {
+      act();
+    } catch (fault) {
+      this.#tunnel?.failed(fault);
+    }
+  }
+
+  /** Ends it where its sender may not go on. */
+  #review(): void {
+    if (this.#error !== null) return;
+    const { address, sender, closeAtExpiry } = this.#options;
+    const { limiting, clock } = this.#state;
+    const restricted = restrictionOf(address, sender?.client ?? null, limiting);
+    if (restricted !== null) this.#refuse(restricted, 'restricted');
+    else if (sender !== null) {
+      // Not by the verifier of today, which knows nothing of a provider that the configuration no longer names.
+      const flaw = reviewFlaw(sender.caller, sender.verifier, closeAtExpiry, clock);
+      if (flaw !== null) this.#refuseToken(flaw, sender);
+    }
+  }
+
+  #refuseToken(flaw: TokenFlaw, { caller, verifier }: SocketSender): void {
+    const refused = { ...invalid(flaw), principal: caller.principal };
+    this.#tokenRefused = refused;
+    verifier.refuse(refused, caller);
+    this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');
+  }
+
+  #refuse(error: GatewayError, reason: string): void {
+    this.#error = error;
+    this.#tunnel?.revoke(CloseCode.policyViolation, reason);
+  }
+
+  #over(): void {
+    const { listener, clock } = this.#state;
+    const tunnel = this.#tunnel;
+    this.#permit?.giveBack();
+    if (this.#record === null || tunnel === null) return;
+    const { toUpstream, toClient } = tunnel;
+    const end = {
+      outcome: OUTCOMES[tunnel.end],
+      bytesReceived: toUpstream.passed,
+      bytesSent: toClient.passed,
+      durationMs: clock.monotonicMs() - this.#options.startedAtMs,
+      tokenRefused: this.#tokenRefused ?? this.#record.tokenRefused,
+      error:
+        tunnel.failure === null ? (this.#error ?? faultOf(tunnel)) : internalFault(tunnel.failure.thrown),
+    };
+    listener.finished(recordOfSocket(this.#record, end));
+  }
+}
+
+/** RFC 6455, 5.3: must be unpredictable. */
+const randomMask = () => randomKey(4);
+
+const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
+  open: 'abandoned',
+  closed: 'forwarded',
+  client: 'abandoned',
+  upstream: 'truncated',
+  fault: 'truncated',
+  gateway: 'truncated',
+  failure: 'truncated',
+};
+
+/** For the log: the client heard of it by a Close frame. */
+function faultOf({ toUpstream, toClient }: Tunnel): GatewayError | null {
+  const cause = toUpstream.fault ?? toClient.fault;
+  if (cause === null) return null;
+  return new GatewayError({
+    status: 502,
+    rpcCode: RpcCode.invalidArgument,
+    side: toUpstream.fault === null ? 'upstream' : 'client',
+    message: 'What was sent is not a WebSocket frame.',
+    cause,
+  });
 }

@@ -1,8 +1,17 @@
-import type { Fields } from '../../core/index.ts';
-import { CR, HEX, LF, MalformedMessage, SEMICOLON } from '../message/index.ts';
+import { type Fields, GrowingBytes } from '../../core/index.ts';
+import {
+  CR,
+  HEX,
+  INCOMPLETE,
+  LF,
+  MalformedMessage,
+  PartialHead,
+  readFields,
+  SEMICOLON,
+  TEXT,
+  TOKEN,
+} from '../message/index.ts';
 import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
-import { ChunkExtensions } from './chunk-extensions.ts';
-import { TrailerSection } from './trailer-section.ts';
 
 /** Digits of a chunk size, leading zeros included: RFC 9112, 7.1 makes the recipient guard against overflow. */
 const MAX_SIZE_DIGITS = 12;
@@ -133,5 +142,129 @@ export class ChunkedBody implements BodyDecoder {
     this.trailers = this.#trailers.fields;
     this.#place = 'done';
     return at;
+  }
+}
+
+/** Of one chunk. */
+const MAX_LINE_BYTES = 256;
+
+const QUOTE = 0x22;
+const EQUALS = 0x3d;
+const BACKSLASH = 0x5c;
+
+// Where in a chunk's extensions the next byte stands. RFC 9112, 7.1.1, without the "bad" blanks, which a sender must not
+// generate: `*( ";" chunk-ext-name [ "=" chunk-ext-val ] )`, the value a token or a quoted string (RFC 9110, 5.6.4).
+const NAME_START = 0;
+const NAME = 1;
+const VALUE_START = 2;
+const VALUE = 3;
+const QUOTED = 4;
+const ESCAPED = 5;
+const QUOTED_END = 6;
+const END = 7;
+const WRONG = 8;
+
+/** The place that a byte leads to, at `place * 256 + byte`. */
+const STEPS = new Uint8Array(END * 256).fill(WRONG);
+for (let byte = 0; byte < 256; byte++) {
+  if (TOKEN[byte] === 1) {
+    for (const place of [NAME_START, NAME]) STEPS[place * 256 + byte] = NAME;
+    for (const place of [VALUE_START, VALUE]) STEPS[place * 256 + byte] = VALUE;
+  }
+  if (TEXT[byte] === 1) for (const place of [QUOTED, ESCAPED]) STEPS[place * 256 + byte] = QUOTED;
+}
+STEPS[NAME * 256 + EQUALS] = VALUE_START;
+STEPS[VALUE_START * 256 + QUOTE] = QUOTED;
+STEPS[QUOTED * 256 + BACKSLASH] = ESCAPED;
+STEPS[QUOTED * 256 + QUOTE] = QUOTED_END;
+for (const place of [NAME, VALUE, QUOTED_END]) {
+  STEPS[place * 256 + SEMICOLON] = NAME_START;
+  STEPS[place * 256 + CR] = END;
+}
+
+/** Checks and skips the extensions of a body's chunks. */
+class ChunkExtensions {
+  #place = NAME_START;
+  #lineBytes = 0;
+  #bodyBytes = 0;
+  readonly #maxBodyBytes: number;
+
+  /** @param maxBodyBytes of all chunks of the body together */
+  constructor(maxBodyBytes: number) {
+    this.#maxBodyBytes = maxBodyBytes;
+  }
+
+  /** The extensions of the present chunk have been read, including the CR after them. */
+  get over(): boolean {
+    return this.#place === END;
+  }
+
+  /**
+   * Reads a chunk's extensions after their first semicolon; once they are over, those of the next chunk. Returns the
+   * position after them. Throws MalformedMessage.
+   */
+  read(bytes: Uint8Array, at: number, end: number): number {
+    if (this.over) {
+      this.#place = NAME_START;
+      this.#lineBytes = 0;
+    }
+    let place = this.#place;
+    const from = at;
+    while (at < end && place < END) place = STEPS[place * 256 + (bytes[at++] as number)] as number;
+    this.#place = place;
+    this.#lineBytes += at - from;
+    this.#bodyBytes += at - from;
+    if (place === WRONG) throw new MalformedMessage('a malformed chunk extension');
+    if (this.#lineBytes > MAX_LINE_BYTES || this.#bodyBytes > this.#maxBodyBytes)
+      throw new MalformedMessage('chunk extensions that are too long');
+    return at;
+  }
+}
+
+/** The line before a chunk of `bytes` bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
+export function chunkSize(bytes: number): string {
+  return `${bytes.toString(16)}\r\n`;
+}
+
+/** The last chunk, without the trailer section that follows it. RFC 9112, 7.1. */
+export const LAST_CHUNK = '0\r\n';
+
+const MAX_BYTES = 8_192;
+const MAX_FIELDS = 500;
+
+/**
+ * A framing field after the body it would have framed (RFC 9110, 6.5.1) is an error or an attack. The gateway drops the other
+ * fields that are not allowed as trailers.
+ */
+const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+
+/** Reads the fields after the last chunk of a body, in however many pieces they arrive. */
+class TrailerSection {
+  /** Null until the whole section has been read. */
+  fields: Fields | null = null;
+  #bytes: Buffer = Buffer.alloc(0);
+  readonly #joined = new GrowingBytes(MAX_BYTES);
+  readonly #pieces = new PartialHead();
+
+  /** Returns the position after the section's bytes. Throws MalformedMessage. */
+  read(bytes: Uint8Array, at: number, end: number): number {
+    const before = this.#bytes.length;
+    const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));
+    this.#bytes = this.#joined.join(this.#bytes, piece);
+    if (!this.#pieces.worthReading(this.#bytes, MAX_BYTES)) return end;
+    const { length } = this.#bytes;
+    const fields: string[] = [];
+    const behind = readFields(this.#bytes, 0, length, this.#bytes.toString('latin1'), fields, MAX_FIELDS);
+    if (behind === INCOMPLETE) {
+      if (length >= MAX_BYTES) throw new MalformedMessage('trailers that are too long');
+      this.#pieces.incomplete(length);
+      return end;
+    }
+    for (let i = 0; i < fields.length; i += 2) {
+      if (NEVER_TRAILERS.has((fields[i] as string).toLowerCase()))
+        throw new MalformedMessage('a framing field among the trailers');
+    }
+    this.fields = fields;
+    return at + behind - before;
   }
 }

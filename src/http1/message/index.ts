@@ -1,6 +1,18 @@
-export { CR, HEX, LF, SEMICOLON, SPACE, TEXT, TOKEN } from './byte-classes.ts';
-export { connectionOptions, hopFieldNames } from './connection-options.ts';
-export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
-export { MalformedMessage } from './malformed-message.ts';
-export { PartialHead, sectionEnd } from './partial-head.ts';
-export type { Wire } from './wire.ts';
+export {
+  CR,
+  connectionOptions,
+  HEX,
+  hopFieldNames,
+  INCOMPLETE,
+  LF,
+  lineEnd,
+  MalformedMessage,
+  PartialHead,
+  readFields,
+  SEMICOLON,
+  SPACE,
+  sectionEnd,
+  TEXT,
+  TOKEN,
+  type Wire,
+} from './head.ts';

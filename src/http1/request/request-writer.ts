@@ -2,7 +2,7 @@ import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
 import { chunkSize, LAST_CHUNK } from '../body/index.ts';
 import type { Wire } from '../message/index.ts';
 import type { OutgoingRequest } from './outgoing-request.ts';
-import { requestHead } from './request-head-text.ts';
+import { requestHead } from './request-reader.ts';
 
 /** Pieces up to this size are written as a string together with their framing: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;

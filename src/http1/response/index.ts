@@ -1,4 +1,8 @@
-export type { LastResponse, Switched } from './last-response.ts';
-export { interimResponse, type ResponseTerms, responseHead } from './response-head-text.ts';
-export { ResponseReader } from './response-reader.ts';
-export type { ResponseSink } from './response-sink.ts';
+export {
+  interimResponse,
+  type LastResponse,
+  type ResponseTerms,
+  responseHead,
+  type Switched,
+} from './response-head.ts';
+export { ResponseReader, type ResponseSink } from './response-reader.ts';

@@ -1,13 +1,22 @@
-import type { LendingBytes, Release } from '../../core/index.ts';
-import { type BodyDecoder, JoinedPieces, type PieceTaker, UntilCloseBody } from '../body/index.ts';
+import type { Fields, LendingBytes, Release } from '../../core/index.ts';
+import {
+  type BodyDecoder,
+  ChunkedBody,
+  JoinedPieces,
+  LengthBody,
+  type PieceTaker,
+  UntilCloseBody,
+} from '../body/index.ts';
 import { MalformedMessage, sectionEnd } from '../message/index.ts';
-import { checkInterim } from './interim-response.ts';
-import { LastResponse } from './last-response.ts';
-import { responseBody } from './response-body.ts';
-import { responseFraming } from './response-framing.ts';
-import { type ResponseHead, readResponseHead } from './response-head.ts';
-import type { ResponseSink } from './response-sink.ts';
-import { UnfinishedHead } from './unfinished-head.ts';
+import {
+  checkInterim,
+  LastResponse,
+  type ResponseFraming,
+  type ResponseHead,
+  readResponseHead,
+  responseFraming,
+  UnfinishedHead,
+} from './response-head.ts';
 
 /** A response up to this size, head included, is handed on whole when it comes in one read. */
 const WHOLE_MAX_BYTES = 16_384;
@@ -227,4 +236,33 @@ export class ResponseReader {
   #give(piece: Buffer, release: Release | null): void {
     if (this.#sink?.data(piece, release) === false) this.#wantsMore = false;
   }
+}
+
+/**
+ * Takes an upstream's response: any number of `info`, then either `whole`, or `head`, `data`... and `end`. `fail` may come
+ * instead of any of them and is the last call, as are `whole` and `end`.
+ *
+ * The fields are as the upstream sent them, hop-by-hop fields included, but without `Transfer-Encoding`.
+ */
+export interface ResponseSink {
+  /** An interim response: 102 to 199, never 100 or 101. */
+  info(status: number, fields: Fields): void;
+  /** A small response that arrived in one read; every character of the body is one byte. */
+  whole(status: number, reason: string, fields: Fields, body: string): void;
+  /** The start of a response whose body follows; `bodyLength` is null if unknown until its end. */
+  head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;
+  /**
+   * One piece of the body. False: the sink has enough until it calls `resume` on the call.
+   *
+   * With `release` the bytes are lent: they stay as they are until it is called.
+   */
+  data(chunk: Buffer, release: Release | null): boolean;
+  end(trailers: Fields): void;
+}
+
+/** Makes the decoder for a response body of this length. */
+function responseBody(length: ResponseFraming['length'], take: PieceTaker): BodyDecoder {
+  // No limit on chunk extensions: a service may sign every chunk of a body of any length.
+  if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY);
+  return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
 }

@@ -1,19 +1,14 @@
 import { NO_NAMES } from '../../core/index.ts';
-import { ErrorCode } from '../error-code.ts';
 import { gradeResponseField } from '../field-grade.ts';
 import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
-import { HeaderDecoder, HeaderEncoder } from '../hpack/index.ts';
-import { Http2Fault } from '../http2-fault.ts';
-import { AwaitedAcknowledgements } from './awaited-acknowledgements.ts';
-import type { ClientSessionOptions, ClientSessionOwner } from './client-session-owner.ts';
-import { ClientStream, type StreamHost } from './client-stream.ts';
+import { HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { ClientStream, type StreamEnd, type StreamHandler, type StreamHost } from './client-stream.ts';
 import { FIRST_WINDOW } from './first-window.ts';
-import { FloodCount } from './flood-count.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { Sending } from './sending.ts';
 import { ServerSettings } from './server-settings.ts';
-import type { StreamEnd, StreamHandler } from './stream-handler.ts';
-import { StreamTable } from './stream-table.ts';
+import { FloodCount, StreamTable } from './stream-table.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const PING_PAYLOAD = Buffer.alloc(8);
@@ -236,4 +231,43 @@ export class ClientSession implements FrameSink, StreamHost {
     this.over(stream);
     stream.close(end);
   }
+}
+
+/** Windows in bytes; the bounds are those of a response's header section. */
+export interface ClientSessionOptions extends SectionBounds {
+  readonly streamWindow: number;
+  readonly connectionWindow: number;
+}
+
+/** What holds the connection. */
+export interface ClientSessionOwner {
+  /** There is something to take and write, by the end of this turn of the event loop. */
+  wake(): void;
+  /** The server's SETTINGS have come, or changed. */
+  settled(): void;
+  /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
+  goaway(lastStream: number, code: number): void;
+}
+
+/** SETTINGS and PINGs of ours that have not been acknowledged. Throws Http2Fault at an acknowledgement of nothing. */
+class AwaitedAcknowledgements {
+  /** Those of the preface. */
+  #settings = 1;
+  #pings = 0;
+
+  pingSent(): void {
+    this.#pings++;
+  }
+
+  ofSettings(): void {
+    if (this.#settings-- === 0) throw unsolicited();
+  }
+
+  ofPing(): void {
+    if (this.#pings-- === 0) throw unsolicited();
+  }
+}
+
+function unsolicited(): Http2Fault {
+  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'an acknowledgement of nothing');
 }

@@ -1,10 +1,9 @@
 import { GrowingBytes } from '../../core/index.ts';
-import { ErrorCode } from '../error-code.ts';
 import type { HeaderSection } from '../hpack/index.ts';
+import { ErrorCode } from '../http2-fault.ts';
 import { OutgoingBytes } from './outgoing-bytes.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import type { Sender } from './sending.ts';
-import type { StreamEnd, StreamHandler } from './stream-handler.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Pieces of this size are handed on where they are. A copy of a smaller one costs less than the memory around it. */
@@ -24,7 +23,7 @@ export interface StreamHost {
   over(stream: ClientStream): void;
 }
 
-export interface StreamTerms {
+interface StreamTerms {
   /** What the server takes at once, and what we take. */
   readonly sendWindow: number;
   readonly receiveWindow: number;
@@ -212,3 +211,28 @@ export class ClientStream implements Sender {
     this.#host.over(this);
   }
 }
+
+/** Hears what comes on a stream. */
+export interface StreamHandler {
+  /** A header section: the head of an interim or final response, or trailers. `ends`: nothing follows. */
+  section(section: HeaderSection, ends: boolean): void;
+  /** A piece of the body, which belongs to the handler. False: it wants no more until it resumes the stream. */
+  data(bytes: Buffer): boolean;
+  /** The response has ended by END_STREAM. The last call. */
+  ended(): void;
+  /** What had to wait has been sent. */
+  drained(): void;
+  /** The stream is closed before the response has ended. The last call. */
+  closed(end: StreamEnd): void;
+}
+
+/** How a stream ended early. */
+export type StreamEnd =
+  /** The server sent RST_STREAM. */
+  | { readonly how: 'reset'; readonly code: number }
+  /** The server broke a rule, and was sent RST_STREAM. */
+  | { readonly how: 'malformed'; readonly why: string }
+  /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
+  | { readonly how: 'unprocessed'; readonly code: number }
+  /** The connection is lost. */
+  | { readonly how: 'lost' };

@@ -1,4 +1,2 @@
-export { ClientSession } from './client-session.ts';
-export type { ClientSessionOptions, ClientSessionOwner } from './client-session-owner.ts';
-export type { ClientStream } from './client-stream.ts';
-export type { StreamEnd, StreamHandler } from './stream-handler.ts';
+export { ClientSession, type ClientSessionOptions, type ClientSessionOwner } from './client-session.ts';
+export type { ClientStream, StreamEnd, StreamHandler } from './client-stream.ts';

@@ -1,6 +1,5 @@
-import { ErrorCode } from '../error-code.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
-import { Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './first-window.ts';
 import type { OutgoingBytes } from './outgoing-bytes.ts';
 

@@ -1,7 +1,6 @@
-import { ErrorCode } from '../error-code.ts';
 import { MAX_31_BITS, MAX_PAYLOAD, Setting } from '../frames/index.ts';
 import { sectionBytes } from '../hpack/index.ts';
-import { Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './first-window.ts';
 
 /** As many as nghttp2 takes in a frame. */

@@ -1,7 +1,4 @@
-import { frameSizeFault, protocolFault } from './frame-fault.ts';
-import type { FrameHead } from './frame-head.ts';
-import type { FrameSink } from './frame-sink.ts';
-import { Flag } from './frame-type.ts';
+import { Flag, type FrameHead, type FrameSink, frameSizeFault, protocolFault } from './frame-type.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 

@@ -1,3 +1,5 @@
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+
 /** RFC 9113, 6. */
 export const FrameType = {
   DATA: 0x0,
@@ -38,3 +40,46 @@ export const HEAD_BYTES = 9;
 export const MAX_PAYLOAD = 16_384;
 /** The largest window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fffffff;
+
+/** A violation for which there is no code of its own. */
+export function protocolFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);
+}
+
+export function frameSizeFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.FRAME_SIZE_ERROR, message);
+}
+
+/** The nine bytes in front of a payload (RFC 9113, 4.1). */
+export interface FrameHead {
+  /** Bytes of the payload. */
+  readonly length: number;
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+}
+
+export function readFrameHead(bytes: Buffer, at: number): FrameHead {
+  return {
+    length: ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number),
+    type: bytes[at + 3] as number,
+    flags: bytes[at + 4] as number,
+    stream: bytes.readUInt32BE(at + 5) & MAX_31_BITS,
+  };
+}
+
+/** Takes the frames of a connection. Bytes are views that change after the call. */
+export interface FrameSink {
+  /** A part of a DATA frame. `flowBytes` counts padding as well. */
+  data(stream: number, bytes: Buffer, flowBytes: number, ends: boolean): void;
+  /** A whole header block. */
+  headers(stream: number, block: Buffer, ends: boolean): void;
+  reset(stream: number, code: number): void;
+  /** The payload of SETTINGS: entries of 6 bytes. */
+  settings(payload: Buffer): void;
+  settingsAcknowledged(): void;
+  ping(payload: Buffer): void;
+  pingAcknowledged(): void;
+  goaway(lastStream: number, code: number): void;
+  windowUpdate(stream: number, increment: number): void;
+}

@@ -1,5 +1,5 @@
 import type { FieldGrade } from '../field-grade.ts';
-import { ENTRY_OVERHEAD } from './static-table.ts';
+import { ENTRY_OVERHEAD } from './encoding-table.ts';
 
 /** A field as it was decoded. */
 export interface DecodedField {

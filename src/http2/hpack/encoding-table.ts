@@ -1,5 +1,3 @@
-import { ENTRY_OVERHEAD, FIRST_DYNAMIC } from './static-table.ts';
-
 /** The most that we use of the other side's memory. */
 const MAX_BYTES = 4_096;
 /** Longer values are not indexed: they would push out too many others. */
@@ -121,4 +119,36 @@ export class EncodingTable {
     this.#entries.splice(0, this.#oldest);
     this.#oldest = 0;
   }
+}
+
+/** RFC 7541, A: names and values in turn; the first has the index 1. */
+const ENTRIES = [
+  ...[':authority', '', ':method', 'GET', ':method', 'POST', ':path', '/', ':path', '/index.html'],
+  ...[':scheme', 'http', ':scheme', 'https', ':status', '200', ':status', '204', ':status', '206'],
+  ...[':status', '304', ':status', '400', ':status', '404', ':status', '500', 'accept-charset', ''],
+  ...['accept-encoding', 'gzip, deflate', 'accept-language', '', 'accept-ranges', '', 'accept', ''],
+  ...['access-control-allow-origin', '', 'age', '', 'allow', '', 'authorization', '', 'cache-control', ''],
+  ...['content-disposition', '', 'content-encoding', '', 'content-language', '', 'content-length', ''],
+  ...['content-location', '', 'content-range', '', 'content-type', '', 'cookie', '', 'date', '', 'etag', ''],
+  ...['expect', '', 'expires', '', 'from', '', 'host', '', 'if-match', '', 'if-modified-since', ''],
+  ...['if-none-match', '', 'if-range', '', 'if-unmodified-since', '', 'last-modified', '', 'link', ''],
+  ...['location', '', 'max-forwards', '', 'proxy-authenticate', '', 'proxy-authorization', '', 'range', ''],
+  ...['referer', '', 'refresh', '', 'retry-after', '', 'server', '', 'set-cookie', ''],
+  ...['strict-transport-security', '', 'transfer-encoding', '', 'user-agent', '', 'vary', '', 'via', ''],
+  ...['www-authenticate', ''],
+];
+
+/** The names of the entries 1 to 61; the one of 0 is empty. */
+export const STATIC_NAMES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 0)];
+export const STATIC_VALUES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 1)];
+/** The index of the first entry of the dynamic table. */
+export const FIRST_DYNAMIC = STATIC_NAMES.length;
+/** What an entry takes beside its bytes (RFC 7541, 4.1). */
+export const ENTRY_OVERHEAD = 32;
+
+/** The size of a header section, names and values in turn, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2). */
+export function sectionBytes(fields: readonly string[]): number {
+  let bytes = (fields.length / 2) * ENTRY_OVERHEAD;
+  for (const text of fields) bytes += text.length;
+  return bytes;
 }

@@ -1,10 +1,9 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
-import { ErrorCode } from '../error-code.ts';
 import type { FieldGrade } from '../field-grade.ts';
-import { Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { type DecodedField, DecodingTable } from './decoding-table.ts';
+import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 import { decodeHuffman } from './huffman.ts';
-import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
 
 /** The size of the table that an encoder may fill, as long as no SETTINGS say otherwise (RFC 9113, 6.5.2). */
 const TABLE_BYTES = 4_096;

@@ -1,6 +1,5 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
-import { EncodingTable } from './encoding-table.ts';
-import { STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
+import { EncodingTable, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 
 /** Secrets: no table keeps them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);

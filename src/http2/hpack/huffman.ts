@@ -1,5 +1,4 @@
-import { ErrorCode } from '../error-code.ts';
-import { Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
 /**
  * How many bits the codes of the bytes 0 to 255 and of EOS have (RFC 7541, B): a letter each, `A` for 5. The code is canonical: by

@@ -1,3 +1,3 @@
+export { sectionBytes } from './encoding-table.ts';
 export { HeaderDecoder, type HeaderSection, type SectionBounds } from './header-decoder.ts';
 export { HeaderEncoder, isSecret } from './header-encoder.ts';
-export { sectionBytes } from './section-bytes.ts';

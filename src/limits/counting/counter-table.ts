@@ -1,8 +1,6 @@
-import { CallerTable, type NetworkOf } from './caller-table.ts';
 import type { Counter } from './counter.ts';
-import { RecordTable } from './record-table.ts';
+import { CallerTable, type NetworkOf, RecordTable, type Space } from './record-table.ts';
 import { type Section, Sections } from './sections.ts';
-import type { Space } from './spaces.ts';
 import { StringHash } from './string-hash.ts';
 
 // Words of a record: 48 bytes, less than a cache line.

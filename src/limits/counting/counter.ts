@@ -1,5 +1,5 @@
+import type { Clock } from '../../core/index.ts';
 import type { Limit } from './limit-definition.ts';
-import type { Moment } from './moment.ts';
 
 /**
  * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. Once its Reset has passed, a counter
@@ -49,4 +49,195 @@ export function copyCounter(from: Counter, to: Counter): void {
   to.markMs = from.markMs;
   to.count = from.count;
   to.exhausted = from.exhausted;
+}
+
+/** When the wall clock steps by more than this, announced moments are corrected. In milliseconds. */
+const CLOCK_STEP_MS = 1_000;
+
+/**
+ * Now, in whole milliseconds on both clocks: the monotonic one measures elapsed time, the wall clock is for announcing. Read
+ * once per decision, so that everything in one response refers to one moment.
+ */
+export class Moment {
+  /** On the monotonic clock. */
+  nowMs = 0;
+  epochMs = 0;
+  /**
+   * From the monotonic clock to the wall clock, for moments that must not go back from response to response. Follows the wall
+   * clock forwards at once, but backwards only after a step: the clocks are read one after the other and round differently.
+   */
+  steadyOffsetMs = Number.NEGATIVE_INFINITY;
+
+  /** From the monotonic clock to the wall clock, for differences that must be exact: changes after a step only. */
+  #fixedOffsetMs = Number.NEGATIVE_INFINITY;
+
+  /** Now, since the epoch; two of them differ as two `nowMs` do. */
+  get steadyEpochMs(): number {
+    return this.steadyEpochOf(this.nowMs);
+  }
+
+  /** The same of another moment of the monotonic clock. */
+  steadyEpochOf(ms: number): number {
+    return Math.floor(ms) + this.#fixedOffsetMs;
+  }
+
+  read(clock: Clock): void {
+    this.nowMs = Math.floor(clock.monotonicMs());
+    this.epochMs = Math.floor(clock.epochMs());
+    const offset = this.epochMs - this.nowMs;
+    if (offset > this.steadyOffsetMs || offset < this.steadyOffsetMs - CLOCK_STEP_MS)
+      this.steadyOffsetMs = offset;
+    if (Math.abs(offset - this.#fixedOffsetMs) > CLOCK_STEP_MS) this.#fixedOffsetMs = offset;
+  }
+}
+
+/**
+ * A window opens at the first admitted request and closes one period later.
+ *
+ * In the slack before Reset, a request that finds the window used up counts in the next one, which opens as of that Reset. So a
+ * client paced by the headers is never refused over a few milliseconds, and since windows stay a whole period apart, nobody
+ * gains over time. Until Reset, responses still describe the ending window: some clients take a Reset that moves early for a
+ * sliding window and slow to a crawl. Only when the next window is used up too do they describe that one, since waiting for the
+ * ending one would no longer be enough.
+ */
+export const fixedWindow: CounterRule = {
+  waitMs(counter, limit, nowMs) {
+    if (counter.count < limit.units || nowMs >= counter.resetMs - limit.slackMs) return 0;
+    return counter.resetMs - nowMs;
+  },
+
+  draw(counter, limit, moment) {
+    if (moment.nowMs >= counter.resetMs)
+      open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs);
+    else if (counter.count >= limit.units) {
+      // The wall clock may have stepped since the window opened; announce the next one by the corrected clock.
+      correctMark(counter, moment);
+      open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs);
+    } else counter.count++;
+    counter.exhausted = counter.count >= limit.units;
+  },
+
+  refund(counter, limit, window, nowMs) {
+    if (counter.resetMs !== window || nowMs >= window || counter.count === 0) return false;
+    counter.count--;
+    counter.exhausted = counter.count >= limit.units;
+    return true;
+  },
+
+  windowOf: counter => counter.resetMs,
+
+  remaining(counter, limit, nowMs) {
+    if (nowMs >= counter.resetMs) return limit.units;
+    if (describesEnding(counter, limit, nowMs)) return 0;
+    // Negative if a reload lowered the quota below what is already drawn.
+    return Math.max(0, limit.units - counter.count);
+  },
+
+  resetInMs(counter, limit, nowMs) {
+    const resetMs = describesEnding(counter, limit, nowMs)
+      ? counter.resetMs - limit.periodMs
+      : counter.resetMs;
+    return Math.max(0, resetMs - nowMs);
+  },
+
+  announce(counter, limit, moment) {
+    if (moment.nowMs >= counter.resetMs) return moment.epochMs;
+    correctMark(counter, moment);
+    return describesEnding(counter, limit, moment.nowMs) ? counter.markMs - limit.periodMs : counter.markMs;
+  },
+};
+
+/** Whether responses still describe the window that is ending: the counter is the next one's already, and that has room. */
+function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
+  return nowMs < counter.resetMs - limit.periodMs && counter.count < limit.units;
+}
+
+/** Moves the announced Reset along with a step of the wall clock. */
+function correctMark(counter: Counter, { nowMs, epochMs }: { nowMs: number; epochMs: number }): void {
+  const trueMs = epochMs + (counter.resetMs - nowMs);
+  if (Math.abs(trueMs - counter.markMs) > CLOCK_STEP_MS) counter.markMs = trueMs;
+}
+
+function open(counter: Counter, resetMs: number, announcedMs: number): void {
+  counter.resetMs = resetMs;
+  counter.markMs = announcedMs;
+  counter.count = 1;
+}
+
+/** Clients round the wait they are given, and some come this much early. In milliseconds. */
+const CLIENT_ROUNDING_MS = 2;
+
+/**
+ * The generic cell rate algorithm: each request moves the moment of full refill one step (period / units) further, and is
+ * admitted if that moment is then no more than a period away. Steps are exact, in fractions of 1 / units of a millisecond, so
+ * that a limit of 7 per hour does not drift over a year.
+ */
+export const smooth: CounterRule = {
+  waitMs(counter, limit, nowMs) {
+    const wait = freeInMs(counter, limit, nowMs);
+    if (wait <= limit.slackMs) return 0;
+    // With short steps the slack does not cover a client's rounding, so the announced wait has to.
+    return Math.ceil(wait + Math.max(0, CLIENT_ROUNDING_MS - limit.slackMs));
+  },
+
+  draw(counter, limit, { nowMs }) {
+    // An idle counter is full now, however long ago it filled up.
+    counter.count = nowMs < counter.markMs ? partsOf(counter, limit) : 0;
+    counter.markMs = Math.max(counter.markMs, nowMs);
+    const wholeMs = Math.floor(limit.periodMs / limit.units);
+    counter.markMs += wholeMs;
+    counter.count -= limit.periodMs - wholeMs * limit.units;
+    if (counter.count < 0) {
+      counter.count += limit.units;
+      counter.markMs++;
+    }
+    settle(counter, limit, nowMs);
+  },
+
+  // A unit can be returned until the moment of full refill at the time it was drawn: after that, time has already restored it.
+  // Exact for a single unit; at worst, refunding many allows a second burst, as at the edge of a fixed window, but never a
+  // higher rate.
+  refund(counter, limit, window, nowMs) {
+    if (nowMs >= window || nowMs >= counter.markMs) return false;
+    const wholeMs = Math.floor(limit.periodMs / limit.units);
+    counter.markMs -= wholeMs;
+    counter.count = partsOf(counter, limit) + limit.periodMs - wholeMs * limit.units;
+    if (counter.count >= limit.units) {
+      counter.count -= limit.units;
+      counter.markMs--;
+    }
+    settle(counter, limit, nowMs);
+    return true;
+  },
+
+  windowOf: counter => counter.markMs,
+
+  remaining(counter, limit, nowMs) {
+    if (nowMs >= counter.markMs) return limit.units;
+    const { units, periodMs } = limit;
+    const drawn = (counter.markMs - nowMs) * units - partsOf(counter, limit);
+    // Negative if a request was admitted within the slack.
+    return Math.max(0, Math.floor((periodMs * units - drawn) / periodMs));
+  },
+
+  resetInMs: (counter, _limit, nowMs) => Math.max(0, counter.resetMs - nowMs),
+
+  announce: (counter, _limit, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
+};
+
+/** How long until a further step would end within a period from now; 0 or less: it does already. */
+function freeInMs(counter: Counter, limit: Limit, nowMs: number): number {
+  if (nowMs >= counter.markMs) return 0;
+  return counter.markMs - nowMs - limit.periodMs + (limit.periodMs - partsOf(counter, limit)) / limit.units;
+}
+
+/** The fraction, capped because a reload may have lowered the units that it counts in; loses less than a millisecond. */
+function partsOf(counter: Counter, limit: Limit): number {
+  return Math.min(counter.count, limit.units - 1);
+}
+
+/** Reset never moves back, even though a refund makes the refill come earlier. */
+function settle(counter: Counter, limit: Limit, nowMs: number): void {
+  counter.resetMs = Math.max(counter.resetMs, counter.markMs);
+  counter.exhausted = smooth.remaining(counter, limit, nowMs) === 0;
 }

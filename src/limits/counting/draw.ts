@@ -1,7 +1,8 @@
-import { type Counter, copyCounter, newCounter } from './counter.ts';
+import { type Counter, copyCounter, type Moment, newCounter } from './counter.ts';
 import type { CounterTable } from './counter-table.ts';
-import type { Moment } from './moment.ts';
-import type { BoundLimit } from './spaces.ts';
+import type { ShadowDecision } from './decision.ts';
+import type { LimitRole } from './limit-definition.ts';
+import type { BoundLimit, BoundLimits } from './record-table.ts';
 
 /**
  * The part shared by all main values beyond those that a caller may hold; of a resource limit, too, it is a counter of that
@@ -13,7 +14,7 @@ const NO_ROW = -1;
 const OVERFLOW = -2;
 
 /** One limit's share of a decision. Created once and reused for every request. */
-export class Draw {
+export class Consumption {
   /** The state of the key; valid while `bound` is not null. */
   readonly counter: Counter = newCounter();
   bound: BoundLimit | null = null;
@@ -133,3 +134,47 @@ export class Draw {
 }
 
 const NOTHING_DRAWN = newCounter();
+
+/** Decides the limits in shadow of an admitted request, each by itself: one that refuses does not keep others from being drawn. */
+export class ShadowConsumption {
+  readonly #table: CounterTable;
+  /** Serves one limit after the other. */
+  readonly #draw: Consumption;
+
+  constructor(table: CounterTable) {
+    this.#table = table;
+    this.#draw = new Consumption(table);
+  }
+
+  decide(
+    { global, caller: own, resource }: BoundLimits,
+    caller: string,
+    main: string,
+    maxParts: number,
+    moment: Moment,
+  ): ShadowDecision {
+    const refused: LimitRole[] = [];
+    if (!this.#admits(global, caller, '', maxParts, moment)) refused.push('global');
+    if (!this.#admits(own, caller, main, maxParts, moment)) refused.push('caller');
+    if (!this.#admits(resource, caller, main, maxParts, moment)) {
+      refused.push('resource');
+      return { refused, resourceWindow: 0 };
+    }
+    const isRefundable = resource !== null && this.#draw.isOfOneValue;
+    return { refused, resourceWindow: isRefundable ? resource.rule.windowOf(this.#draw.counter) : 0 };
+  }
+
+  /** Draws a unit if the limit admits. */
+  #admits(bound: BoundLimit | null, caller: string, part: string, maxParts: number, moment: Moment): boolean {
+    if (bound === null) return true;
+    const draw = this.#draw;
+    // The records of the limit before are no longer in use.
+    this.#table.begin(moment.nowMs);
+    draw.look(bound, caller, part, maxParts, moment.nowMs);
+    if (draw.waitMs > 0) return false;
+    draw.settle(moment.nowMs);
+    if (draw.waitMs > 0) return false;
+    draw.commit(moment);
+    return true;
+  }
+}

@@ -1,19 +1,30 @@
-export type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './allowance.ts';
-export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
-export { CallerShare } from './caller-share.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
-export { type Decision, type LimitStore, NO_SHADOW, type ShadowDecision, UNLIMITED } from './decision.ts';
+export {
+  type Allowance,
+  type AllowanceReading,
+  type AllowanceStore,
+  type CountedIn,
+  type Decision,
+  type LimitStore,
+  NO_SHADOW,
+  type ShadowDecision,
+  UNLIMITED,
+} from './decision.ts';
 export { OTHER_PARTS } from './draw.ts';
 export {
-  type Algorithm,
+  CallerShare,
   defineLimit,
   type Limit,
+  type LimitAlgorithm,
   type LimitOptions,
   type LimitRole,
   type LimitSet,
   type LimitsByRole,
   NO_LIMITS,
+  parseQuota,
+  type Quota,
+  QuotaError,
 } from './limit-definition.ts';
 export {
   MemoryStore,
@@ -21,6 +32,6 @@ export {
   type SectionCounts,
   type StoreCounts,
 } from './memory-store.ts';
-export { parseQuota, type Quota, QuotaError } from './quota.ts';
+export { Spaces } from './record-table.ts';
 export { newSection } from './sections.ts';
-export { Spaces } from './spaces.ts';
+export { BucketHash, type BucketHashing, RecentDigests } from './string-hash.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/index.ts';
-import type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './allowance.ts';
+import { Moment } from './counter.ts';
 import type { CounterTable } from './counter-table.ts';
-import { Draw, OTHER_PARTS } from './draw.ts';
+import type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './decision.ts';
+import { Consumption, OTHER_PARTS } from './draw.ts';
 import type { Limit } from './limit-definition.ts';
-import { Moment } from './moment.ts';
-import type { Spaces } from './spaces.ts';
+import type { Spaces } from './record-table.ts';
 
 export interface MemoryAllowancesDependencies {
   readonly clock: Clock;
@@ -16,12 +16,12 @@ export interface MemoryAllowancesDependencies {
 /** Shows and resets the counters of a memory store. */
 export class MemoryAllowances implements AllowanceStore {
   readonly #dependencies: MemoryAllowancesDependencies;
-  readonly #draw: Draw;
+  readonly #draw: Consumption;
   readonly #moment = new Moment();
 
   constructor(dependencies: MemoryAllowancesDependencies) {
     this.#dependencies = dependencies;
-    this.#draw = new Draw(dependencies.table);
+    this.#draw = new Consumption(dependencies.table);
   }
 
   read(limits: readonly Limit[], caller: string, main: string): AllowanceReading {

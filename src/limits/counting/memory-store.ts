@@ -1,13 +1,11 @@
 import type { Clock } from '../../core/index.ts';
-import type { NetworkOf } from './caller-table.ts';
+import { Moment } from './counter.ts';
 import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
-import { Draw } from './draw.ts';
+import { Consumption, ShadowConsumption } from './draw.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { MemoryAllowances } from './memory-allowances.ts';
-import { Moment } from './moment.ts';
-import { ShadowDraw } from './shadow-draw.ts';
-import { type BoundSet, Spaces } from './spaces.ts';
+import { type BoundSet, type NetworkOf, Spaces } from './record-table.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -60,10 +58,10 @@ export class MemoryStore implements LimitStore {
   readonly #table: CounterTable;
   readonly #spaces: Spaces;
   readonly #moment = new Moment();
-  readonly #global: Draw;
-  readonly #caller: Draw;
-  readonly #resource: Draw;
-  readonly #shadow: ShadowDraw;
+  readonly #global: Consumption;
+  readonly #caller: Consumption;
+  readonly #resource: Consumption;
+  readonly #shadow: ShadowConsumption;
   readonly #decision: Numbers = { ...UNLIMITED };
   #keysPerCaller: number;
   #callerOverflows = 0;
@@ -79,10 +77,10 @@ export class MemoryStore implements LimitStore {
       spaces: this.#spaces,
       keysPerCaller: () => this.#keysPerCaller,
     });
-    this.#global = new Draw(this.#table);
-    this.#caller = new Draw(this.#table);
-    this.#resource = new Draw(this.#table);
-    this.#shadow = new ShadowDraw(this.#table);
+    this.#global = new Consumption(this.#table);
+    this.#caller = new Consumption(this.#table);
+    this.#resource = new Consumption(this.#table);
+    this.#shadow = new ShadowConsumption(this.#table);
   }
 
   get counts(): StoreCounts {
@@ -103,7 +101,7 @@ export class MemoryStore implements LimitStore {
   }
 
   /** Reads the clock. Returns now, by the clock of `decidedAtMs`. */
-  tell(): number {
+  nowMs(): number {
     this.#moment.read(this.#clock);
     return this.#moment.steadyEpochMs;
   }
@@ -217,11 +215,11 @@ export class MemoryStore implements LimitStore {
   }
 
   /** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
-  #described(): Draw {
+  #described(): Consumption {
     return this.#caller.bound === null ? this.#resource : this.#caller;
   }
 
-  #describe(draw: Draw, admitted: boolean): Numbers {
+  #describe(draw: Consumption, admitted: boolean): Numbers {
     const { bound, counter } = draw;
     const { nowMs } = this.#moment;
     const decision = this.#decision;
@@ -240,7 +238,7 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  #announce(draw: Draw): number {
+  #announce(draw: Consumption): number {
     const { bound, counter } = draw;
     if (bound === null) return 0;
     const before = counter.markMs;

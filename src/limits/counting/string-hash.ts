@@ -1,4 +1,5 @@
-import { randomKey } from '../../core/index.ts';
+import { hash } from 'node:crypto';
+import { Memo, randomKey } from '../../core/index.ts';
 
 /**
  * Represents a string in a table by 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
@@ -71,4 +72,54 @@ export class StringHash {
 function wordAt(text: string, at: number): number {
   if (at + 1 < text.length) return text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);
   return (at < text.length ? text.charCodeAt(at) : 0) | (text.length << 25);
+}
+
+/**
+ * - `value`: buckets split by a main parameter have a hash for each of its values
+ * - `route`: all values share one, for client libraries that add the value themselves
+ */
+export type BucketHashing = 'value' | 'route';
+
+const HEX_DIGITS = 32;
+/** Digests remembered for all buckets of a configuration. */
+const MAX_DIGESTS = 1_024;
+/** Longer texts are not remembered but hashed each time: ids are shorter, and clients choose the length. */
+const MAX_TEXT = 128;
+
+/**
+ * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and main value. Caller and quota are left out, so every
+ * caller and replica sees the same hash, also after a restart or reload.
+ */
+export class BucketHash {
+  readonly #bucket: string;
+  readonly #hashing: BucketHashing;
+  readonly #digests: RecentDigests;
+  readonly #withoutValue: string;
+
+  /** @param digests may be shared with other buckets */
+  constructor(bucket: string, hashing: BucketHashing, digests: RecentDigests) {
+    this.#bucket = bucket;
+    this.#hashing = hashing;
+    this.#digests = digests;
+    this.#withoutValue = digest(bucket);
+  }
+
+  /** `main`: value of the main parameter, empty where the bucket has none. */
+  of(main: string): string {
+    if (main === '' || this.#hashing === 'route') return this.#withoutValue;
+    return this.#digests.of(`${this.#bucket}\0${main}`);
+  }
+}
+
+/** Remembers recent digests: the same few values keep coming, and a lookup costs a third of a SHA-256. */
+export class RecentDigests {
+  readonly #digests = new Memo(digest, MAX_DIGESTS);
+
+  of(text: string): string {
+    return text.length > MAX_TEXT ? digest(text) : this.#digests.of(text);
+  }
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, HEX_DIGITS);
 }

@@ -1,18 +1,18 @@
 import { ownString } from '../../core/index.ts';
 import { digestOfWhom } from './entry.ts';
-import type { Client } from './restriction.ts';
+import type { RestrictedClient } from './restriction.ts';
 
 /**
  * A client that is asked about again and again, as of a connection or a stream. Keeps the digest by which other gateways name it: a
  * hash costs a microsecond, and all streams are asked about twice a second.
  */
-export class KnownClient implements Client {
-  readonly kind: Client['kind'];
+export class KnownClient implements RestrictedClient {
+  readonly kind: RestrictedClient['kind'];
   readonly key: string;
   /** Made when it is first needed; '' until then. */
   #digest = '';
 
-  constructor(kind: Client['kind'], key: string) {
+  constructor(kind: RestrictedClient['kind'], key: string) {
     this.kind = kind;
     this.key = key;
   }

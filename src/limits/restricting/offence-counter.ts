@@ -1,5 +1,5 @@
-import type { Quota } from '../counting/index.ts';
-import { EventCounter, type EventCounterOptions } from './event-counter.ts';
+import type { Clock } from '../../core/index.ts';
+import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS, type Quota } from '../counting/index.ts';
 import type { Restricted, RestrictedKind, RestrictionReason } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
 import type { ShadowRestrictions } from './shadow-restrictions.ts';
@@ -80,5 +80,77 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     if (this.#counter.count(key, webhook) === 0) return;
     if (rule.shadow === true) this.#shadow?.restrict(offence, rule.restrictForMs);
     else this.#restrictions.restrict(offence, rule.restrictForMs);
+  }
+}
+
+/** Counts the invalid requests of each address and restricts it past the threshold (docs/contract.md, 5.2). */
+export class InvalidRequests extends OffenceCounter {
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'invalid_requests', options);
+  }
+
+  /** Notes an invalid request of this address. Do not call it for responses that a restriction caused. */
+  note(address: string): void {
+    if (!this.isExempt(address)) this.count('address', address, '');
+  }
+}
+
+/**
+ * Counts the upstream's 404s per address and webhook. Past the threshold the address is refused on that webhook: it should
+ * have stopped calling (docs/contract.md, 5.3). Other addresses are not affected.
+ */
+export class WebhookNotFound extends OffenceCounter {
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'webhook_not_found', options);
+  }
+
+  /** Notes a 404. `webhook`: the hash of the route's parameters, whose values are secrets. */
+  note(address: string, webhook: string): void {
+    if (!this.isExempt(address)) this.count('webhook', address, webhook);
+  }
+}
+
+export interface EventCounterOptions {
+  readonly clock: Clock;
+  /** Most keys counted. Default 200,000. */
+  readonly maxKeys?: number;
+}
+
+export const DEFAULT_MAX_EVENT_KEYS = 200_000;
+
+/**
+ * Counts events against a quota: the same windows, bounds and evictions as the limits of requests, under keys of one or two
+ * parts. Off until it is given a quota.
+ */
+export class EventCounter {
+  readonly #store: MemoryStore;
+  #limits: LimitSet = NO_LIMITS;
+
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#store = new MemoryStore({ clock, maxKeys });
+  }
+
+  /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
+  use(quota: Quota | null): void {
+    if (quota === null) this.#limits = NO_LIMITS;
+    else
+      this.#limits = {
+        ...NO_LIMITS,
+        caller: defineLimit({ role: 'caller', bucket: '', main: null, algorithm: 'window', quota }),
+      };
+  }
+
+  /**
+   * Counts one event. Returns 0 while the quota admits it, else the milliseconds until it would. Also returns 0 when the table
+   * is full and the key has only the counter that all share then: one client must not pay for the others.
+   */
+  count(key: string, part: string): number {
+    const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);
+    return admitted || sharedKey ? 0 : retryAfterMs;
+  }
+
+  /** Forgets the events of a key. */
+  forget(key: string, part: string): void {
+    if (this.#limits.caller !== null) this.#store.reset(this.#limits.caller, key, part);
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import { CounterTable, type Limit, newCounter, newSection, Spaces } from '../counting/index.ts';
-import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './event-counter.ts';
+import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './offence-counter.ts';
 
 /** A client may have had several requests in flight when the first was refused. Milliseconds. */
 const IN_FLIGHT_MS = 1_000;

@@ -1,8 +1,7 @@
 import type { Clock } from '../../core/index.ts';
 import { digestOfWhom, type Entry, type Held, isHeld, isOver } from './entry.ts';
-import type { Client, ListedRestriction } from './restriction.ts';
-import type { RestrictionTable } from './restriction-table.ts';
-import type { RestrictionTables } from './restriction-tables.ts';
+import type { ListedRestriction, RestrictedClient } from './restriction.ts';
+import type { RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /** Shows operators the restrictions in force: those of clients known here by name, and those known by their digest alone. */
 export class RestrictionList {
@@ -40,7 +39,7 @@ export class RestrictionList {
       .sort((one, other) => other.untilMs - one.untilMs);
   }
 
-  ofClient(client: Client): ListedRestriction[] {
+  ofClient(client: RestrictedClient): ListedRestriction[] {
     return this.withDigest(digestOfWhom({ ...client, webhook: '' }));
   }
 

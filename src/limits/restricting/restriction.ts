@@ -35,7 +35,7 @@ export interface Restricted {
 }
 
 /** An address or a principal. */
-export type Client = Pick<Restricted, 'key'> & { readonly kind: 'address' | 'principal' };
+export type RestrictedClient = Pick<Restricted, 'key'> & { readonly kind: 'address' | 'principal' };
 
 /** A restriction as announced to other gateways, with a digest in place of the client. */
 export interface AnonymousRestriction {

@@ -13,9 +13,9 @@ import type { KnownClient } from './known-client.ts';
 import { Lifts } from './lifts.ts';
 import {
   type AnonymousRestriction,
-  type Client,
   type Lift,
   type Restricted,
+  type RestrictedClient,
   type RestrictedKind,
   type Restriction,
   type RestrictionListener,
@@ -24,8 +24,7 @@ import {
   tableOf,
 } from './restriction.ts';
 import { RestrictionList } from './restriction-list.ts';
-import type { RestrictionTable } from './restriction-table.ts';
-import { RestrictionTables } from './restriction-tables.ts';
+import { type RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
@@ -70,7 +69,7 @@ export class Restrictions {
    * Sets who is never restricted; `named`: those that the list names one by one. Lifts restrictions of clients known by name,
    * for the gateways that know, now or later, the digest alone.
    */
-  neverRestrict(isOnList: (key: string) => boolean, named: Iterable<Client> = []): void {
+  neverRestrict(isOnList: (key: string) => boolean, named: Iterable<RestrictedClient> = []): void {
     this.#isOnList = isOnList;
     this.#tables.spare(named);
     for (const table of this.#tables.all)
@@ -183,7 +182,7 @@ export class Restrictions {
   }
 
   /** Why a client that has to wait is restricted: the reason of what ends last. */
-  reasonFor(client: Client): RestrictionReason {
+  reasonFor(client: RestrictedClient): RestrictionReason {
     return this.#tables.reasonFor(client);
   }
 

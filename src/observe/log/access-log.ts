@@ -1,6 +1,16 @@
+import { createHmac, hash } from 'node:crypto';
 import type { DestinationStream, Logger } from 'pino';
-import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
-import type { AccessLine } from './access-line.ts';
+import {
+  type Clock,
+  type ExchangeListener,
+  type ExchangeRecord,
+  escapeUnseen,
+  Memo,
+  type RestrictionRecord,
+  randomKey,
+  type TokenRefusal,
+} from '../../core/index.ts';
+import type { PathNaming } from './path-naming.ts';
 
 /**
  * Writes one JSON line for each request, with what operators and a replay of the traffic need, and without tokens, codes,
@@ -47,4 +57,227 @@ export class FaultLog implements Partial<ExchangeListener> {
     if (error.side === 'gateway') this.#log.error(line, error.message);
     else this.#log.warn(line, error.message);
   }
+}
+
+/** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Values remembered of each member. */
+const MAX_REMEMBERED = 20_000;
+/** Longer ones are rendered each time: clients choose the length. */
+const MAX_REMEMBERED_PATH = 256;
+const MAX_USER_AGENT = 256;
+const INSTANCE_DIGITS = 8;
+/** '', '.001' to '.999': thousandths without trailing zeros. */
+const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).slice(1));
+
+/** Renders lines of the access log, member by member, as the logger would. */
+export class AccessLine {
+  readonly #clock: Clock;
+  readonly #pseudonyms: Pseudonyms;
+  // These have few values: the configuration's names and the parser's methods.
+  readonly #method = member('method');
+  readonly #route = member('route');
+  readonly #upstream = member('upstream');
+  readonly #bucket = member('bucket');
+  /** Two to a path: as HTTP, and as gRPC. */
+  readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
+  readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
+  /** Tells the lines of this process from those of others, and from those before its start. */
+  readonly #instance = randomKey().toString('base64url').slice(0, INSTANCE_DIGITS);
+  #paths: PathNaming;
+  /** Of the pseudonyms' key. */
+  #keyId: string;
+  #openedAtMs = Number.NaN;
+  #time = '';
+
+  constructor(clock: Clock, pseudonyms: Pseudonyms, paths: PathNaming) {
+    this.#clock = clock;
+    this.#pseudonyms = pseudonyms;
+    this.#paths = paths;
+    this.#keyId = pseudonyms.keyId;
+  }
+
+  /** Follows the configuration: its names of paths, and the key of the pseudonyms. */
+  use(paths: PathNaming): void {
+    this.#paths = paths;
+    this.#keyId = this.#pseudonyms.keyId;
+    this.#httpPath.forget();
+    this.#callPath.forget();
+  }
+
+  /** The line of an exchange that lasts: what is known at its admission. */
+  ofAdmission(record: ExchangeRecord): string {
+    return `${this.#begin('admission', record)}}\n`;
+  }
+
+  /** The line, with its line feed. */
+  of(record: ExchangeRecord): string {
+    let line = this.#begin('access', record);
+    if (record.shadowRefusals.length > 0) line += `,"shadow":${asJson(record.shadowRefusals)}`;
+    if (record.lasted) line += ',"lasted":true';
+    line += `,"status":${record.status},"outcome":"${record.outcome}"`;
+    if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
+    line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
+    line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
+    line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
+    if (record.scopeOf429 !== null) line += `,"scope":"${record.scopeOf429}"`;
+    if (record.offence !== null)
+      line += `,"offenceAt":${record.offence.atMs},"offenceAfter":${record.offence.after}`;
+    else if (record.returned !== null)
+      line += `,"returnedAt":${record.returned.atMs},"returnedAfter":${record.returned.after}`;
+    if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
+    if (record.retried) line += ',"retried":true';
+    if (record.tokenRefused !== null) line += this.#refusal(record.tokenRefused);
+    if (record.error !== null) line += errorMembers(record.error);
+    return `${line}}\n`;
+  }
+
+  /** Who wants what, and what the limits decided. */
+  #begin(type: 'access' | 'admission', record: ExchangeRecord): string {
+    let line = `${this.#open()},"type":"${type}","instance":"${this.#instance}","keyId":"${this.#keyId}"`;
+    line += `,"requestId":${quoted(record.requestId)}`;
+    if (record.trace !== null) line += `,"traceId":"${record.trace.traceId}"`;
+    line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
+    line += `,"protocol":"${record.protocol}"`;
+    line += this.#method(record.method) + this.#route(record.route) + this.#path(record);
+    line += this.#upstream(record.upstream);
+    line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
+    if (record.userAgent !== null)
+      line += `,"userAgent":${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
+    line += this.#names(record);
+    if (record.isPreflight) line += ',"preflight":true';
+    if (record.isSpared) line += ',"spared":true';
+    return record.webhook === '' ? line : `${line},"webhook":"${this.#pseudonyms.of(record.webhook)}"`;
+  }
+
+  /** The beginning of a line, made once a millisecond. */
+  #open(): string {
+    const nowMs = this.#clock.epochMs();
+    if (nowMs !== this.#openedAtMs) {
+      this.#openedAtMs = nowMs;
+      this.#time = `{"level":"info","time":"${new Date(nowMs).toISOString()}"`;
+    }
+    return this.#time;
+  }
+
+  #path({ path, protocol }: ExchangeRecord): string {
+    if (path === null) return '';
+    const isCall = protocol === 'grpc';
+    if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isCall);
+    return (isCall ? this.#callPath : this.#httpPath).of(path);
+  }
+
+  #rewrite(path: string, isCall: boolean): string {
+    const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.ofPart(value));
+    return `,"path":${asJson(written)}`;
+  }
+
+  /** Callers and main values as pseudonyms; buckets and decisions as they are. */
+  #names({ caller, decision, restriction }: ExchangeRecord): string {
+    let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
+    if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
+    names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}","decidedAt":${decision.decidedAtMs}`;
+    if (decision.draws !== 'all') names += `,"draws":"${decision.draws}"`;
+    return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
+  }
+
+  /** The reason, as in the metric, the missing claim where that is the reason, and whose token it is where that is known. */
+  #refusal({ reason, claim, principal }: TokenRefusal): string {
+    let members = `,"tokenRefused":"${reason}"`;
+    if (claim !== null) members += `,"claim":${quoted(claim)}`;
+    return principal === null ? members : `${members},"refusedCaller":"${this.#pseudonyms.of(principal)}"`;
+  }
+}
+
+/** Renders one member, and remembers how. */
+function member(name: string): (value: string | null) => string {
+  const absent = `,"${name}":null`;
+  const memo = new Memo(value => `,"${name}":${asJson(value)}`, MAX_REMEMBERED);
+  return value => (value === null ? absent : memo.of(value));
+}
+
+/** What refused before the limits were asked, when, and what they would have been asked about. */
+function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRecord): string {
+  let members = `,"decidedAt":${atMs}`;
+  if (draws !== 'all') members += `,"draws":"${draws}"`;
+  members += `,"restricted":"${by}"`;
+  return isCallerUnknown ? `${members},"callerUnknown":true` : members;
+}
+
+/** Only a client's cause: that of a fault has a log line of its own (see `FaultLog`). */
+function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
+  let members = `,"error":${quoted(message)},"side":${quoted(side)}`;
+  if (cap !== null) members += `,"cap":"${cap}"`;
+  return side === 'client' && cause !== null ? `${members},"cause":${quoted(cause)}` : members;
+}
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : asJson(text);
+}
+
+function asJson(value: unknown): string {
+  return escapeUnseen(JSON.stringify(value));
+}
+
+/** Milliseconds to the microsecond, as JSON. Finding the shortest decimal of the float would take three times as long. */
+function millis(ms: number): string {
+  const micros = Math.round(ms * 1_000);
+  const whole = Math.trunc(micros / 1_000);
+  const rest = THOUSANDTHS[micros - whole * 1_000];
+  return rest === undefined ? JSON.stringify(micros / 1_000) : whole + rest;
+}
+
+const DIGITS = 22;
+const KEY_DIGITS = 8;
+const MAX_PSEUDONYMS = 20_000;
+
+/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/operations.md tells how to compute it without Weir. */
+export function pseudonymOf(key: Buffer, value: string): string {
+  return createHmac('sha256', key).update(value).digest('base64url').slice(0, DIGITS);
+}
+
+/**
+ * Names callers and main values in logs: one key gives a value the same name every time, and nobody can recover the value
+ * without the key.
+ */
+export class Pseudonyms {
+  #key: Buffer;
+  #prefix: string;
+  /** A name costs several microseconds, and a caller has many lines. */
+  readonly #names = new Memo(value => pseudonymOf(this.#key, value), MAX_PSEUDONYMS);
+
+  constructor(key: Buffer) {
+    this.#key = key;
+    this.#prefix = prefixOf(key);
+  }
+
+  /** Changes the key, so that the same value gets another name. */
+  use(key: Buffer): void {
+    if (key.equals(this.#key)) return;
+    this.#key = key;
+    this.#prefix = prefixOf(key);
+    this.#names.forget();
+  }
+
+  /** Names the key, so that logs tell whether they share one. */
+  get keyId(): string {
+    return createHmac('sha256', this.#key).update('\0key id').digest('base64url').slice(0, KEY_DIGITS);
+  }
+
+  /**
+   * Names a value in a path, of which each request may have a new one: an HMAC takes 20 microseconds, this 1. Half of a SHA-256
+   * behind the key: what is cut off is what an extension of the text would need.
+   */
+  ofPart(value: string): string {
+    return hash('sha256', `${this.#prefix}${value}`, 'base64url').slice(0, DIGITS);
+  }
+
+  of(value: string): string {
+    return this.#names.of(value);
+  }
+}
+
+/** Keeps hashes of path values apart from all others under the key. */
+function prefixOf(key: Buffer): string {
+  return `${key.toString('base64')}\0path\0`;
 }

@@ -1,5 +1,5 @@
 import type { Clock, ConnectionListener, ProxyHeaderFault } from '../../core/index.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from './logging.ts';
 
 /** Anyone who reaches the port can cause these lines: each reason is logged once per interval, with the number of connections. */
 const INTERVAL_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from './logging.ts';
 
 /** A listener that throws may do so for every request: each kind of call is logged once per interval, with the number of faults. */
 const INTERVAL_MS = 60_000;

@@ -1,9 +1,9 @@
-import { type Clock, randomKey } from '../../core/index.ts';
-import { AccessLine } from './access-line.ts';
-import { AccessLog } from './access-log.ts';
-import type { Logger } from './logger.ts';
+import { write, writeSync } from 'node:fs';
+import { type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { type Clock, escapeUnseen, randomKey } from '../../core/index.ts';
+import { AccessLine, AccessLog, Pseudonyms } from './access-log.ts';
+import type { LogDestination, LogLosses, LogTrouble } from './log-destination.ts';
 import type { PathNaming } from './path-naming.ts';
-import { Pseudonyms } from './pseudonyms.ts';
 
 /** What is logged, and how callers are named in the log. */
 export interface LoggingOptions {
@@ -43,4 +43,210 @@ export class Logging {
   #writes(access: boolean): boolean {
     return access && this.#log.isLevelEnabled('info');
   }
+}
+
+/** Writes log lines. Code that renders its own lines writes them to `destination`, in order with the others. */
+export type Logger = PinoLogger & { readonly destination: LogDestination };
+
+/** JSON lines on `destination`; `silent` writes none. */
+export function makeLogger(level: Level | 'silent', destination: LogDestination): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const lines = { write: (line: string) => destination.write(escapeUnseen(line)) };
+  return Object.assign(pino(options, lines), { destination });
+}
+
+/** Characters written together: with the last line, about the 16 KiB that container engines read at once. */
+const CHUNK = 15_000;
+/** How long a line waits to be written with others, milliseconds. */
+const GATHER_MS = 200;
+/** Bytes that may wait for a slow reader or a full disk. Further lines are dropped: requests must not wait, and memory is limited. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** Once lines are dropped, they are until so few bytes wait: what is missing is then in one place, with one line about it. */
+const ROOM_BYTES = MAX_WAITING_BYTES / 2;
+/** Waits before the next attempt after a failed one, milliseconds: short for a reader that is a little slow, longer for a full disk. */
+const FIRST_RETRY_MS = 4;
+const MAX_RETRY_MS = 256;
+/** Written nothing for so long, the log is in trouble, milliseconds. */
+const TROUBLE_MS = 1_000;
+/** Bounds the wait for what is still to be written, milliseconds. */
+const FLUSH_MS = 1_500;
+/** The same where the process ends at once. */
+const LAST_WRITE_MS = 500;
+
+/**
+ * Writes log lines to an open file in the background, and never stops what logs them: whatever the file or its reader does,
+ * lines wait, up to a bound, and are dropped and counted beyond it. A failed write, for whatever reason, is tried again.
+ */
+export class LogOutput implements LogDestination {
+  readonly #file: number;
+  readonly #clock: Clock;
+  readonly #log;
+  /** The last lines, not yet in `#chunks`. */
+  #gathered = '';
+  #gatheredLines = 0;
+  /** What is to be written, in order. The first may be partly written. */
+  readonly #chunks: Buffer[] = [];
+  #waitingBytes = 0;
+  #isWriting = false;
+  #retry: NodeJS.Timeout | null = null;
+  #retryMs = FIRST_RETRY_MS;
+  /** When bytes were last written, or began to wait, by the monotonic clock. */
+  #movedAtMs = 0;
+  #lastError: string | null = null;
+  #linesDropped = 0;
+  /** The count when lines began to be dropped; null: none are. */
+  #droppingSince: { readonly atMs: number; readonly linesDropped: number } | null = null;
+  #whenWritten: (() => void)[] = [];
+
+  /** @param file the descriptor. Writing must not block: the process could not end during a write. */
+  constructor(file: number, clock: Clock) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#log = makeLogger('warn', this);
+    setInterval(() => this.#handOn(), GATHER_MS).unref();
+    process.on('exit', () => this.#writeLast());
+  }
+
+  get losses(): LogLosses {
+    return { linesDropped: this.#linesDropped, trouble: this.#trouble };
+  }
+
+  /** Takes one line with its line feed. On the path of every request: the rest is done once per chunk. */
+  write(line: string): void {
+    this.#gathered += line;
+    this.#gatheredLines++;
+    if (this.#gathered.length >= CHUNK) this.#handOn();
+  }
+
+  /** Writes what is waiting; gives up after a second and a half. */
+  flush(): Promise<void> {
+    this.#handOn();
+    if (this.#waitingBytes === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, FLUSH_MS);
+      this.#whenWritten.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  get #trouble(): LogTrouble | null {
+    const forMs = this.#clock.monotonicMs() - this.#movedAtMs;
+    if (this.#waitingBytes === 0 || forMs < TROUBLE_MS) return null;
+    return { cause: this.#lastError ?? 'a write does not end', sinceMs: this.#clock.epochMs() - forMs };
+  }
+
+  #handOn(): void {
+    if (this.#gatheredLines === 0) return;
+    const chunk = Buffer.from(this.#gathered);
+    const lines = this.#gatheredLines;
+    this.#gathered = '';
+    this.#gatheredLines = 0;
+    if (this.#waitingBytes + chunk.length > MAX_WAITING_BYTES)
+      this.#droppingSince ??= { atMs: this.#clock.epochMs(), linesDropped: this.#linesDropped };
+    if (this.#droppingSince !== null) {
+      this.#linesDropped += lines;
+      return;
+    }
+    if (this.#waitingBytes === 0) this.#movedAtMs = this.#clock.monotonicMs();
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
+    this.#advance();
+  }
+
+  #advance(): void {
+    const [chunk] = this.#chunks;
+    if (chunk === undefined || this.#isWriting || this.#retry !== null) return;
+    this.#isWriting = true;
+    write(this.#file, chunk, (error, bytes) => {
+      this.#isWriting = false;
+      if (error === null && bytes > 0) this.#wrote(chunk, bytes);
+      else this.#failed(error);
+    });
+  }
+
+  #wrote(chunk: Buffer, bytes: number): void {
+    this.#movedAtMs = this.#clock.monotonicMs();
+    this.#retryMs = FIRST_RETRY_MS;
+    this.#lastError = null;
+    this.#remove(chunk, bytes);
+    if (this.#droppingSince !== null && this.#waitingBytes <= ROOM_BYTES)
+      this.#takeAgain(this.#droppingSince);
+    this.#advance();
+    if (this.#waitingBytes > 0) return;
+    for (const done of this.#whenWritten) done();
+    this.#whenWritten = [];
+  }
+
+  #remove(chunk: Buffer, bytes: number): void {
+    this.#waitingBytes -= bytes;
+    if (bytes === chunk.length) this.#chunks.shift();
+    else this.#chunks[0] = chunk.subarray(bytes);
+  }
+
+  /** Says in the log, where they are missing, that lines are. */
+  #takeAgain({ atMs, linesDropped }: { readonly atMs: number; readonly linesDropped: number }): void {
+    this.#droppingSince = null;
+    const line = {
+      type: 'log',
+      linesDropped: this.#linesDropped - linesDropped,
+      since: new Date(atMs).toISOString(),
+    };
+    this.#log.warn(line, 'log lines were dropped here: they could not be written fast enough, or not at all');
+  }
+
+  /** ENOSPC, EPIPE, EAGAIN, EIO and all others alike: each may pass, and the bytes that wait are bounded. */
+  #failed(error: NodeJS.ErrnoException | null): void {
+    this.#lastError = error === null ? 'nothing was written' : describe(error);
+    const wait = () => {
+      this.#retry = null;
+      this.#advance();
+    };
+    this.#retry = setTimeout(wait, this.#retryMs).unref();
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
+  }
+
+  /** Writes what waits at the end of the process, which runs nothing in the background any more. */
+  #writeLast(): void {
+    this.#handOn();
+    const isInTrouble = this.#trouble !== null;
+    if (this.#isWriting) this.#endWrite(isInTrouble);
+    const deadlineMs = this.#clock.monotonicMs() + (isInTrouble ? 0 : LAST_WRITE_MS);
+    for (;;) {
+      const [chunk] = this.#chunks;
+      if (chunk === undefined) return;
+      try {
+        this.#remove(chunk, writeSync(this.#file, chunk));
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== 'EAGAIN' || this.#clock.monotonicMs() >= deadlineMs) return;
+        pause(FIRST_RETRY_MS);
+      }
+    }
+  }
+
+  /** A write under way is done within a moment. Node waits for one that never ends, so only a signal ends the process then. */
+  #endWrite(isInTrouble: boolean): void {
+    if (isInTrouble) process.kill(process.pid, 'SIGKILL');
+    pause(FIRST_RETRY_MS);
+    const [chunk] = this.#chunks;
+    if (chunk !== undefined) this.#remove(chunk, chunk.length);
+  }
+}
+
+function describe({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOSPC') return 'ENOSPC: the disk is full';
+  if (code === 'EPIPE') return 'EPIPE: nobody reads standard output';
+  return code === 'EAGAIN' ? 'EAGAIN: the reader of standard output does not read' : (code ?? message);
+}
+
+/** Stops the thread. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

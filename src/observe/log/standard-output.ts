@@ -1,7 +1,7 @@
 import { constants, openSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { systemClock } from '../../core/index.ts';
-import { LogOutput } from './log-output.ts';
+import { LogOutput } from './logging.ts';
 
 const STDOUT = 1;
 

@@ -1,5 +1,15 @@
-import type { StoreListener } from '../../core/index.ts';
-import type { Logger } from './logger.ts';
+import type {
+  ConfigEvent,
+  EvictionEvent,
+  LimitListener,
+  OverloadListener,
+  ReloadListener,
+  ReplacedEvent,
+  RestrictionEvent,
+  StoreListener,
+} from '../../core/index.ts';
+import type { Pseudonyms } from './access-log.ts';
+import type { Logger } from './logging.ts';
 
 /** Clocks further apart than this are worth a log line, milliseconds. */
 const FAR_APART_MS = 500;
@@ -71,5 +81,109 @@ export class StoreLog implements Partial<StoreListener> {
     if (farApart)
       this.#log.warn(line, 'the clocks of Redis and this gateway are far apart: one of them is wrong');
     else this.#log.info(line, 'the clocks of Redis and this gateway agree again');
+  }
+}
+
+/** Logs the beginning and the end of each episode, and nothing for a request. */
+export class OverloadLog implements OverloadListener {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  began(delayMs: number): void {
+    const line = { type: 'overload', delayMs: Math.round(delayMs) };
+    this.#log.error(line, 'more requests come than this gateway can serve: it answers some with 503');
+  }
+
+  ended(lastedMs: number, refused: number): void {
+    const line = { type: 'overload', lastedMs: Math.round(lastedMs), refused };
+    this.#log.info(line, 'the gateway serves all requests again');
+  }
+}
+
+/** Logs restrictions and releases. Decisions are everyday events, so metrics alone count them. */
+export class LimitLog implements Partial<LimitListener> {
+  readonly #log: Logger;
+  readonly #pseudonyms: Pseudonyms;
+
+  constructor(log: Logger, pseudonyms: Pseudonyms) {
+    this.#log = log;
+    this.#pseudonyms = pseudonyms;
+  }
+
+  restricted(event: RestrictionEvent): void {
+    this.#log.warn(this.#line(event), 'restricted');
+  }
+
+  shadowRestricted(event: RestrictionEvent): void {
+    this.#log.warn({ ...this.#line(event), shadow: true }, 'would be restricted, but the rule is in shadow');
+  }
+
+  released(event: RestrictionEvent): void {
+    this.#log.info(this.#line(event), 'restriction released');
+  }
+
+  prolonged(event: RestrictionEvent): void {
+    this.#log.warn(this.#line(event), 'restriction prolonged');
+  }
+
+  evicted(event: EvictionEvent): void {
+    this.#log.error(this.#line(event), 'restriction ended early: its table is full');
+  }
+
+  #line({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object {
+    const line = { type: 'restriction', kind, reason };
+    const until = new Date(untilEpochMs).toISOString();
+    if (key === null) return { ...line, until };
+    const who = kind === 'principal' ? { caller: this.#pseudonyms.of(key) } : { client: key };
+    return { ...line, ...who, until };
+  }
+}
+
+/** Logs reloads: one line per event, a refused file with all its errors. */
+export class ReloadLog implements Partial<ReloadListener> {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  warned(warnings: readonly string[]): void {
+    for (const warning of warnings)
+      this.#log.warn({ type: 'reload', warning }, 'the configuration has a warning');
+  }
+
+  applied({ generation, hash, needsRestart, changes }: ReplacedEvent): void {
+    const line = { type: 'reload', generation, hash };
+    this.#log.info({ ...line, changes }, 'the new configuration is in use');
+    if (needsRestart.length > 0)
+      this.#log.warn({ ...line, keys: needsRestart }, 'these changes take effect after a restart');
+  }
+
+  waiting({ generation, hash }: ConfigEvent): void {
+    this.#log.warn(
+      { type: 'reload', generation, hash },
+      'the new configuration is valid but waits for the keys of its identity provider; the current one stays in use',
+    );
+  }
+
+  refused(errors: readonly string[]): void {
+    this.#log.error(
+      { type: 'reload', errors },
+      'the new configuration has errors; the current one stays in use',
+    );
+  }
+
+  unchanged(): void {
+    this.#log.info({ type: 'reload' }, 'the configuration is unchanged');
+  }
+
+  unwatched(cause: unknown): void {
+    this.#log.warn(
+      { type: 'reload', cause: cause instanceof Error ? cause.message : String(cause) },
+      'cannot watch the configuration files; polling them every few seconds',
+    );
   }
 }

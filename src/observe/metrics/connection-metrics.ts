@@ -1,8 +1,25 @@
-import type { Registry } from 'prom-client';
-import type { ConnectionListener, HandshakeOutcome, Http2Fault, ProxyHeaderFault } from '../../core/index.ts';
-import type { LabelModel } from './label-model.ts';
-import { HANDSHAKE_OUTCOMES, HTTP2_FAULTS, PROXY_HEADER_FAULTS } from './label-values.ts';
-import { prepareSeries } from './prepare-series.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import {
+  type AdminApiListener,
+  type AdminChange,
+  type AdminEndpoint,
+  type AdminRefusal,
+  type ConnectionListener,
+  type HandshakeOutcome,
+  type Http2FaultReason,
+  type OverloadListener,
+  type ProxyHeaderFault,
+  readVersion,
+} from '../../core/index.ts';
+import { type LabelModel, prepareSeries } from './label-model.ts';
+import {
+  ADMIN_CHANGES,
+  ADMIN_ENDPOINTS,
+  ADMIN_REFUSALS,
+  HANDSHAKE_OUTCOMES,
+  HTTP2_FAULTS,
+  PROXY_HEADER_FAULTS,
+} from './label-values.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 const HEADERS_REFUSED = {
@@ -52,7 +69,90 @@ export class ConnectionMetrics implements ConnectionListener {
     this.#handshakes.of(listener).of(outcome).count++;
   }
 
-  http2Closed(fault: Http2Fault): void {
+  http2Closed(fault: Http2FaultReason): void {
     this.#http2Faults.of(fault).count++;
   }
+}
+
+/** Shows when the gateway sheds. What it refuses is in `weir_caps_met_total`. */
+export class OverloadMetrics implements OverloadListener {
+  readonly #overloaded: Gauge;
+  readonly #episodes: Counter;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#overloaded = new Gauge({
+      name: 'weir_overloaded',
+      help: '1 while the event loop is too far behind and new requests may be answered 503, else 0.',
+      registers,
+    });
+    this.#episodes = new Counter({
+      name: 'weir_overloads_total',
+      help: 'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
+      registers,
+    });
+  }
+
+  began(): void {
+    this.#overloaded.set(1);
+    this.#episodes.inc();
+  }
+
+  ended(): void {
+    this.#overloaded.set(0);
+  }
+}
+
+/** Counts what the admin API refuses and changes, and what the admin listener fails to answer. */
+export class AdminMetrics implements AdminApiListener {
+  readonly #refused: Counter<'reason'>;
+  readonly #changes: Counter<'change'>;
+  readonly #faults: Counter<'endpoint'>;
+
+  constructor(registry: Registry) {
+    this.#refused = new Counter({
+      name: 'weir_admin_refused_total',
+      help: 'Requests that the admin API refused, by reason: wrong_token, too_many_tokens, no_token or foreign_origin.',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+    this.#changes = new Counter({
+      name: 'weir_admin_changes_total',
+      help: 'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
+      labelNames: ['change'],
+      registers: [registry],
+    });
+    this.#faults = new Counter({
+      name: 'weir_admin_faults_total',
+      help: 'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
+      labelNames: ['endpoint'],
+      registers: [registry],
+    });
+    for (const endpoint of ADMIN_ENDPOINTS) this.#faults.inc({ endpoint }, 0);
+    for (const change of ADMIN_CHANGES) this.#changes.inc({ change }, 0);
+    for (const reason of ADMIN_REFUSALS) this.#refused.inc({ reason }, 0);
+  }
+
+  changed({ what }: AdminChange): void {
+    this.#changes.inc({ change: what });
+  }
+
+  failed(endpoint: AdminEndpoint): void {
+    this.#faults.inc({ endpoint });
+  }
+
+  refused(reason: AdminRefusal): void {
+    this.#refused.inc({ reason });
+  }
+}
+
+/** Registers which version runs, and on which Node.js. */
+export function observeBuild(registry: Registry): void {
+  const info = new Gauge({
+    name: 'weir_build_info',
+    help: 'Always 1; the labels name the version of Weir and of Node.js.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  });
+  info.set({ version: readVersion(), node: process.versions.node }, 1);
 }

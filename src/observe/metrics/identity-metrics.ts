@@ -4,6 +4,9 @@ import type {
   DiscoveryEvent,
   IntrospectionEvent,
   InvalidReason,
+  NoticeEvent,
+  NoticeKind,
+  NoticeListener,
   RedeemEvent,
   SignatureAlgorithm,
   SignInListener,
@@ -14,6 +17,7 @@ import {
   DISCOVERY_OUTCOMES,
   INTROSPECTION_OUTCOMES,
   INVALID_REASONS,
+  NOTICE_OUTCOMES,
   REDEEM_OUTCOMES,
   SIGNATURE_ALGORITHMS,
 } from './label-values.ts';
@@ -245,4 +249,49 @@ export class IdentityMetrics {
 
 function labelled(provider: string): Partial<Record<'provider', string>> {
   return provider === '' ? {} : { provider };
+}
+
+/** Counts what providers tell the gateway unasked. */
+export class NoticeMetrics implements NoticeListener {
+  readonly #received: Counter<'notice' | 'outcome'>;
+
+  constructor(registry: Registry) {
+    this.#received = new Counter({
+      name: 'weir_notices_total',
+      help: 'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
+      labelNames: ['notice', 'outcome'],
+      registers: [registry],
+    });
+  }
+
+  /** Follows the configuration. */
+  use(kinds: readonly NoticeKind[]): void {
+    for (const notice of kinds)
+      for (const outcome of NOTICE_OUTCOMES) this.#received.inc({ notice, outcome }, 0);
+  }
+
+  noticeReceived({ kind, outcome }: NoticeEvent): void {
+    this.#received.inc({ notice: kind, outcome });
+  }
+}
+
+/** How many revocations are remembered, of all providers, read at each scrape. */
+export interface RevocationView {
+  readonly sessions: number;
+  readonly subjects: number;
+}
+
+/** Registers how many revocations this gateway remembers. */
+export function observeRevocations(registry: Registry, revocations: () => RevocationView): void {
+  new Gauge({
+    name: 'weir_revocations',
+    help: 'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      const { sessions, subjects } = revocations();
+      this.set({ kind: 'session' }, sessions);
+      this.set({ kind: 'subject' }, subjects);
+    },
+  });
 }

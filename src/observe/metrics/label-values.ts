@@ -8,7 +8,7 @@ import type {
   EvictionEvent,
   HandshakeOutcome,
   HeldOutcome,
-  Http2Fault,
+  Http2FaultReason,
   IntrospectionOutcome,
   InvalidReason,
   NoticeOutcome,
@@ -62,7 +62,7 @@ export const HANDSHAKE_OUTCOMES = every<HandshakeOutcome>({
   malformed: true,
 });
 
-export const HTTP2_FAULTS = every<Http2Fault>({
+export const HTTP2_FAULTS = every<Http2FaultReason>({
   resets: true,
   unexplained_bytes: true,
   control_frames: true,

@@ -8,7 +8,7 @@ import type {
   RestrictionRefusal,
   ShadowEvent,
 } from '../../core/index.ts';
-import type { LabelModel } from './label-model.ts';
+import { type LabelModel, prepareSeries } from './label-model.ts';
 import {
   HELD_OUTCOMES,
   REFUSING_REASONS,
@@ -16,7 +16,6 @@ import {
   RESTRICTION_TABLES,
   RESTRICTIONS,
 } from './label-values.ts';
-import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** What a store holds, read at each scrape. Counts are since the start. */

@@ -1,26 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type ExchangeListener, type ExchangeRecord, rpcCodeName } from '../../core/index.ts';
-import { observeBuild } from './build-info.ts';
-import {
-  BYTES_RECEIVED,
-  BYTES_SENT,
-  CAPS,
-  DURATION,
-  DURATION_LINES,
-  ERRORS,
-  GRPC,
-  REQUESTS,
-  RETRIES,
-  UNTRUSTED,
-  UPSTREAM_DURATION,
-  WEBSOCKET_DURATION,
-} from './exchange-definitions.ts';
-import { callSeries, capSeries, durationSeries, errorSeries, requestSeries } from './exchange-series.ts';
-import type { LabelModel } from './label-model.ts';
-import { prepareSeries } from './prepare-series.ts';
-import { Tally, tallyCounter } from './tally.ts';
-import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
+import { type ExchangeListener, type ExchangeRecord, RpcCode, rpcCodeName } from '../../core/index.ts';
+import { observeBuild } from './connection-metrics.ts';
+import { type LabelModel, prepareSeries, type Rows } from './label-model.ts';
+import { GATEWAY_CAPS, UPSTREAM_CAPS } from './label-values.ts';
+import { Tally, type TallyHistogram, tallyCounter, tallyHistogram } from './tally.ts';
 
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
@@ -62,7 +46,7 @@ export class Metrics implements ExchangeListener {
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.#requests = tallyCounter({ ...REQUESTS, registers });
-    this.#grpc = tallyCounter({ ...GRPC, registers });
+    this.#grpc = tallyCounter({ ...GRPC_CALLS, registers });
     this.#duration = tallyHistogram({ ...DURATION, registers }, () =>
       this.#routeDurations ? ['upstream', 'route'] : DURATION.labelNames,
     );
@@ -216,3 +200,121 @@ function statusLabel(status: number): string {
   if (status === 0) return 'none';
   return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);
 }
+
+// The series of exchanges that a configuration makes possible, as rows of label values.
+
+/** Of `weir_requests_total`: how requests of each route commonly end. */
+function* requestSeries({ routes }: LabelModel): Rows {
+  for (const { route, protocols, endings } of routes)
+    for (const [status, outcome] of endings)
+      for (const protocol of protocols) yield [route, status, outcome, protocol];
+}
+
+const CODES = [...Object.values(RpcCode).map(rpcCodeName), 'none'];
+
+/** Of `weir_grpc_calls_total`. */
+function* callSeries({ routes }: LabelModel): Rows {
+  for (const { route, protocols } of routes)
+    if (protocols.includes('grpc')) for (const code of CODES) yield [route, code];
+}
+
+/** Of `weir_request_duration_seconds`: with routes, each is there with its upstream and with the gateway's own responses. */
+function* durationSeries({ routes, upstreams, routeDurations }: LabelModel): Rows {
+  if (!routeDurations) for (const upstream of ['none', ...upstreams]) yield [upstream];
+  else
+    for (const { route, upstream } of routes)
+      for (const each of new Set(['none', upstream])) yield [each, route];
+}
+
+/** Of `weir_errors_total`: only a request that was meant for an upstream has one. */
+function errorSeries({ upstreams }: LabelModel): Rows {
+  return [
+    ...['client', 'gateway', 'provider', 'store'].map(side => [side, 'none']),
+    ...upstreams.flatMap(upstream => ['client', 'gateway', 'upstream'].map(side => [side, upstream])),
+  ];
+}
+
+/** Of `weir_caps_met_total`. */
+function capSeries({ upstreams }: LabelModel): Rows {
+  return [
+    ...GATEWAY_CAPS.map(cap => [cap, 'none']),
+    ...upstreams.flatMap(upstream => UPSTREAM_CAPS.map(cap => [cap, upstream])),
+  ];
+}
+
+// The metrics of exchanges, in the library's terms.
+
+/** Seconds: from a cached response on the same network to the longest first-byte timeout. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Lines of one series in a scrape: its buckets with +Inf, sum and count. */
+const DURATION_LINES = DURATION_BUCKETS.length + 3;
+
+const REQUESTS = {
+  name: 'weir_requests_total',
+  help: 'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
+  labelNames: ['route', 'status', 'outcome', 'protocol'],
+} as const;
+
+const GRPC_CALLS = {
+  name: 'weir_grpc_calls_total',
+  help: 'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
+  labelNames: ['route', 'code'],
+} as const;
+
+const DURATION = {
+  name: 'weir_request_duration_seconds',
+  help: 'Time from the head of a request to the last byte of its response, by upstream ("none" if the gateway answered) and, with metrics.route_durations, by route.',
+  labelNames: ['upstream'],
+  buckets: DURATION_BUCKETS,
+} as const;
+
+/** Seconds: from a page that is left at once to a service that is connected all day. */
+const WEBSOCKET_BUCKETS = [1, 10, 60, 600, 3_600, 21_600, 86_400];
+
+const WEBSOCKET_DURATION = {
+  name: 'weir_websocket_duration_seconds',
+  help: 'Lifetime of WebSockets, from the request to the end, by upstream.',
+  labelNames: ['upstream'],
+  buckets: WEBSOCKET_BUCKETS,
+} as const;
+
+const UPSTREAM_DURATION = {
+  name: 'weir_upstream_duration_seconds',
+  help: 'Time from sending a request upstream to the head of its response.',
+  labelNames: ['upstream'],
+  buckets: DURATION_BUCKETS,
+} as const;
+
+const BYTES_RECEIVED = {
+  name: 'weir_request_body_bytes_total',
+  help: 'Bytes of request bodies read.',
+} as const;
+
+const BYTES_SENT = {
+  name: 'weir_response_body_bytes_total',
+  help: 'Bytes of response bodies written.',
+} as const;
+
+const RETRIES = {
+  name: 'weir_upstream_retries_total',
+  help: 'Requests sent upstream again because the first attempt cannot have had an effect.',
+  labelNames: ['upstream'],
+} as const;
+
+const ERRORS = {
+  name: 'weir_errors_total',
+  help: 'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
+  labelNames: ['side', 'upstream'],
+} as const;
+
+const CAPS = {
+  name: 'weir_caps_met_total',
+  help: 'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
+  labelNames: ['cap', 'upstream'],
+} as const;
+
+const UNTRUSTED = {
+  name: 'weir_untrusted_forwarding_headers_total',
+  help: 'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
+} as const;

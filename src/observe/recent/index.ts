@@ -1,4 +1,3 @@
-export { Recent } from './recent.ts';
+export { Recent, type RecentError } from './recent.ts';
 export type { DecisionCounts } from './recent-decisions.ts';
-export type { RecentError } from './recent-errors.ts';
 export type { TopCaller } from './top-callers.ts';

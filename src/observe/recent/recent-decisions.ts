@@ -1,5 +1,5 @@
 import type { Tally } from '../metrics/index.ts';
-import { SlidingCount } from './sliding-count.ts';
+import { SlidingCount } from './top-callers.ts';
 
 /** What the metrics count of limits. */
 export interface LimitTallies {

@@ -1,7 +1,7 @@
+import { createRequire } from 'node:module';
 import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
 import type { Clock, ExchangeListener, ExchangeRecord, TraceRecord } from '../../core/index.ts';
 import type { Logger } from '../log/index.ts';
-import type { Sdk } from './load-sdk.ts';
 import {
   clientAttributes,
   isFailedUpstream,
@@ -155,3 +155,59 @@ function failureLog(log: Logger, clock: Clock) {
   };
   return { error, warn: silent, info: silent, debug: silent, verbose: silent };
 }
+
+/** Loads the SDK of OpenTelemetry and begins to export. Rejects with `MissingPackages` if it is not installed. */
+export async function openSpanExport(
+  options: SpanExportOptions,
+  version: string,
+  log: Logger,
+  clock: Clock,
+): Promise<SpanExport> {
+  return new SpanExport(options, version, await loadSdk(), log, clock);
+}
+
+/** The packages that an operator who exports spans installs beside the gateway. */
+const PACKAGES = [
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace',
+  '@opentelemetry/resources',
+  '@opentelemetry/exporter-trace-otlp-http',
+] as const;
+
+const NEEDS = `needs packages that are not installed: npm install ${PACKAGES.join(' ')}`;
+
+/** The parts of OpenTelemetry's SDK. */
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** Loads the SDK, which is optional. Rejects with `MissingPackages` if it is not installed. */
+async function loadSdk() {
+  try {
+    const [api, trace, resources, otlp] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+    ]);
+    return { api, trace, resources, otlp };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new MissingPackages(`tracing.export ${NEEDS}`);
+  }
+}
+
+/** What an operator has to do before the SDK can be loaded; null: nothing. Loads nothing. */
+export function missingSdk(): string | null {
+  return PACKAGES.every(isInstalled) ? null : NEEDS;
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Packages are not installed. The message says which, and how to install them. */
+export class MissingPackages extends Error {}

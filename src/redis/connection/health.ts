@@ -1,7 +1,6 @@
 import type { Clock, StoreListener } from '../../core/index.ts';
 import type { FailurePolicy } from '../options.ts';
-import { PROBED_TAGS } from './probed-tags.ts';
-import { type RedisConnection, RedisError } from './redis-connection.ts';
+import { PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
 import type { Replicas } from './replicas.ts';
 
 /**

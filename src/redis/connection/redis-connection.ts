@@ -1,10 +1,8 @@
+import { createHash } from 'node:crypto';
 import { Cluster, Command, type Redis } from 'ioredis';
 import type { Clock, StoreFailure } from '../../core/index.ts';
-import { formatPrefix } from '../format.ts';
-import type { RedisOptions } from '../options.ts';
-import { makeClient } from './client.ts';
-import { Deadlines, type Waiting } from './deadlines.ts';
-import type { RedisScript } from './script.ts';
+import { formatPrefix, type RedisOptions } from '../options.ts';
+import { Deadlines, makeClient, type Waiting } from './client.ts';
 
 /** A command that failed, or got no reply in time: in that case Redis may still run it. */
 export class RedisError extends Error {
@@ -21,10 +19,10 @@ export class RedisError extends Error {
   }
 }
 
-export type Reply = (error: RedisError | null, value: unknown) => void;
+export type ReplyCallback = (error: RedisError | null, value: unknown) => void;
 
 /** What is sent to Redis: text and numbers only. */
-export type Argument = string | number;
+type Argument = string | number;
 
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
@@ -38,7 +36,7 @@ const ROW_MS = 1_000;
 const RESUBSCRIBE_MS = 10_000;
 
 interface Outstanding extends Waiting {
-  readonly reply: Reply;
+  readonly reply: ReplyCallback;
 }
 
 /** Hears the messages of a channel. */
@@ -129,7 +127,7 @@ export class RedisConnection {
   }
 
   /** Sends one command and calls back exactly once, never before it returns. */
-  send(name: string, args: readonly Argument[], reply: Reply): void {
+  send(name: string, args: readonly Argument[], reply: ReplyCallback): void {
     if (!this.isReady) {
       queueMicrotask(() => reply(new RedisError('disconnected', this.#lastError), null));
       return;
@@ -150,7 +148,7 @@ export class RedisConnection {
    * Runs a script by its hash; sends the source to a server that does not know it (a new one, or after SCRIPT FLUSH). In a
    * cluster, all keys must be in one slot.
    */
-  run(script: RedisScript, keys: readonly string[], args: readonly Argument[], reply: Reply): void {
+  run(script: RedisScript, keys: readonly string[], args: readonly Argument[], reply: ReplyCallback): void {
     const rest = [keys.length, ...keys, ...args];
     this.send('evalsha', [script.sha, ...rest], (error, value) => {
       if (error === null || !error.message.startsWith('NOSCRIPT')) reply(error, value);
@@ -286,3 +284,34 @@ function redacted(error: Error): string {
 
 /** Something quoted; the group: the name of a command, which Redis writes in lower case (`the 'client|list' command`). */
 const QUOTED = /'(?:(?<=^NOPERM .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'/g;
+
+/** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
+export const PROBED_TAGS: readonly string[] = [
+  '10',
+  '3',
+  '1a',
+  'b',
+  '11',
+  '2',
+  '1d',
+  'c',
+  '12',
+  '1',
+  '1c',
+  'd',
+  '13',
+  '0',
+  '1b',
+  'a',
+];
+
+/** A Lua script, which Redis caches under its hash. */
+export interface RedisScript {
+  readonly source: string;
+  /** SHA-1 of the source, by which Redis finds it. */
+  readonly sha: string;
+}
+
+export function defineScript(source: string): RedisScript {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}

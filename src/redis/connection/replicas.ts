@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import { defineScript } from './script.ts';
+import { defineScript, type RedisConnection } from './redis-connection.ts';
 
 /** A gateway without a heartbeat for this long is gone. */
 const LIFETIME_MS = 10_000;

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/index.ts';
-import { RedisError, type RedisScript, type Subscriber } from '../connection/index.ts';
+import { defineScript, RedisError, type RedisScript, type Subscriber } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 import { type Fact, Outgoing } from './outgoing.ts';
 
 export type { Fact };
 
 /** Holds the facts of one topic. */
-export interface Topic {
+interface Topic {
   /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
   learn(fact: Fact): void;
   /** All known facts of the topic, with full names, for posting them again to a Redis that has lost them. */
@@ -24,7 +24,7 @@ export interface BoardConnection {
   subscribe(channel: string, subscriber: Subscriber): void;
 }
 
-export interface BoardDependencies {
+interface BoardDependencies {
   readonly connection: BoardConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
@@ -217,6 +217,46 @@ export class Board {
         await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
       }
       this.#outgoing.sent();
+    }
+  }
+}
+
+interface ClaimsDependencies {
+  readonly connection: {
+    readonly prefix: string;
+    script(
+      script: RedisScript,
+      keys: readonly string[],
+      ...args: readonly (string | number)[]
+    ): Promise<unknown>;
+  };
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
+}
+
+const CLAIM = defineScript("return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1])");
+
+/** What one gateway of all may do once. While Redis is away, each gateway may. */
+export class Claims {
+  readonly #dependencies: ClaimsDependencies;
+
+  constructor(dependencies: ClaimsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether no gateway has claimed this name for as long. */
+  async claim(name: string, forMs: number): Promise<boolean> {
+    const { connection, health } = this.#dependencies;
+    if (!health.isShared) return true;
+    try {
+      const reply = await connection.script(
+        CLAIM,
+        [`${connection.prefix}notice:${name}`],
+        Math.max(1, forMs),
+      );
+      return reply !== null;
+    } catch (error) {
+      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      return true;
     }
   }
 }

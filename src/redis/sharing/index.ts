@@ -1,3 +1,2 @@
-export { Board, type BoardConnection, type Fact } from './board.ts';
-export { Claims } from './claims.ts';
+export { Board, type BoardConnection, Claims, type Fact } from './board.ts';
 export { OffenceFeed } from './offence-feed.ts';

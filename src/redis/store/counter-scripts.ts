@@ -1,7 +1,7 @@
 import { defineScript } from '../connection/index.ts';
 
 /**
- * Shared by the scripts: the arithmetic of `limits/counting/fixed-window.ts` and `smooth.ts`, line for line. Redis' own clock, in
+ * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in
  * whole milliseconds, serves both to measure and to announce.
  *
  * Limits come as JSON, made once per configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
@@ -10,7 +10,7 @@ import { defineScript } from '../connection/index.ts';
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
  * lock nobody out until then, it ends one period from now at the latest.
  */
-export const COUNTERS = `
+const COUNTERS = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
@@ -103,7 +103,7 @@ end
  * Once a caller holds as many main values as it may, further ones share one counter for each limit. A sorted set, ordered by Reset,
  * lists the counters held: the caller's own, and those of resources that it opened. KEYS: [n] that set, [n + 1] the shared counter.
  */
-export const PARTS = `
+const PARTS = `
 local function held(index)
   return redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf')
 end
@@ -248,6 +248,45 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end
+end
+return 0
+`);
+
+/**
+ * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one resource. Returns for each limit:
+ * remaining, announced reset, wait.
+ */
+export const READ_ALLOWANCES = defineScript(`${COUNTERS}${PARTS}
+local limits, most = cjson.decode(ARGV[1]), tonumber(ARGV[2])
+local index, others, reply = KEYS[#limits + 1], #limits + 1, {}
+for i, l in ipairs(limits) do
+  if l.role == 'caller' and most > 0 then
+    others = others + 1
+    readPart(l, KEYS[i], index, KEYS[others], most)
+  else read(l, KEYS[i]) end
+  for _, number in ipairs({ remaining(l), announced(l), wait(l) }) do reply[#reply + 1] = number end
+end
+return reply
+`);
+
+/**
+ * Forgets counters. KEYS: counters; if there are ARGV, the last one is the set of main values that the caller holds. ARGV: how the
+ * names of further counters begin, which are among those.
+ */
+export const DROP = defineScript(`
+local last = #KEYS
+if #ARGV > 0 then last = last - 1 end
+for i = 1, last do redis.call('DEL', KEYS[i]) end
+if #ARGV == 0 then return 0 end
+local index = KEYS[#KEYS]
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', '+inf')) do
+  for _, start in ipairs(ARGV) do
+    if string.sub(key, 1, #start) == start then
+      redis.call('DEL', key)
+      redis.call('ZREM', index, key)
+      break
+    end
+  end
 end
 return 0
 `);

@@ -9,7 +9,7 @@ import {
 } from '../../limits/index.ts';
 import type { FailurePolicy } from '../options.ts';
 import { DividedLimits, divideLimit } from './divided-limits.ts';
-import type { Question } from './question.ts';
+import type { Question } from './plan.ts';
 
 export interface FallbackDependencies {
   readonly policy: FailurePolicy;

@@ -1,4 +1,4 @@
-import { type Clock, TwoGenerations } from '../../core/index.ts';
+import { type Clock, RecentMap } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
 /** Refusals remembered; a flood may come from many callers. */
@@ -20,7 +20,7 @@ interface Known {
  */
 export class KnownRefusals {
   readonly #clock: Clock;
-  readonly #known = new TwoGenerations<Known>(MAX_KNOWN);
+  readonly #known = new RecentMap<Known>(MAX_KNOWN);
   #generation = 0;
 
   constructor(clock: Clock) {
@@ -32,7 +32,7 @@ export class KnownRefusals {
   }
 
   /** Read it before asking and pass it to `note`, which ignores what was asked before the last `forget`. */
-  get generation(): number {
+  get version(): number {
     return this.#generation;
   }
 

@@ -1,6 +1,6 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
 import { RedisError, type RedisScript } from '../connection/index.ts';
-import { DROP, READ_ALLOWANCES } from './allowance-scripts.ts';
+import { DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
 import { textOf } from './plan.ts';

@@ -5,10 +5,15 @@ import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
-import { type Plan, PlanTable, textOf } from './plan.ts';
-import type { Question } from './question.ts';
+import {
+  type Plan,
+  PlanTable,
+  type Question,
+  readScriptResponse,
+  type ScriptResponse,
+  textOf,
+} from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
-import { type Response, readResponse } from './script-response.ts';
 import type { HealthView, ScriptRunner } from './store-dependencies.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
@@ -40,7 +45,7 @@ interface Call {
   readonly trip: Trip;
 }
 
-type Told = (response: Response | null, error: RedisError) => void;
+type Told = (response: ScriptResponse | null, error: RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
@@ -143,7 +148,7 @@ export class RedisStore implements LimitStore {
     resolve: (decision: Decision) => void,
   ): void {
     const { ofCaller, ofResources } = this.#plans.of(question.limits);
-    const askOfResources = (own: Response | null) =>
+    const askOfResources = (own: ScriptResponse | null) =>
       this.#askOfResources(question, callerKeys, own?.isFull === true, ofResources, (shared, error) => {
         if (shared === null) {
           resolve(this.#failed(error, question));
@@ -206,7 +211,11 @@ export class RedisStore implements LimitStore {
   }
 
   /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
-  #noteOpened(callerKeys: string, [key = '']: readonly string[], { windows: [window = 0] }: Response): void {
+  #noteOpened(
+    callerKeys: string,
+    [key = '']: readonly string[],
+    { windows: [window = 0] }: ScriptResponse,
+  ): void {
     const index = this.#keys.parts(callerKeys);
     this.#dependencies.connection.run(NOTE_OPENED, [index], [key, String(window)], error => {
       if (error !== null) this.#dependencies.health.failed(error);
@@ -216,10 +225,10 @@ export class RedisStore implements LimitStore {
   #call({ plan, keys, most, mode, trip }: Call, told: Told): void {
     const { connection, clock } = this.#dependencies;
     const askedAtMs = clock.monotonicMs();
-    const { generation } = this.#refusals;
+    const { version } = this.#refusals;
     connection.run(DECIDE, keys, [plan.text, most, mode, trip], (error, value) => {
-      const response = error === null ? readResponse(value, plan) : null;
-      if (response !== null) this.#note(response, plan, keys, askedAtMs, generation);
+      const response = error === null ? readScriptResponse(value, plan) : null;
+      if (response !== null) this.#note(response, plan, keys, askedAtMs, version);
       told(response, error ?? UNEXPECTED);
     });
   }
@@ -246,7 +255,7 @@ export class RedisStore implements LimitStore {
   }
 
   #note(
-    response: Response,
+    response: ScriptResponse,
     plan: Plan,
     keys: readonly string[],
     askedAtMs: number,
@@ -261,7 +270,7 @@ export class RedisStore implements LimitStore {
     this.#refusals.note(key, limit, response.decision, askedAtMs, generation);
   }
 
-  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: Response): void {
+  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: ScriptResponse): void {
     const keys = this.#keysOf(question.main, plan, callerKeys, '1');
     const drawn = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { GatewayError } from '../../core/index.ts';
+import { type GatewayError, StallTimer } from '../../core/index.ts';
 import { bodyTooLarge, ConnectionMemory, internalFault, type Successor } from '../../gateway/index.ts';
 import {
   type IncomingHead,
@@ -11,20 +11,18 @@ import {
   UnknownMethod,
 } from '../../http1/index.ts';
 import type { Accepted } from '../accepted.ts';
-import type { Client, ClientConnection } from '../client-connection.ts';
+import { BodyPace } from '../body-pace.ts';
+import type { ClientConnection, ConnectedClient } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { SwitchedConnection } from '../switched-connection.ts';
-import { ClientWatch } from './client-watch.ts';
-import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
-import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
+import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
+import { BETWEEN_REQUESTS, CLOSED, type ConnectionPhase, lateness, REST_OF_BODY } from './lateness.ts';
 import { errorFor, lastResponse, notValid } from './refused-bytes.ts';
-import { ResponseEnd } from './response-end.ts';
-import { Rest } from './rest.ts';
 
 /** A client's connection: serves one request after the other, and times every wait. */
-export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
+export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
-  readonly client: Client;
+  readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   readonly #accepted: Accepted;
   readonly #state: ListenerState;
@@ -37,15 +35,15 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     ['close', () => this.#onClose()],
   ] as const;
   readonly #reader = new RequestReader(this);
-  #phase: Phase;
+  #phase: ConnectionPhase;
   #halfClosed = false;
   #retired = false;
-  readonly #rest = new Rest();
+  readonly #rest = new ReadPause();
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
 
   /** @param socket carries HTTP: the accepted socket, or TLS over it */
-  constructor(accepted: Accepted, socket: Socket, client: Client, state: ListenerState) {
+  constructor(accepted: Accepted, socket: Socket, client: ConnectedClient, state: ListenerState) {
     this.socket = socket;
     this.#accepted = accepted;
     this.client = client;
@@ -253,5 +251,111 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     const response = this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'http1' }, error);
     if (this.socket.writable) this.socket.write(lastResponse(response, this.terms(false, false)), 'latin1');
     this.#linger();
+  }
+}
+
+/** The third sweep is a second away or a bit more, as `Retry-After` says. */
+const SWEEPS = 3;
+
+/**
+ * The time for which a connection is not read after a request of it was shed. Without it the refusals alone would keep an
+ * overloaded process busy: one costs about half of a request that is served (bench/README.md).
+ */
+export class ReadPause {
+  #sweeps = 0;
+
+  get isOn(): boolean {
+    return this.#sweeps > 0;
+  }
+
+  begin(): void {
+    this.#sweeps = SWEEPS;
+  }
+
+  /** Whether it ends now. Ask at each sweep. */
+  isOver(): boolean {
+    return this.#sweeps > 0 && --this.#sweeps === 0;
+  }
+}
+
+/** How long requests that fill the reader may wait behind another. */
+const MAX_FULL_MS = 5_000;
+
+/** Measures how long a connection waits for its client. Only sweeps read the clock. */
+class ClientWatch {
+  readonly #reader: RequestReader;
+  readonly #state: ListenerState;
+  readonly #stall = new StallTimer();
+  readonly #pace = new BodyPace();
+  readonly #progress: SocketProgress;
+  /** The first sweep that found the reader full behind the present exchange. */
+  #fullSinceMs: number | null = null;
+
+  constructor(socket: Socket, reader: RequestReader, state: ListenerState) {
+    this.#reader = reader;
+    this.#state = state;
+    this.#progress = new SocketProgress(socket);
+  }
+
+  /** Another wait begins. */
+  begin(): void {
+    this.#stall.begin();
+  }
+
+  /** The body is not read for now. */
+  bodyStoodStill(): void {
+    this.#pace.stoodStill();
+  }
+
+  exchangeEnded(): void {
+    this.#fullSinceMs = null;
+  }
+
+  /**
+   * Whether the client has taken too long: the error to answer with, or `close` if no response is due. Ask at each
+   * sweep, and only then.
+   */
+  lateness(nowMs: number, phase: ConnectionPhase, halfClosed: boolean): GatewayError | 'close' | null {
+    const { body, insideHead } = this.#reader;
+    const moved = this.#progress.moved(phase.name === 'lingering' || body?.flows === true);
+    const waitedMs = this.#stall.waitedMs(nowMs, moved);
+    const isTooSlow = body !== null && this.#pace.isTooSlow(nowMs, body);
+    const late = lateness(phase, this.#state, { nowMs, waitedMs, isTooSlow, insideHead, halfClosed });
+    if (late !== 'not awaited') return late;
+    this.#stall.begin();
+    return null;
+  }
+
+  /** Whether requests behind a slow one have filled the reader for too long. Ask at each sweep during an exchange. */
+  isFullTooLong(nowMs: number): boolean {
+    if (!this.#reader.isFull) return false;
+    this.#fullSinceMs ??= nowMs;
+    return nowMs - this.#fullSinceMs >= MAX_FULL_MS;
+  }
+}
+
+/** Compares what a socket has moved with what it had at the last sweep. */
+class SocketProgress {
+  readonly #socket: Socket;
+  #bytesRead = 0;
+  #bytesTaken = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /**
+   * Whether bytes have moved since this was last asked.
+   *
+   * @param wantsBytes whether bytes from the client are useful now. Useless bytes are not progress: a client that sends an empty
+   *   line now and then, or a request behind a response that it does not read, would be waited for without end
+   */
+  moved(wantsBytes: boolean): boolean {
+    const { bytesRead, bytesWritten, writableLength } = this.#socket;
+    const bytesTaken = bytesWritten - writableLength;
+    const moved = (wantsBytes && bytesRead !== this.#bytesRead) || bytesTaken !== this.#bytesTaken;
+    this.#bytesRead = bytesRead;
+    this.#bytesTaken = bytesTaken;
+    return moved;
   }
 }

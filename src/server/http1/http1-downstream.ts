@@ -12,15 +12,16 @@ import {
 import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import {
   type BodyTerms,
+  chunkSize,
   type IncomingHead,
   interimResponse,
+  LAST_CHUNK,
   type RequestBody,
   type RequestFraming,
   type ResponseTerms,
   responseHead,
 } from '../../http1/index.ts';
-import type { Client } from '../client-connection.ts';
-import { lastChunk, writeBytes, writeChunk } from './body-writing.ts';
+import type { ConnectedClient } from '../client-connection.ts';
 
 /** Up to this length, the rest of an unread body is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
@@ -28,7 +29,7 @@ const DISCARD_MAX_BYTES = 65_536;
 /** What an exchange needs from its connection. */
 export interface ConnectionSide {
   readonly socket: Socket;
-  readonly client: Client;
+  readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** Every response is the last of its connection. */
   readonly draining: boolean;
@@ -238,4 +239,58 @@ export class Http1Downstream implements Downstream, TurnTask {
 /** RFC 9112, 6.3, rule 1: these responses end with their head, whatever its fields say. */
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Decides when an exchange ends after the last byte of its response was written. */
+export class ResponseEnd implements TurnTask {
+  readonly #socket: Socket;
+  readonly #ended: () => void;
+
+  /** @param ended called once for each response, when its last byte was sent */
+  constructor(socket: Socket, ended: () => void) {
+    this.#socket = socket;
+    this.#ended = ended;
+  }
+
+  /** The response leaves at the end of the turn, when the upstream connection that brought it is idle, too. */
+  written(): void {
+    atTurnEnd(this);
+  }
+
+  turnEnded(): void {
+    // What was still to be sent is lost. 'close' follows, and ends the exchange as one that was not delivered.
+    if (this.#socket.destroyed) return;
+    if (this.#socket.writableLength === 0) this.#ended();
+    else this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
+  }
+}
+
+/** A chunk up to this size is copied into one string with its framing, which is cheaper than three writes. */
+const STRING_MAX_BYTES = 2_048;
+
+/** Writes a part of a body as it is. */
+function writeBytes(socket: Socket, bytes: Buffer, taken: Release | null): void {
+  if (taken === null) socket.write(bytes);
+  else socket.write(bytes, taken);
+}
+
+/** Writes a part of a body as one chunk (RFC 9112, 7.1). */
+function writeChunk(socket: Socket, bytes: Buffer, taken: Release | null): void {
+  if (bytes.length <= STRING_MAX_BYTES) {
+    socket.write(`${chunkSize(bytes.length)}${bytes.toString('latin1')}\r\n`, 'latin1');
+    taken?.();
+    return;
+  }
+  socket.write(chunkSize(bytes.length), 'latin1');
+  writeBytes(socket, bytes, taken);
+  socket.write('\r\n', 'latin1');
+}
+
+/** The end of a body in chunks, with its trailers (RFC 9112, 7.1.2). */
+function lastChunk(trailers: Fields): string {
+  let section = LAST_CHUNK;
+  for (let i = 0; i + 1 < trailers.length; i += 2) section += `${trailers[i]}: ${trailers[i + 1]}\r\n`;
+  return `${section}\r\n`;
 }

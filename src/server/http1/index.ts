@@ -1,1 +1,1 @@
-export { Connection } from './http1-connection.ts';
+export { Http1Connection } from './http1-connection.ts';

@@ -1,7 +1,6 @@
 import type { GatewayError } from '../../core/index.ts';
-import { bodyTooSlow, clientTooSlow } from '../../gateway/index.ts';
+import { bodyTooSlow, clientTooSlow, type Exchange } from '../../gateway/index.ts';
 import type { ListenerState } from '../listener-state.ts';
-import type { Phase } from './connection-phase.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
 
 /** After the last response, what the client still sends is thrown away until it pauses for this long. */
@@ -37,7 +36,7 @@ interface Wait {
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
 
 /** Decides whether the client of a connection has taken too long. */
-export function lateness(phase: Phase, state: ListenerState, wait: Wait): Lateness {
+export function lateness(phase: ConnectionPhase, state: ListenerState, wait: Wait): Lateness {
   const { nowMs, waitedMs, isTooSlow } = wait;
   switch (phase.name) {
     case 'head':
@@ -78,3 +77,23 @@ function latenessInExchange(
 function closeIf(late: boolean): Lateness {
   return late ? 'close' : null;
 }
+
+/** What a connection is doing. */
+export type ConnectionPhase =
+  /**
+   * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
+   * accepted: a client that sends nothing is slow, too.
+   */
+  | { readonly name: 'head'; readonly sinceMs: number | null }
+  /** A request is being answered. Its body may still be coming in. */
+  | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
+  /** The request was answered before the end of its body, which is read and thrown away. */
+  | { readonly name: 'rest of body' }
+  /** The last response was sent. Further bytes are read and dropped: left unread, they would reset the connection. */
+  | { readonly name: 'lingering'; readonly sinceMs: number }
+  /** Nothing is read any more, and the socket is closed or closing. */
+  | { readonly name: 'closed' };
+
+export const BETWEEN_REQUESTS: ConnectionPhase = { name: 'head', sinceMs: null };
+export const REST_OF_BODY: ConnectionPhase = { name: 'rest of body' };
+export const CLOSED: ConnectionPhase = { name: 'closed' };

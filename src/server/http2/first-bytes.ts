@@ -3,7 +3,7 @@ import type { GatewayError } from '../../core/index.ts';
 import { clientTooSlow } from '../../gateway/index.ts';
 import type { ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
-import { protocolOf } from './preface.ts';
+import { protocolOf } from './http2-connection.ts';
 
 /** Opens what serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
 export type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;

@@ -1,4 +1,4 @@
-import type { Http2Fault } from '../../core/index.ts';
+import type { Http2FaultReason } from '../../core/index.ts';
 
 /** Resets allowed in a burst: a user leaves a page, or a caller gives up on all of its requests. */
 const RESET_BURST = 500;
@@ -26,7 +26,7 @@ export class FloodWatch {
   }
 
   /** A stream ended by a reset, the client's or ours. Ours count as well: a client can provoke them. */
-  reset(): Http2Fault | null {
+  reset(): Http2FaultReason | null {
     return ++this.#resets > RESET_BURST ? 'resets' : null;
   }
 
@@ -37,7 +37,7 @@ export class FloodWatch {
    * @param explained bytes that its streams explain so far, at least
    * @param perhaps bytes that they may turn out to explain as well
    */
-  sweep(nowMs: number, bytesRead: number, explained: number, perhaps: number): Http2Fault | null {
+  sweep(nowMs: number, bytesRead: number, explained: number, perhaps: number): Http2FaultReason | null {
     const seconds = (nowMs - this.#seenMs) / 1_000;
     this.#seenMs = nowMs;
     this.#resets = Math.max(0, this.#resets - RESETS_PER_S * seconds);

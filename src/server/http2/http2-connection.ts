@@ -10,7 +10,7 @@ import type { ListenerModel } from '../../config/index.ts';
 import {
   forgetListeners,
   type GatewayError,
-  type Http2Fault,
+  type Http2FaultReason,
   holdSession,
   Roster,
   StallTimer,
@@ -22,16 +22,12 @@ import {
   headTooLarge,
   internalFault,
 } from '../../gateway/index.ts';
-import type { Client, ClientConnection } from '../client-connection.ts';
+import type { ClientConnection, ConnectedClient } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { FloodWatch } from './flood-watch.ts';
-import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { Http2Downstream, OpenStream, type SessionSide } from './http2-downstream.ts';
 import { type HeadFault, HeadReader } from './http2-request-head.ts';
-import { Liveness } from './liveness.ts';
-import { neverIndexedIn } from './never-indexed.ts';
-import { OpenStream } from './open-stream.ts';
-import { blameClient, faultOf } from './session-fault.ts';
-import { sessionOptions } from './session-options.ts';
+import { blameClient, clientSessionOptions, faultOf, neverIndexedIn } from './session-options.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_FLAG_END_STREAM } = constants;
 
@@ -54,7 +50,7 @@ const GOING_AWAY: Phase = { name: 'going away' };
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
 export class Http2Connection implements ClientConnection, SessionSide {
   readonly socket: Socket;
-  readonly client: Client;
+  readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   readonly #state: ListenerState;
   readonly serves: ListenerModel['serves'];
@@ -69,7 +65,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
   #phase: Phase;
 
   /** @param socket whatever was read of it belongs back on it (`unshift`) */
-  constructor(socket: Socket, client: Client, state: ListenerState, serves: ListenerModel['serves']) {
+  constructor(
+    socket: Socket,
+    client: ConnectedClient,
+    state: ListenerState,
+    serves: ListenerModel['serves'],
+  ) {
     this.socket = socket;
     this.serves = serves;
     this.client = client;
@@ -78,7 +79,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     const nowMs = state.clock.monotonicMs();
     this.#phase = { name: 'preface', sinceMs: nowMs };
     this.#floods = new FloodWatch(nowMs);
-    this.#session = performServerHandshake(socket, sessionOptions(state.http2, state));
+    this.#session = performServerHandshake(socket, clientSessionOptions(state.http2, state));
     this.#session.setLocalWindowSize(state.http2.connectionWindowBytes);
     blameClient(this.#session);
     this.#session.on('stream', (stream, headers, flags, raw) => {
@@ -223,13 +224,13 @@ export class Http2Connection implements ClientConnection, SessionSide {
     if (flood !== null) this.#calm(flood);
   }
 
-  #calm(flood: Http2Fault): void {
+  #calm(flood: Http2FaultReason): void {
     if (this.#session.destroyed) return;
     this.#onFault(flood);
     this.#close();
   }
 
-  #onFault(fault: Http2Fault | null): void {
+  #onFault(fault: Http2FaultReason | null): void {
     if (fault !== null) this.#state.connectionListener.http2Closed(fault);
   }
 
@@ -243,4 +244,53 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
 function errorOf(fault: HeadFault): GatewayError {
   return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
+}
+
+/** RFC 9113, 3.4: what a client that speaks HTTP/2 sends first. No request of HTTP/1.1 begins so. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** What the first bytes of a connection say it speaks; null: more are needed. */
+export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {
+  const length = Math.min(bytes.length, PREFACE.length);
+  if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return 'http1';
+  return length === PREFACE.length ? 'h2' : null;
+}
+
+/** What a client is held to. */
+interface LivenessTerms {
+  /** A client with streams under way that sends nothing for this long is sent a PING. */
+  readonly keepAliveMs: number;
+  /** For its acknowledgement, or any other byte. */
+  readonly clientReadMs: number;
+}
+
+/**
+ * Finds out whether the client of a silent connection is still there: a stream may rightly be silent for hours, and a
+ * network that is down reports nothing (RFC 9113, 6.7).
+ */
+export class Liveness {
+  readonly #silence = new StallTimer();
+  readonly #wait = new StallTimer();
+  #bytes = 0;
+  #pinged = false;
+
+  /**
+   * Whether the client is gone. Ask at each sweep.
+   *
+   * @param bytes how many have come so far
+   * @param busy streams are under way
+   */
+  isLost(nowMs: number, bytes: number, busy: boolean, terms: LivenessTerms, ping: () => void): boolean {
+    const heard = bytes !== this.#bytes || !busy;
+    this.#bytes = bytes;
+    if (heard) this.#pinged = false;
+    const silentMs = this.#silence.waitedMs(nowMs, heard);
+    if (this.#pinged) return this.#wait.waitedMs(nowMs, false) > terms.clientReadMs;
+    if (silentMs > terms.keepAliveMs) {
+      this.#pinged = true;
+      this.#wait.begin();
+      ping();
+    }
+    return false;
+  }
 }

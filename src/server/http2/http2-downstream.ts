@@ -5,16 +5,26 @@ import {
   type FieldNames,
   type Fields,
   firstValue,
+  type GatewayError,
   NO_NAMES,
   type Release,
+  type RosterEntry,
+  StallTimer,
 } from '../../core/index.ts';
-import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
+import {
+  bodyTooSlow,
+  type ConnectionMemory,
+  clientTooSlow,
+  type Downstream,
+  type Exchange,
+} from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
-import type { Client } from '../client-connection.ts';
-import { asObject } from './as-object.ts';
+import { BodyPace } from '../body-pace.ts';
+import type { ConnectedClient } from '../client-connection.ts';
+import type { ListenerState } from '../listener-state.ts';
 import { closeWhenSent } from './close-when-sent.ts';
-import type { RequestHead } from './http2-request-head.ts';
-import { markNeverIndexed } from './never-indexed.ts';
+import type { Http2RequestHead } from './http2-request-head.ts';
+import { asObject, markNeverIndexed } from './session-options.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
@@ -29,7 +39,7 @@ const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true
 
 /** What a stream needs from its connection. */
 export interface SessionSide {
-  readonly client: Client;
+  readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** What its listener serves. */
   readonly serves: ListenerModel['serves'];
@@ -71,7 +81,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   constructor(
     connection: SessionSide,
     stream: ServerHttp2Stream,
-    head: RequestHead,
+    head: Http2RequestHead,
     neverIndexed: FieldNames,
   ) {
     this.method = head.method;
@@ -250,5 +260,83 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   /** RFC 9110, 15.3.6 and 15.4.5: these responses end with their head, whatever its fields say. */
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
+  }
+}
+
+/** HEADERS with their frame's header, the pseudo-fields that HTTP/1.1 does not have, and padding. */
+const HEADERS_FRAMING_BYTES = 300;
+/** The head of a frame (RFC 9113, 4.1). */
+const FRAME_HEAD_BYTES = 9;
+/** A client may answer each DATA with two WINDOW_UPDATE, and a PING that measures the connection. */
+const ACKNOWLEDGEMENT_BYTES = 64;
+
+/**
+ * - an error: the client is late, and answered with it
+ * - `reset`: it is late, and the stream is reset
+ * - null: it is in time
+ */
+type StreamLateness = GatewayError | 'reset' | null;
+
+/** A stream whose exchange is under way. */
+export class OpenStream implements RosterEntry {
+  place = -1;
+  readonly downstream: Http2Downstream;
+  readonly exchange: Exchange;
+  readonly #headBytes: number;
+  /** Made by the first sweep that finds the stream: most are gone before. */
+  #waits: StreamWaits | null = null;
+
+  constructor(downstream: Http2Downstream, exchange: Exchange, head: Http2RequestHead) {
+    this.downstream = downstream;
+    this.exchange = exchange;
+    this.#headBytes = head.bytes;
+  }
+
+  /** Bytes that its client may have sent because of it: those of the request, and what the response makes it send. */
+  get explainedBytes(): number {
+    const { bytesReceived, piecesReceived, stream, writes } = this.downstream;
+    const request = this.#headBytes + HEADERS_FRAMING_BYTES + bytesReceived + stream.readableLength;
+    return request + piecesReceived * FRAME_HEAD_BYTES + writes * ACKNOWLEDGEMENT_BYTES;
+  }
+
+  /** Bytes that may have come as heads of the frames that wait to be read, at most: each byte may have had a frame of its own. */
+  get waitingHeadBytes(): number {
+    return this.downstream.stream.readableLength * FRAME_HEAD_BYTES;
+  }
+
+  /** Whether its client has taken too long. Ask at each sweep, and only then. */
+  lateness(nowMs: number, state: ListenerState): StreamLateness {
+    if (!this.exchange.dialect.isPaced) return null;
+    this.#waits ??= new StreamWaits();
+    return this.#waits.lateness(nowMs, this.downstream, state);
+  }
+}
+
+/** Times what a stream waits for its client to do. */
+class StreamWaits {
+  readonly #pace = new BodyPace();
+  readonly #stall = new StallTimer();
+  #bytesReceived = 0;
+  #unread = 0;
+
+  lateness(nowMs: number, downstream: Http2Downstream, { timeouts }: ListenerState): StreamLateness {
+    const { requestBody: body, bytesReceived } = downstream;
+    // Bytes of the response that the client has yet to take.
+    const unread = downstream.stream.bufferSize;
+    const moved = bytesReceived !== this.#bytesReceived || unread !== this.#unread;
+    this.#bytesReceived = bytesReceived;
+    this.#unread = unread;
+    const waitedMs = this.#stall.waitedMs(nowMs, moved);
+    if (body?.done === false && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
+    if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
+    if (downstream.awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+    this.#stall.begin();
+    return null;
+  }
+
+  #isTooSlow(nowMs: number, body: StreamBody): boolean {
+    if (body.stoodStill) this.#pace.stoodStill();
+    body.stoodStill = false;
+    return this.#pace.isTooSlow(nowMs, body);
   }
 }

@@ -3,7 +3,7 @@ import { type Fields, firstValue } from '../../core/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 
 /** The head of a request, in the form in which the gateway reads those of HTTP/1.1. */
-export interface RequestHead {
+export interface Http2RequestHead {
   /** '': a method that Node does not know. */
   readonly method: string;
   readonly target: string;
@@ -66,7 +66,7 @@ export class HeadReader {
    * @param raw names and values as nghttp2 read them, pseudo-fields first
    * @param bodiless the head ends the stream
    */
-  read(raw: readonly string[], bodiless: boolean, maxBytes: number): RequestHead {
+  read(raw: readonly string[], bodiless: boolean, maxBytes: number): Http2RequestHead {
     const { method, path, authority, end } = new PseudoFields(raw);
     const section = this.#section(raw, end, authority);
     const bytes = method.length + path.length + REQUEST_LINE_FRAMING_BYTES + section.bytes;

@@ -1,3 +1,2 @@
-export { Handshakes } from './handshakes.ts';
-export { TicketKeys } from './ticket-keys.ts';
-export { TlsTermination } from './tls-termination.ts';
+export { Handshakes } from './tls-handshake.ts';
+export { TicketKeys, TlsTermination } from './tls-termination.ts';

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { HandshakeOutcome } from '../../core/index.ts';
 import type { ClientConnection } from '../client-connection.ts';
-import type { Handshakes } from './handshakes.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
 const HANDSHAKE_RECORD = 0x16;
@@ -10,7 +9,7 @@ const HANDSHAKE_RECORD = 0x16;
 const DRAIN_IDLE_MS = 1_000;
 
 /** What a handshake needs of its listener. */
-export interface HandshakeOwner {
+interface HandshakeOwner {
   readonly handshakes: Handshakes;
   /** Maximum time from `sinceMs`. */
   readonly maxMs: number;
@@ -112,5 +111,97 @@ export class TlsHandshake implements ClientConnection {
     this.socket.unshift(bytes);
     this.#phase = 'under way';
     this.#owner.handshakes.enter(this);
+  }
+}
+
+/** What of an error's code tells why a handshake failed. The names of alerts are those that the client sent. */
+const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[] = [
+  [/^ECONNRESET$|^EPIPE$|^ERR_STREAM_PREMATURE_CLOSE$/, 'closed'],
+  [/^ERR_SSL_(UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW|WRONG_SSL_VERSION)$/, 'no_overlap'],
+  [/^ERR_SSL_NO_(SHARED|SUITABLE|APPLICATION)_/, 'no_overlap'],
+  [/^ERR_SSL_INAPPROPRIATE_FALLBACK$|NO_APPLICATION_PROTOCOL$/, 'no_overlap'],
+  [/^ERR_SSL_(PEER_DID_NOT_RETURN_A_CERTIFICATE|CERTIFICATE_VERIFY_FAILED)$/, 'client_certificate'],
+  [/^ERR_SSL_(TLSV1|TLSV13|SSLV3|SSL\/TLS)_ALERT_/, 'rejected'],
+  [/^ERR_SSL_HTTP_REQUEST$/, 'cleartext'],
+];
+
+/**
+ * Why a handshake failed, from the error that Node reports.
+ *
+ * @param isUnauthorized the client's certificate could not be verified: Node then closes without an error of its own
+ */
+export function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutcome {
+  if (isUnauthorized) return 'client_certificate';
+  const code = 'code' in error ? String(error.code) : '';
+  return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'malformed';
+}
+
+/** So many handshakes begin before other connections have their turn: the key operation of one may take a millisecond. */
+const BEGUN_AT_A_TIME = 8;
+
+/** A handshake as the others see it. */
+interface Handshake {
+  /** Begins: it holds memory from here on, and answers the client. */
+  begin(): void;
+  /** Ends: too many others are under way. */
+  giveWay(): void;
+}
+
+/**
+ * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
+ *
+ * Where there are too many, the oldest gives way. A client that means to finish needs a few round trips, so under a flood of
+ * handshakes that are never finished the oldest is most probably one of those.
+ */
+export class Handshakes {
+  #max: number;
+  /** Oldest first. */
+  readonly #underWay = new Set<Handshake>();
+  readonly #waiting = new Set<Handshake>();
+  #begun = 0;
+  #turn: NodeJS.Immediate | null = null;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** Sets another maximum for further handshakes. */
+  use(max: number): void {
+    this.#max = max;
+  }
+
+  /** Begins a handshake, in this turn of the event loop or a later one. Call `leave` when it ends. */
+  enter(handshake: Handshake): void {
+    this.#waiting.add(handshake);
+    if (this.#begun < BEGUN_AT_A_TIME) this.#beginNext();
+    this.#turn ??= setImmediate(() => this.#nextTurn());
+  }
+
+  /** A handshake has ended, whether or not it had begun. */
+  leave(handshake: Handshake): void {
+    this.#waiting.delete(handshake);
+    this.#underWay.delete(handshake);
+  }
+
+  #nextTurn(): void {
+    this.#turn = null;
+    this.#begun = 0;
+    while (this.#waiting.size > 0 && this.#begun < BEGUN_AT_A_TIME) this.#beginNext();
+    if (this.#begun > 0) this.#turn = setImmediate(() => this.#nextTurn());
+  }
+
+  #beginNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    this.#waiting.delete(next);
+    this.#begun++;
+    const [oldest] = this.#underWay;
+    if (oldest !== undefined && this.#underWay.size >= this.#max) oldest.giveWay();
+    this.#underWay.add(next);
+    next.begin();
   }
 }

@@ -1,17 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import type { ConnectionListener } from '../../core/index.ts';
+import { type ConnectionListener, randomKey } from '../../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../../tls/index.ts';
 import type { Accepted } from '../accepted.ts';
-import type { Client, ClientConnection } from '../client-connection.ts';
-import { handshakeFailure } from './handshake-failure.ts';
-import type { Handshakes } from './handshakes.ts';
-import { TlsHandshake } from './tls-handshake.ts';
+import type { ClientConnection, ConnectedClient } from '../client-connection.ts';
+import { type Handshakes, handshakeFailure, TlsHandshake } from './tls-handshake.ts';
 
 /** Opens the stage behind the handshake. `protocol` is the one agreed on by ALPN, or null. */
-export type OpenNext = (socket: TLSSocket, client: Client, protocol: string | null) => ClientConnection;
+type OpenNext = (socket: TLSSocket, client: ConnectedClient, protocol: string | null) => ClientConnection;
 
-export interface TlsTerminationDependencies {
+interface TlsTerminationDependencies {
   /** The listener's key under `listen`. */
   readonly listener: string;
   readonly handshakes: Handshakes;
@@ -41,7 +39,7 @@ export class TlsTermination {
   /** Opens the handshake of an accepted socket. `next` opens what follows. */
   open(
     accepted: Accepted,
-    client: Client,
+    client: ConnectedClient,
     time: { readonly nowMs: number; readonly maxMs: number },
     next: OpenNext,
   ): ClientConnection {
@@ -93,4 +91,29 @@ function acceptedUnder(socket: TLSSocket): Socket | undefined {
 function certificateField(socket: TLSSocket): string | null {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   return certificate === undefined ? null : `:${certificate.raw.toString('base64')}:`;
+}
+
+/** Keys that leak open the sessions of TLS 1.2 that were resumed with them, so they change daily. */
+const LIFE_MS = 24 * 60 * 60 * 1_000;
+
+/**
+ * The keys that seal session tickets. Node holds one set for each listener: a ticket of the one before costs its client a full
+ * handshake.
+ */
+export class TicketKeys {
+  /** 48 secret bytes. */
+  current = randomKey(48);
+  #sinceMs: number;
+
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs;
+  }
+
+  /** Makes new ones where these are old. Whether it did. */
+  renew(nowMs: number): boolean {
+    if (nowMs - this.#sinceMs < LIFE_MS) return false;
+    this.current = randomKey(48);
+    this.#sinceMs = nowMs;
+    return true;
+  }
 }

@@ -1,15 +1,22 @@
 import { hash } from 'node:crypto';
 import type { ClientAuth } from 'openid-client';
-import { type Clock, type GatewayError, type SignInListener, TwoGenerations } from '../../core/index.ts';
+import {
+  type Clock,
+  GatewayError,
+  type GatewayErrorOptions,
+  type IntrospectionOutcome,
+  RecentMap,
+  RpcCode,
+  type SignInListener,
+} from '../../core/index.ts';
 import { clientAuth } from '../client-authentication.ts';
 import { InFlight } from '../in-flight.ts';
 import type { IntrospectionOptions } from '../options.ts';
 import { postAsClient } from '../post-as-client.ts';
 import { type Provider, ProviderFault, type ProviderMetadata } from '../provider/index.ts';
 import { jsonMembers, judge, refusedBy } from '../redeem/index.ts';
-import { type IntrospectionFailure, introspectionFailure } from './failures.ts';
 
-export interface IntrospectionDependencies {
+interface IntrospectionDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'introspected'>;
@@ -48,8 +55,8 @@ export class Introspection {
   readonly #authentication: ClientAuth;
   readonly #inFlight: InFlight;
   /** Keyed by the token's hash, as are questions under way. */
-  readonly #known: TwoGenerations<Known>;
-  readonly #failed: TwoGenerations<Failed>;
+  readonly #known: RecentMap<Known>;
+  readonly #failed: RecentMap<Failed>;
   readonly #asked = new Map<string, Promise<Activity | GatewayError>>();
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
@@ -57,8 +64,8 @@ export class Introspection {
     this.#parts = parts;
     this.#authentication = clientAuth(options.clientAuthentication);
     this.#inFlight = new InFlight(options.maxInFlight);
-    this.#known = new TwoGenerations(options.maxTokens);
-    this.#failed = new TwoGenerations(options.maxTokens);
+    this.#known = new RecentMap(options.maxTokens);
+    this.#failed = new RecentMap(options.maxTokens);
   }
 
   /**
@@ -149,4 +156,44 @@ function noEndpoint(): ProviderFault {
 function outcomeOf(fault: ProviderFault): IntrospectionFailure['outcome'] {
   const judgement = judge(fault);
   return judgement === 'grant_refused' ? 'gateway_refused' : judgement;
+}
+
+/** How asking the provider can fail. */
+type FailedIntrospection = Exclude<IntrospectionOutcome, 'active' | 'inactive'>;
+
+interface IntrospectionFailure {
+  readonly outcome: FailedIntrospection;
+  readonly error: GatewayError;
+}
+
+/** Never 401: clients discard a token that they are told is invalid, and this one may be valid. */
+const UNDECIDED = {
+  status: 503,
+  rpcCode: RpcCode.unavailable,
+  side: 'provider',
+  message: 'The token cannot be checked at the moment. Try again shortly.',
+  fields: ['Retry-After', '1'],
+} satisfies Omit<GatewayErrorOptions, 'cause'>;
+
+const FAULT = {
+  status: 500,
+  rpcCode: RpcCode.internal,
+  side: 'gateway',
+  message: 'The token cannot be checked because of a fault in this service.',
+} satisfies Omit<GatewayErrorOptions, 'cause'>;
+
+/** The client's responses. */
+const RESPONSES: Readonly<Record<FailedIntrospection, Omit<GatewayErrorOptions, 'cause'>>> = {
+  gateway_refused: FAULT,
+  not_ready: UNDECIDED,
+  overloaded: { ...UNDECIDED, side: 'gateway', cap: 'max_in_flight' },
+  unreachable: UNDECIDED,
+  timed_out: UNDECIDED,
+  broken: UNDECIDED,
+  fault: FAULT,
+};
+
+/** The failure with that outcome. `cause` goes to the log and must be safe there. */
+function introspectionFailure(outcome: FailedIntrospection, cause?: Error): IntrospectionFailure {
+  return { outcome, error: new GatewayError({ ...RESPONSES[outcome], cause }) };
 }

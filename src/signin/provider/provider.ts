@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SignInListener } from '../../core/index.ts';
 import type { ProviderOptions } from '../options.ts';
-import { refreshDelayMs, retryDelayMs } from './backoff.ts';
-import { discover } from './discover.ts';
-import { getDocument } from './document.ts';
+import { getDocument, refreshDelayMs, retryDelayMs } from './ask.ts';
 import { ProviderFault } from './fault.ts';
-import { configuredMetadata, type ProviderMetadata } from './metadata.ts';
+import { configuredMetadata, discover, type ProviderMetadata } from './metadata.ts';
 
 export interface ProviderDependencies {
   readonly listener: Pick<SignInListener, 'discovered'>;

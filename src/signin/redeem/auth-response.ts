@@ -1,5 +1,4 @@
 import { ProviderFault } from '../provider/index.ts';
-import { unverifiedClaims } from './jwt-claims.ts';
 
 /** The members of the provider's token response, unchecked. */
 export type TokenMembers = ReadonlyMap<string, unknown>;
@@ -27,7 +26,7 @@ export interface LearntMark {
   readonly notBefore: number;
 }
 
-export interface ReadResponse {
+interface ReadResponse {
   readonly response: AuthResponse;
   readonly mark: LearntMark | undefined;
 }
@@ -41,7 +40,7 @@ export interface ReadResponse {
  * takes only `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in
  * this one response, and `sub` is the subject of a not-before mark.
  */
-export function readResponse(
+export function readTokenResponse(
   members: TokenMembers,
   requestedScope: string,
   nowSeconds: number,
@@ -105,4 +104,19 @@ function count(value: unknown): number | undefined {
 function secondsLeft(claims: ReadonlyMap<string, unknown>, nowSeconds: number): number | undefined {
   const expiry = count(claims.get('exp'));
   return expiry === undefined ? undefined : Math.max(0, Math.floor(expiry - nowSeconds));
+}
+
+/**
+ * The claims of a JWT without a check of its signature; an empty map if it is not a JWT. Use it only for tokens that come
+ * straight from the provider.
+ */
+function unverifiedClaims(token: string | undefined): ReadonlyMap<string, unknown> {
+  const parts = (token ?? '').split('.', 4);
+  if (parts.length !== 3) return new Map();
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'));
+    return new Map(typeof claims === 'object' && claims !== null ? Object.entries(claims) : []);
+  } catch {
+    return new Map();
+  }
 }

@@ -1,9 +1,8 @@
 import { ClientError, ResponseBodyError } from 'openid-client';
 import type { GrantKind } from '../../core/index.ts';
 import { type OAuthError, ProviderFault } from '../provider/index.ts';
-import { type FailedOutcome, type Failure, failure } from './failures.ts';
+import { type FailedOutcome, type Failure, failure, refusal } from './failures.ts';
 import { quietText } from './quiet-text.ts';
-import { refusal } from './refusal.ts';
 
 /** What failed, whichever grant it was. */
 type Judgement = Exclude<FailedOutcome, 'code_refused' | 'token_refused'> | 'grant_refused';

@@ -68,3 +68,14 @@ function tooLarge(): GatewayError {
     message: `The request body must not exceed ${MAX_REQUEST_BYTES} bytes.`,
   });
 }
+
+/** The members of a JSON object; undefined: it is not one. */
+export function jsonMembers(body: Buffer): ReadonlyMap<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    return new Map(Object.entries(value));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,8 +1,8 @@
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, type GrantKind } from '../../core/index.ts';
 import { type FieldViolation, isText, readMembers, TEXT_EXPECTED, wrongBody } from './request-body.ts';
 
 /** A client's request to redeem a code. The strings are exactly those of the JSON. */
-export interface RedeemRequest {
+interface RedeemRequest {
   readonly code: string;
   readonly redirectUri: string;
   /** For a client that put a `code_challenge` of its own into the authorization URL (RFC 7636). */
@@ -53,4 +53,27 @@ export function redirectRefusal(): GatewayError {
 
 function isVerifier(value: unknown): value is string | undefined {
   return value === undefined || (typeof value === 'string' && CODE_VERIFIER.test(value));
+}
+
+/** What the provider is to trade for tokens. */
+export interface Grant {
+  readonly kind: GrantKind;
+  /** Of the token request, `grant_type` aside. Every value is a secret. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** RFC 6749, 4.1.3 and 6. */
+export const GRANT_TYPES: Readonly<Record<GrantKind, string>> = {
+  code: 'authorization_code',
+  refresh_token: 'refresh_token',
+};
+
+export function codeGrant({ code, redirectUri, codeVerifier }: RedeemRequest): Grant {
+  const verifier = codeVerifier === undefined ? undefined : { code_verifier: codeVerifier };
+  return { kind: 'code', parameters: { code, redirect_uri: redirectUri, ...verifier } };
+}
+
+/** Asks for no `scope`, which means the one granted at the sign-in (RFC 6749, 6). */
+export function refreshGrant(refreshToken: string): Grant {
+  return { kind: 'refresh_token', parameters: { refresh_token: refreshToken } };
 }

@@ -1,5 +1,5 @@
 import { type ClientAuth, customFetch, genericGrantRequest } from 'openid-client';
-import { libraryConfiguration } from '../library.ts';
+import { libraryConfiguration } from '../client-authentication.ts';
 import type { ProviderOptions } from '../options.ts';
 import {
   askProvider,
@@ -8,8 +8,8 @@ import {
   type ProviderResponse,
 } from '../provider/index.ts';
 import type { TokenMembers } from './auth-response.ts';
-import { GRANT_TYPES, type Grant } from './grant.ts';
-import { jsonMembers } from './json-members.ts';
+import { GRANT_TYPES, type Grant } from './request.ts';
+import { jsonMembers } from './request-body.ts';
 
 /** What a token request needs in addition to the grant. */
 export interface TokenRequestDependencies {

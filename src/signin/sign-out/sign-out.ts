@@ -1,13 +1,13 @@
 import type { ClientAuth } from 'openid-client';
 import { type Clock, GatewayError, type SignInListener } from '../../core/index.ts';
 import type { InFlight } from '../in-flight.ts';
-import type { SignInOptions } from '../options.ts';
-import { type Provider, ProviderFault } from '../provider/index.ts';
-import { judge, readRefreshToken } from '../redeem/index.ts';
-import { type EndableThere, endAtProvider, whyNoEnd } from './end-at-provider.ts';
+import type { SignInOptions, SignOutEnds } from '../options.ts';
+import { type ClientDependencies, postAsClient } from '../post-as-client.ts';
+import { type Provider, ProviderFault, type ProviderMetadata } from '../provider/index.ts';
+import { judge, readRefreshToken, refusedBy } from '../redeem/index.ts';
 import { type SignOutFailure, signOutFailure } from './failures.ts';
 
-export interface SignOutDependencies {
+interface SignOutDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'signedOut'>;
@@ -88,4 +88,57 @@ export class SignOut {
 function outcomeOf(fault: ProviderFault): SignOutFailure['outcome'] {
   const judgement = judge(fault);
   return judgement === 'grant_refused' ? 'token_refused' : judgement;
+}
+
+/** What ending something at the provider needs beside the refresh token. */
+interface EndDependencies extends ClientDependencies {
+  /** The secrets in the request, which are cut out of the provider's explanation before it is logged. */
+  readonly secrets: readonly string[];
+}
+
+interface Way {
+  /** As the discovery document calls the endpoint. */
+  readonly endpointName: string;
+  endpointOf(metadata: ProviderMetadata): string | null;
+  formOf(refreshToken: string): Readonly<Record<string, string>>;
+  isSuccess(status: number): boolean;
+}
+
+/** What the provider can be asked to end. */
+type EndableThere = Exclude<SignOutEnds, 'nothing'>;
+
+const WAYS: Readonly<Record<EndableThere, Way>> = {
+  // RFC 7009, 2.1. The body of a 200 means nothing; one for an unknown token is a 200, too.
+  refresh_token: {
+    endpointName: 'revocation_endpoint',
+    endpointOf: metadata => metadata.revocationEndpoint,
+    formOf: token => ({ token, token_type_hint: 'refresh_token' }),
+    isSuccess: status => status === 200 || status === 204,
+  },
+  // Keycloak's way to end a session without a browser. Another provider shows a page to a browser here, with a 200.
+  session: {
+    endpointName: 'end_session_endpoint',
+    endpointOf: metadata => metadata.endSessionEndpoint,
+    formOf: token => ({ refresh_token: token }),
+    isSuccess: status => status === 204,
+  },
+};
+
+/** Why the provider cannot end this; null: it can. */
+function whyNoEnd(ends: EndableThere, metadata: ProviderMetadata): ProviderFault | null {
+  const { endpointName, endpointOf } = WAYS[ends];
+  if (endpointOf(metadata) !== null) return null;
+  return new ProviderFault('nonsense', `the provider publishes no usable ${endpointName}`);
+}
+
+/** Asks the provider, with one request, to end the refresh token or its session. Rejects with a `ProviderFault`. */
+async function endAtProvider(
+  refreshToken: string,
+  ends: EndableThere,
+  { secrets, ...parts }: EndDependencies,
+): Promise<void> {
+  const way = WAYS[ends];
+  const url = way.endpointOf(parts.metadata) ?? '';
+  const response = await postAsClient(url, way.formOf(refreshToken), parts);
+  if (!way.isSuccess(response.status)) throw refusedBy(way.endpointName, response, secrets);
 }

@@ -1,7 +1,7 @@
 import type { CallerClass } from '../../config/index.ts';
 import type { DecisionRecord, Draws } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
-import { GRPC } from '../../routing/index.ts';
+import { GRPC_METHOD } from '../../routing/index.ts';
 import { isMoment } from './is-moment.ts';
 import {
   outcomeBefore,
@@ -148,7 +148,7 @@ function built(
     sequence,
     instance,
     keyId,
-    method: protocol === 'grpc' ? GRPC : method,
+    method: protocol === 'grpc' ? GRPC_METHOD : method,
     path,
     client,
     callerClass,

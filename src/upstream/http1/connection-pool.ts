@@ -1,12 +1,10 @@
 import type { Clock, Random } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
-import type { UpstreamOptions } from '../options.ts';
-import type { CallSink, Transport, TransportCall } from '../transport.ts';
-import type { ConnectionShare } from './connection-share.ts';
+import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../transport.ts';
 import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
-import { Connection } from './upstream-connection.ts';
+import { type ConnectionShare, UpstreamConnection } from './upstream-connection.ts';
 
 /** How often connections are swept, and so the precision of timeouts. */
 const SWEEP_MS = 250;
@@ -18,15 +16,15 @@ const SWEEP_MS = 250;
  * Opens a connection whenever none is idle, since the number of requests in flight is limited before they come here. If that
  * would be one too many, closes a resting connection.
  */
-export class ConnectionPool implements Transport, ConnectionShare<Connection> {
+export class ConnectionPool implements Transport, ConnectionShare<UpstreamConnection> {
   readonly options: UpstreamOptions;
   readonly clock: Clock;
   readonly slabs = new SlabStore();
   readonly connect: Connect;
   readonly #random: Random;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<UpstreamConnection>();
   /** The most recently used connection comes last. */
-  #idle: Connection[] = [];
+  #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
   #sweeper: NodeJS.Timeout | null = null;
   readonly #closed = Promise.withResolvers<void>();
@@ -65,15 +63,15 @@ export class ConnectionPool implements Transport, ConnectionShare<Connection> {
     return this.#closed.promise;
   }
 
-  idle(connection: Connection): void {
+  idle(connection: UpstreamConnection): void {
     this.#idle.push(connection);
   }
 
-  rest(connection: Connection): void {
+  rest(connection: UpstreamConnection): void {
     this.#resting.add(connection);
   }
 
-  gone(connection: Connection): void {
+  gone(connection: UpstreamConnection): void {
     this.#connections.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
@@ -88,10 +86,10 @@ export class ConnectionPool implements Transport, ConnectionShare<Connection> {
     for (const connection of this.#resting.takeAll()) connection.close();
   }
 
-  #open(): Connection {
+  #open(): UpstreamConnection {
     // Resting connections count towards the upstream's limit: some servers have a process for each.
     if (this.#connections.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
-    const connection = new Connection(this, this.#random());
+    const connection = new UpstreamConnection(this, this.#random());
     this.#connections.add(connection);
     if (this.#closing) connection.closeWhenIdle();
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();

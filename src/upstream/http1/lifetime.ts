@@ -1,4 +1,5 @@
-import type { UpstreamOptions } from '../options.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import type { UpstreamFailure, UpstreamOptions } from '../transport.ts';
 
 /** Subtracted from a server's keep-alive time: its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
@@ -43,5 +44,47 @@ export class Lifetime {
   /** Whether to close a connection that has been idle for `idleMs`. */
   isOverAfter(idleMs: number): boolean {
     return idleMs >= this.#idleMs || this.#isTooOld;
+  }
+}
+
+/** What a connection is doing. */
+export type UpstreamPhase =
+  /** Being established; the request waits. */
+  | 'connecting'
+  /** Nothing is in flight. Any byte closes it. */
+  | 'idle'
+  /** A request is being sent or was sent; the head of its response is not complete. */
+  | 'waiting'
+  /** The body of a response is coming in. */
+  | 'answering'
+  | 'closed';
+
+/** How an upstream is late: the failure to report, and what to write to the log. */
+interface Lateness {
+  readonly kind: UpstreamFailure['kind'];
+  readonly why: string;
+}
+
+const CONNECT: Lateness = { kind: 'connect', why: 'the connect timed out' };
+const FIRST_BYTE: Lateness = { kind: 'timeout', why: 'no response came in time' };
+const IDLE_BODY: Lateness = { kind: 'truncated', why: 'the response stood still for too long' };
+
+/** Decides whether the upstream has kept a request waiting for too long; null: it is in time. */
+export function upstreamLateness(
+  phase: UpstreamPhase,
+  waitedMs: number,
+  { connectTimeoutMs }: UpstreamOptions,
+  request: OutgoingRequest | null,
+): Lateness | null {
+  switch (phase) {
+    case 'connecting':
+      return waitedMs > connectTimeoutMs ? CONNECT : null;
+    case 'waiting':
+      return waitedMs > (request?.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY) ? FIRST_BYTE : null;
+    case 'answering':
+      return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
+    case 'idle':
+    case 'closed':
+      return null;
   }
 }

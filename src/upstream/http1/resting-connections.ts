@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { Connection } from './upstream-connection.ts';
+import type { UpstreamConnection } from './upstream-connection.ts';
 
 /** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
 const REST_MS = 125;
@@ -7,7 +7,7 @@ const REST_MS = 125;
 const STEP_MS = 25;
 
 interface Rest {
-  readonly connection: Connection;
+  readonly connection: UpstreamConnection;
   /** On the monotonic clock. */
   readonly sinceMs: number;
 }
@@ -23,24 +23,24 @@ interface Rest {
  */
 export class RestingConnections {
   readonly #clock: Clock;
-  readonly #release: (connection: Connection) => void;
+  readonly #release: (connection: UpstreamConnection) => void;
   /** In the order in which they began to rest. Includes connections that have been closed since. */
   #resting: Rest[] = [];
   #waking = false;
 
   /** @param release takes each connection that has rested and is still open */
-  constructor(clock: Clock, release: (connection: Connection) => void) {
+  constructor(clock: Clock, release: (connection: UpstreamConnection) => void) {
     this.#clock = clock;
     this.#release = release;
   }
 
-  add(connection: Connection): void {
+  add(connection: UpstreamConnection): void {
     this.#resting.push({ connection, sinceMs: this.#clock.monotonicMs() });
     if (!this.#waking) this.#wakeIn(REST_MS);
   }
 
   /** Takes out the connection that began to rest last: the others are usable sooner. */
-  takeYoungest(): Connection | null {
+  takeYoungest(): UpstreamConnection | null {
     for (;;) {
       const last = this.#resting.pop();
       if (last === undefined) return null;
@@ -49,7 +49,7 @@ export class RestingConnections {
   }
 
   /** Takes out all connections. */
-  takeAll(): Connection[] {
+  takeAll(): UpstreamConnection[] {
     return this.#resting.splice(0).map(({ connection }) => connection);
   }
 

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { type ByteSink, SocketStream } from '../../core/index.ts';
-import type { Reader, Reads } from './reads.ts';
-import type { Slab, SlabStore } from './slab.ts';
+import type { Reader, Reads, Slab, SlabStore } from './slab.ts';
 
 /** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
 const SMALL_BYTES = 4_096;

@@ -1,27 +1,24 @@
 import type { Socket } from 'node:net';
-import { StallTimer } from '../../core/index.ts';
+import { type Clock, StallTimer } from '../../core/index.ts';
 import {
+  type LastResponse,
   MalformedMessage,
+  mayAnswerTwice,
   type OutgoingRequest,
   type RequestWriterOwner,
   ResponseReader,
   type Switched,
 } from '../../http1/index.ts';
-import { readyEvent, reset } from '../connect.ts';
-import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
-import { Call, type CallCarrier } from './call.ts';
-import type { ConnectionShare } from './connection-share.ts';
-import { lateBytesAreLikely } from './late-bytes.ts';
-import { Lifetime } from './lifetime.ts';
-import { type Reader, Reads } from './reads.ts';
+import { type Connect, readyEvent, reset } from '../connect.ts';
+import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '../transport.ts';
+import { Lifetime, type UpstreamPhase, upstreamLateness } from './lifetime.ts';
 import { RequestSending } from './request-sending.ts';
-import type { Slab } from './slab.ts';
+import { type Reader, Reads, type Slab, type SlabStore } from './slab.ts';
 import { SwitchedStream } from './switched-stream.ts';
-import { lateness, type Phase } from './upstream-lateness.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
-export class Connection implements RequestWriterOwner, CallCarrier, Reader {
-  readonly #share: ConnectionShare<Connection>;
+export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
+  readonly #share: ConnectionShare<UpstreamConnection>;
   readonly #socket: Socket;
   readonly #reads = new Reads(this);
   readonly #handlers = [
@@ -33,9 +30,9 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   readonly #response: ResponseReader;
   /** The slab that the next read fills. */
   #slab: Slab;
-  #phase: Phase = 'connecting';
+  #phase: UpstreamPhase = 'connecting';
   #connected = false;
-  #call: Call | null = null;
+  #call: Http1Call | null = null;
   readonly #sending: RequestSending;
   /** The sink has enough for now: nothing is read. */
   #paused = false;
@@ -46,7 +43,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   #closeWhenIdle = false;
 
   /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
-  constructor(share: ConnectionShare<Connection>, chance: number) {
+  constructor(share: ConnectionShare<UpstreamConnection>, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
     this.#response = new ResponseReader(options.maxHeadBytes);
@@ -65,14 +62,14 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
 
   /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
   carry(request: OutgoingRequest, sink: CallSink): TransportCall {
-    const call = new Call(this, request, sink);
+    const call = new Http1Call(this, request, sink);
     this.#call = call;
     if (this.#phase === 'idle') this.#send(call);
     return call;
   }
 
   /** Lets the response to this call flow again. */
-  resume(call: Call): void {
+  resume(call: Http1Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
     // Nothing was read during the pause, so the upstream's time starts again.
@@ -81,7 +78,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   }
 
   /** Gives up this call and its connection, on which the rest of the response could be taken for the next one. */
-  abort(call: Call): void {
+  abort(call: Http1Call): void {
     if (call === this.#call) this.close();
   }
 
@@ -122,7 +119,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     }
     // A paused response waits for the client, not for the upstream.
     if (this.#paused) return;
-    const late = lateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
+    const late = upstreamLateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
     if (late !== null) this.#fail(late.kind, new Error(late.why));
   }
 
@@ -141,7 +138,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     if (this.#call !== null) this.#send(this.#call);
   }
 
-  #send(call: Call): void {
+  #send(call: Http1Call): void {
     const { request, sink } = call;
     this.#phase = 'waiting';
     this.#carried++;
@@ -179,7 +176,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   }
 
   /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
-  #phaseNow(): Phase {
+  #phaseNow(): UpstreamPhase {
     return this.#phase;
   }
 
@@ -243,4 +240,55 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
     call?.sink.fail({ kind, onReusedConnection, responseBegun, resetCode: null, cause });
   }
+}
+
+/** The connection that carries a call. It ignores calls that are over. */
+interface CallCarrier {
+  resume(call: Http1Call): void;
+  abort(call: Http1Call): void;
+}
+
+/** A request in flight. */
+class Http1Call implements TransportCall {
+  readonly request: OutgoingRequest;
+  readonly sink: CallSink;
+  readonly #carrier: CallCarrier;
+
+  constructor(carrier: CallCarrier, request: OutgoingRequest, sink: CallSink) {
+    this.#carrier = carrier;
+    this.request = request;
+    this.sink = sink;
+  }
+
+  resume(): void {
+    this.#carrier.resume(this);
+  }
+
+  abort(): void {
+    this.#carrier.abort(this);
+  }
+}
+
+/**
+ * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter
+ * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
+ */
+function lateBytesAreLikely({ bodiless, status }: LastResponse, request: OutgoingRequest | null): boolean {
+  return bodiless || status === 429 || (request !== null && mayAnswerTwice(request));
+}
+
+/** What the connections of a pool share. */
+export interface ConnectionShare<Connection> {
+  readonly options: UpstreamOptions;
+  readonly clock: Clock;
+  readonly slabs: SlabStore;
+  readonly connect: Connect;
+  /** The connection may carry another request. */
+  idle(connection: Connection): void;
+  /** The connection may carry another request once late bytes of its last response would have shown. */
+  rest(connection: Connection): void;
+  /** The connection is closed. */
+  gone(connection: Connection): void;
+  /** The connection broke as soon as it was used again: it had been closed unnoticed. */
+  stale(): void;
 }

@@ -1,8 +1,7 @@
 import type { Clock, Random } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
-import type { UpstreamOptions } from '../options.ts';
-import type { CallSink, Transport, TransportCall } from '../transport.ts';
+import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../transport.ts';
 import { Session, type SessionShare } from './session.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
 

@@ -9,9 +9,9 @@ import {
   type StreamHandler,
 } from '../../http2/index.ts';
 import { type Connect, readyEvent } from '../connect.ts';
-import type { UpstreamOptions } from '../options.ts';
 import { OwnFault } from '../own-fault.ts';
-import { sessionOptions } from './upstream-session-options.ts';
+import type { UpstreamOptions } from '../transport.ts';
+import { upstreamSessionOptions } from './upstream-session-options.ts';
 
 /** The most that one read returns. */
 const READ_BYTES = 65_536;
@@ -44,7 +44,7 @@ export class SessionSocket implements ClientSessionOwner {
 
   constructor(connect: Connect, options: UpstreamOptions, owner: SessionSocketOwner) {
     this.#owner = owner;
-    this.#session = new ClientSession(sessionOptions(options), this);
+    this.#session = new ClientSession(upstreamSessionOptions(options), this);
     const callback = (count: number) => this.#read(count);
     this.#socket = connect(options, { buffer: () => this.#buffer, callback });
     this.#socket.on(readyEvent(options), () => this.#onConnect());

@@ -1,4 +1,4 @@
-import { type Listed, StallTimer } from '../../core/index.ts';
+import { type RosterEntry, StallTimer } from '../../core/index.ts';
 import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
 import {
   type ClientStream,
@@ -7,11 +7,9 @@ import {
   type StreamEnd,
   type StreamHandler,
 } from '../../http2/index.ts';
-import type { UpstreamOptions } from '../options.ts';
-import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
-import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
-import { type SessionFate, streamFailure } from './stream-failure.ts';
-import { StreamResponse } from './stream-response.ts';
+import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '../transport.ts';
+import { BodyWriter, type BodyWriterOwner } from './request-headers.ts';
+import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
 
 /** What carries a call: the queue that it waits in, then its session. */
 export interface CallHolder {
@@ -36,7 +34,7 @@ type Phase =
   | 'over';
 
 /** A request and its response on a stream of HTTP/2. */
-export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler, Listed {
+export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler, RosterEntry {
   place = -1;
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;

@@ -1,7 +1,8 @@
+import { STATUS_CODES } from 'node:http';
 import { MalformedMessage } from '../../http1/index.ts';
-import type { HeaderSection } from '../../http2/index.ts';
-import type { CallSink } from '../transport.ts';
-import { type ResponseHead, readResponseHead } from './http2-response-head.ts';
+import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../../http2/index.ts';
+import { OwnFault } from '../own-fault.ts';
+import type { CallSink, UpstreamFailure } from '../transport.ts';
 
 /** Interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
@@ -34,7 +35,7 @@ export class StreamResponse {
   readonly #sink: CallSink;
   readonly #isCall: boolean;
   #phase: Phase = 'head';
-  #head: ResponseHead | null = null;
+  #head: Http2ResponseHead | null = null;
   /** Pieces of a body that is gathered. */
   #pieces: Buffer[] = [];
   #received = 0;
@@ -62,7 +63,7 @@ export class StreamResponse {
     if (neverIndexed.size > 0) this.#sink.neverIndex(neverIndexed);
     if (this.#head !== null) this.#readTrailers(fields, ends);
     else {
-      const head = readResponseHead(fields);
+      const head = readHttp2ResponseHead(fields);
       if (head.status >= 200) this.#readHead(head, ends);
       else if (ends) throw new MalformedMessage('an interim response that ends its stream');
       else this.#readInterim(head);
@@ -70,7 +71,7 @@ export class StreamResponse {
   }
 
   /** RFC 9110, 15.2: any number of them may come, asked for or not. */
-  #readInterim({ status, fields, statedLength }: ResponseHead): void {
+  #readInterim({ status, fields, statedLength }: Http2ResponseHead): void {
     if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
     // RFC 9113, 8.6, and RFC 9110, 8.6.
     if (status === 101 || statedLength !== null)
@@ -88,7 +89,7 @@ export class StreamResponse {
     this.#trailers = fields;
   }
 
-  #readHead(head: ResponseHead, isWhole: boolean): void {
+  #readHead(head: Http2ResponseHead, isWhole: boolean): void {
     if (isWhole && (head.statedLength ?? 0) > 0 && !this.#hasNoBody(head))
       throw new MalformedMessage('less than content-length says');
     this.#head = head;
@@ -156,7 +157,7 @@ export class StreamResponse {
     this.#phase = 'over';
   }
 
-  #whole({ status, reason, fields, statedLength }: ResponseHead, body: string): void {
+  #whole({ status, reason, fields, statedLength }: Http2ResponseHead, body: string): void {
     // HTTP/1.1 has to be told that the body is empty.
     if (!this.#isCall && statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
       fields.push('content-length', '0');
@@ -171,7 +172,91 @@ export class StreamResponse {
   }
 
   /** RFC 9110, 6.4.1. */
-  #hasNoBody({ status }: ResponseHead): boolean {
+  #hasNoBody({ status }: Http2ResponseHead): boolean {
     return this.#method === 'HEAD' || status === 204 || status === 304;
   }
+}
+
+/** The head of a response as it came over HTTP/2. */
+interface Http2ResponseHead {
+  readonly status: number;
+  /** The usual one, since HTTP/2 has none (RFC 9113, 8.3.2). */
+  readonly reason: string;
+  /** In lower case, without pseudo-fields. */
+  readonly fields: string[];
+  /** The value of `content-length`; null if absent. */
+  readonly statedLength: number | null;
+}
+
+/** Reads a header section of well-formed fields: names and values in turn, `:status` first. Throws MalformedMessage. */
+function readHttp2ResponseHead(section: readonly string[]): Http2ResponseHead {
+  const status = section[0] === ':status' ? readStatus(section[1] ?? '') : 0;
+  if (status === 0) throw new MalformedMessage('a response without a status');
+  const fields = section.slice(2);
+  const statedLength = lengthIn(fields);
+  // RFC 9110, 8.6: a 204 has no length, but some servers say 0.
+  if (status === 204 && statedLength !== null) {
+    if (statedLength > 0) throw new MalformedMessage('a length where there is no body');
+    const others = fields.filter((_, i) => fields[i - (i % 2)] !== 'content-length');
+    return { status, reason: STATUS_CODES[status] ?? '', fields: others, statedLength: null };
+  }
+  return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength };
+}
+
+/** RFC 9110, 15: three digits, of which the first names the class. */
+function readStatus(text: string): number {
+  return /^[1-9]\d\d$/.test(text) ? Number(text) : 0;
+}
+
+/** Reads the length as strictly as over HTTP/1.1, since an HTTP/1.1 client will parse the digits again. */
+function lengthIn(fields: readonly string[]): number | null {
+  let length: number | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (fields[i] !== 'content-length') continue;
+    if (length !== null) throw new MalformedMessage('content-length came twice');
+    const text = fields[i + 1] as string;
+    if (!/^(?:0|[1-9]\d{0,14})$/.test(text))
+      throw new MalformedMessage('content-length is not a plain number');
+    length = Number(text);
+  }
+  return length;
+}
+
+/** What is known of the connection of a stream that closed. */
+export interface SessionFate {
+  /** Why the connection is lost; null while it is not. */
+  readonly broken: Error | null;
+  /** It had carried other requests, and the upstream closed it without GOAWAY, perhaps as idle. */
+  readonly closedUnawares: boolean;
+}
+
+/** The codes for a protocol violation by the other side (RFC 9113, 7). */
+const OFFENCES: ReadonlySet<number> = new Set([
+  ErrorCode.PROTOCOL_ERROR,
+  ErrorCode.FLOW_CONTROL_ERROR,
+  ErrorCode.FRAME_SIZE_ERROR,
+  ErrorCode.COMPRESSION_ERROR,
+  ErrorCode.ENHANCE_YOUR_CALM,
+  ErrorCode.HTTP_1_1_REQUIRED,
+]);
+
+/** What the log says about a GOAWAY. */
+export function departure(code: number): Error {
+  return new Error(`the upstream closes the connection with code ${code}`);
+}
+
+/** How a stream closed before its response was complete. */
+export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
+  const base = { onReusedConnection: false, resetCode: null };
+  if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
+  if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: departure(end.code) };
+  if (end.how === 'reset') {
+    const cause = new Error(`the upstream closed the stream with code ${end.code}`);
+    if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
+    return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
+  }
+  const cause = session.broken;
+  if (cause instanceof OwnFault) return { ...base, kind: 'fault', cause: cause.cause };
+  if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
+  return { ...base, kind: 'reset', cause, onReusedConnection: session.closedUnawares };
 }

@@ -1,5 +1,5 @@
 import { StallTimer } from '../../core/index.ts';
-import type { Http2Options } from '../options.ts';
+import type { Http2Options } from '../transport.ts';
 
 /** Finds out by PING whether an upstream is still there. Ask at each sweep. */
 export class UpstreamLiveness {

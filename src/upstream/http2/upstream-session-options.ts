@@ -1,5 +1,5 @@
 import type { ClientSessionOptions } from '../../http2/index.ts';
-import type { UpstreamOptions } from '../options.ts';
+import type { UpstreamOptions } from '../transport.ts';
 
 /** The most that one stream may send, and that is held in memory for it, while its client does not read. */
 const STREAM_WINDOW_BYTES = 131_072;
@@ -9,7 +9,7 @@ const WINDOW_BYTES = 8_388_608;
 const MAX_FIELDS = 501;
 
 /** The terms on which a connection to an upstream is held. */
-export function sessionOptions({ maxHeadBytes }: UpstreamOptions): ClientSessionOptions {
+export function upstreamSessionOptions({ maxHeadBytes }: UpstreamOptions): ClientSessionOptions {
   return {
     streamWindow: STREAM_WINDOW_BYTES,
     connectionWindow: WINDOW_BYTES,

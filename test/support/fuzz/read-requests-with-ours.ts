@@ -1,6 +1,6 @@
 import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
 import { Accepted } from '../../../src/server/accepted.ts';
-import { Connection } from '../../../src/server/http1/http1-connection.ts';
+import { Http1Connection } from '../../../src/server/http1/http1-connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
 import { type Manner, RecordingGateway } from './recording-gateway.ts';
@@ -27,7 +27,7 @@ export async function readRequestsWithOurs(
 ): Promise<RequestsReading> {
   const gateway = new RecordingGateway(manner);
   const wire = new MemorySocket();
-  new Connection(
+  new Http1Connection(
     new Accepted(wire.asSocket, '127.0.0.1'),
     wire.asSocket,
     { peer: '127.0.0.1', scheme: 'http', mayForward: true, redirects: false, certificate: null },

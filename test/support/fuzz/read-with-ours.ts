@@ -1,5 +1,5 @@
 import type { Release } from '../../../src/core/index.ts';
-import { MalformedMessage } from '../../../src/http1/message/malformed-message.ts';
+import { MalformedMessage } from '../../../src/http1/message/head.ts';
 import { ResponseReader } from '../../../src/http1/response/response-reader.ts';
 import { SlabStore } from '../../../src/upstream/http1/slab.ts';
 import type { CallSink } from '../../../src/upstream/transport.ts';

@@ -1,7 +1,6 @@
 import type { Clock, Random } from '../../../src/core/index.ts';
 import type { OutgoingRequest } from '../../../src/http1/index.ts';
-import type { UpstreamOptions } from '../../../src/upstream/options.ts';
-import type { CallSink, Transport, TransportCall } from '../../../src/upstream/transport.ts';
+import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../../../src/upstream/transport.ts';
 import { Lane } from './undici-lane.ts';
 
 /**

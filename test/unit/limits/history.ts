@@ -1,8 +1,8 @@
 import {
-  type Algorithm,
   type Decision,
   defineLimit,
   type Limit,
+  type LimitAlgorithm,
   type LimitRole,
   type LimitSet,
   MemoryStore,
@@ -36,7 +36,7 @@ export class History {
   readonly #clock = new FrozenClock();
   readonly #store: AskedStore;
   readonly #naive = new NaiveLimiter();
-  readonly #algorithm: Algorithm;
+  readonly #algorithm: LimitAlgorithm;
   readonly #bits: Bits;
   #sets: readonly LimitSet[];
   #stepped = false;
@@ -60,7 +60,7 @@ export class History {
   #configure(bits: Bits, moreUnits = 0): LimitSet[] {
     bits.take(2);
     const windowSlackMs = [20, 20, 50, 5][bits.take(4)] ?? 20;
-    const make = (role: LimitRole, algorithm: Algorithm, units: number, isTrial = false) => {
+    const make = (role: LimitRole, algorithm: LimitAlgorithm, units: number, isTrial = false) => {
       const periodMs = PERIODS_MS[bits.take(4)] ?? 1_000;
       const quota = { units: Math.max(1, units + moreUnits), periodMs };
       return defineLimit({ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawNeeds } from '../../../src/simulation/index.ts';
+import { renderNeeds } from '../../../src/simulation/index.ts';
 
 const panel = (
   needs: readonly number[],
@@ -25,7 +25,7 @@ const [NEEDS, SUGGESTED, NOW] = ['#52606d', '#d9480f', '#2f6fde'];
 describe('the picture of what callers need', () => {
   it('steps down at each number by the callers that it suffices for', () => {
     const tenth = [...Array<number>(9).fill(1), 100];
-    const svg = drawNeeds([panel(tenth, 10, 100)]);
+    const svg = renderNeeds([panel(tenth, 10, 100)]);
     // Three decades and a margin for none.
     const decade = round(1 / 3.15);
     expect(lineOf(svg, NEEDS)).toEqual([
@@ -42,7 +42,7 @@ describe('the picture of what callers need', () => {
   });
 
   it('has no more steps than pixels, and ends at the bottom', () => {
-    const svg = drawNeeds([panel(Array.from({ length: 60_000 }, (_, i) => i + 1).toSorted(), 5)]);
+    const svg = renderNeeds([panel(Array.from({ length: 60_000 }, (_, i) => i + 1).toSorted(), 5)]);
     const line = lineOf(svg, NEEDS);
     expect(line.length).toBeLessThan(700);
     expect(line.at(-1)).toEqual([1, 1]);
@@ -51,7 +51,7 @@ describe('the picture of what callers need', () => {
 
   it('keeps the values of two numbers that are close apart from each other', () => {
     const anchors = (now: number) =>
-      Array.from(drawNeeds([panel([9], 10, now)]).matchAll(/text-anchor="(\w+)">(\d+)</g), ([, a, n]) => [
+      Array.from(renderNeeds([panel([9], 10, now)]).matchAll(/text-anchor="(\w+)">(\d+)</g), ([, a, n]) => [
         a,
         n,
       ])
@@ -62,7 +62,7 @@ describe('the picture of what callers need', () => {
   });
 
   it('shows any name of a bucket as text, cut where it has no room', () => {
-    const svg = drawNeeds([panel([1], 1, 1, '<script>&'), panel([1], 1, null, 'x'.repeat(500))]);
+    const svg = renderNeeds([panel([1], 1, 1, '<script>&'), panel([1], 1, null, 'x'.repeat(500))]);
     expect(svg).toContain('>&#60;script&#62;&#38;<');
     expect(svg).toContain(`>${'x'.repeat(49)}…<`);
   });
@@ -72,11 +72,11 @@ describe('the picture of what callers need', () => {
     ['no callers', [panel([], 1)]],
     ['the highest number', [panel([65_535], 65_535, 65_535)]],
   ])('can show %s', (_, panels) => {
-    expect(drawNeeds(panels)).not.toMatch(/NaN|Infinity|undefined/);
+    expect(renderNeeds(panels)).not.toMatch(/NaN|Infinity|undefined/);
   });
 
   it('says how many are left out where there are too many', () => {
-    const svg = drawNeeds(Array.from({ length: 63 }, () => panel([1], 1)));
+    const svg = renderNeeds(Array.from({ length: 63 }, () => panel([1], 1)));
     expect(svg.match(/<g /g)).toHaveLength(60);
     expect(svg).toContain('3 more are not drawn');
   });

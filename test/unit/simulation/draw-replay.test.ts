@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { drawReplay } from '../../../src/simulation/index.ts';
+import { renderReplay } from '../../../src/simulation/index.ts';
 
 const point = (requests: number, before = 0, after = 0) => ({ requests, before, after });
 
 function draw(points: readonly ReturnType<typeof point>[], pointMs: number, lastedMs: number): string {
   const startMs = Date.UTC(2026, 0, 1);
-  return drawReplay({ points: [...points], pointMs, startMs, endMs: startMs + lastedMs });
+  return renderReplay({ points: [...points], pointMs, startMs, endMs: startMs + lastedMs });
 }
 
 /** The heights of a line, in parts of the whole. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/index.ts';
 import { loadLimits } from '../../../src/config/index.ts';
-import { type Report, replayLogs, reportOf } from '../../../src/simulation/index.ts';
+import { type Report, replayLogs, simulationReport } from '../../../src/simulation/index.ts';
 import { logLine, LOG_START_MS as START } from '../../support/log-line.ts';
 import { tempText } from '../../support/temp.ts';
 
@@ -28,7 +28,7 @@ async function replay(limits: string, ...lines: readonly string[]): Promise<Repo
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const logs = [await tempText('weir.log', lines.join(''))];
   const replayed = await replayLogs({ limits: loaded.limits, logs, store: 'memory' });
-  return reportOf(replayed, loaded.patterns, { store: 'memory', top: 3 });
+  return simulationReport(replayed, loaded.patterns, { store: 'memory', top: 3 });
 }
 
 const NONE = { requests: 0, addresses: 0, callers: 0, webhooks: 0 };

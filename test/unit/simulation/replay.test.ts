@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/index.ts';
 import { loadLimits } from '../../../src/config/index.ts';
-import { type Report, replayLogs, reportOf } from '../../../src/simulation/index.ts';
+import { type Report, replayLogs, simulationReport } from '../../../src/simulation/index.ts';
 import { logLine as line, LOG_START_MS as START } from '../../support/log-line.ts';
 import { tempFolder, tempText } from '../../support/temp.ts';
 
@@ -26,7 +26,7 @@ async function replay(
   for (const [i, log] of logs.entries()) await writeFile(log, texts[i] ?? '');
   const loaded = await loadLimits(await tempText('limits.yaml', limits), {});
   if (!loaded.ok) throw new Error('the limits have errors');
-  return reportOf(await replayLogs({ limits: loaded.limits, logs, store }), loaded.patterns, {
+  return simulationReport(await replayLogs({ limits: loaded.limits, logs, store }), loaded.patterns, {
     store,
     top: 3,
   });

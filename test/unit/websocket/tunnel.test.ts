@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CloseCode, closeFrame } from '../../../src/websocket/close-frame.ts';
+import { CloseCode, closeFrame } from '../../../src/websocket/handshake.ts';
 import { Tunnel } from '../../../src/websocket/tunnel.ts';
 import { MemoryStream } from '../../support/memory-stream.ts';
 import { CLOSE, closePayload, frame, masked } from '../../support/raw-web-sockets.ts';

@@ -3,6 +3,8 @@ import {
   type ClientAuthentication,
   type ClientOptions,
   NO_TLS,
+  type OptionError,
+  optionErrors,
   PROVIDER_LIMITS,
   type ProviderOptions,
   type ProviderTls,
@@ -13,13 +15,10 @@ import type { NoticePlaces } from '../../model/index.ts';
 import {
   type IdentityProviderConfig,
   identityProviderSchema,
+  type NoticesConfig,
   providerEntrySchema,
 } from '../../schema/index.ts';
-import { clientAuthentication } from './compile-client-authentication.ts';
-import { noticePlaces } from './notice-places.ts';
-import { addOptionErrors } from './provider-option-errors.ts';
-import { checkRoles, warnOfScope } from './provider-roles.ts';
-import { SecretFiles, type TlsFiles } from './secret-files.ts';
+import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** What a provider's section says about signing in. */
 type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
@@ -176,4 +175,185 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
 function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
   if (ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
+}
+
+/** The options of one provider. */
+interface Options {
+  readonly provider: ProviderOptions;
+  readonly client: ClientOptions | null;
+  readonly redirectUri: string | null;
+}
+
+/** Adds what is wrong with the options of a provider to the file, at the keys that they come from. */
+function addOptionErrors(file: ConfigFile, section: Path, options: Options): void {
+  const { provider, client, redirectUri } = options;
+  for (const { option, message } of optionErrors(provider, client, redirectUri)) {
+    const keyFile = [...section, 'private_key_file'];
+    const path =
+      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...KEYS[option]];
+    file.add(path, message);
+  }
+}
+
+/** Maps the options of signin/ to keys of the file. */
+const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
+  issuer: ['issuer'],
+  discoveryUrl: ['discovery_url'],
+  'endpoints.authorization': ['endpoints', 'authorization'],
+  'endpoints.token': ['endpoints', 'token'],
+  'endpoints.keySet': ['endpoints', 'key_set'],
+  'endpoints.revocation': ['endpoints', 'revocation'],
+  'endpoints.endSession': ['endpoints', 'end_session'],
+  'endpoints.introspection': ['endpoints', 'introspection'],
+  tls: ['tls'],
+  clientAuthentication: ['client_authentication'],
+  redirectUri: ['redirect_uri'],
+};
+
+/** The keys that need a client: a sign-in and notices name it, the others say how the gateway authenticates as it. */
+const NEED_CLIENT = [
+  'redirect_uri',
+  'client_authentication',
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+  'notices',
+] as const;
+
+/** The keys about the requests of a client. */
+const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
+
+/** The keys that say how users sign in. */
+const OF_SIGN_IN: readonly Path[] = [
+  ['redirect_uris'],
+  ['scope'],
+  ['endpoints', 'authorization'],
+  ['endpoints', 'token'],
+  ['endpoints', 'revocation'],
+  ['endpoints', 'end_session'],
+];
+
+/** Checks that a provider whose tokens are only checked does not look as if users could sign in there. */
+function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
+  const addWithout = (keys: readonly Path[], lacking: string) => {
+    for (const key of keys) {
+      const message = `"${key.at(-1)}" has no effect without "${lacking}"`;
+      if (file.has([...section, ...key])) file.add([...section, ...key], message, { about: 'key' });
+    }
+  };
+  if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
+  if (config.client_id !== undefined) return;
+  const needing = NEED_CLIENT.filter(key => file.has([...section, key]));
+  if (needing.length === 0) addWithout(OF_CLIENT, 'client_id');
+  else
+    file.add(
+      section,
+      `missing key "client_id", the id of the gateway at the provider: ${allOf(needing)} ${needing.length > 1 ? 'need' : 'needs'} it`,
+    );
+}
+
+function allOf(keys: readonly string[]): string {
+  const quoted = keys.map(key => `"${key}"`);
+  return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(part => part !== '').join(' and ');
+}
+
+/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
+function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProviderConfig): void {
+  if (scope.split(' ').includes('openid')) return;
+  file.add([...section, 'scope'], 'without "openid" the provider issues no ID token', {
+    severity: 'warning',
+  });
+}
+
+/** Where each kind of notice is taken. */
+function noticePlaces(notices: NoticesConfig): NoticePlaces {
+  return {
+    not_before_push: notices.not_before_push ?? null,
+    back_channel_logout: notices.back_channel_logout ?? null,
+  };
+}
+
+/** The part of a provider's section that says how the gateway authenticates. */
+type Config = Pick<
+  IdentityProviderConfig,
+  'client_authentication' | 'client_secret' | (typeof AUTHENTICATION_KEYS)[number]
+>;
+
+const AUTHENTICATION_KEYS = [
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+] as const;
+
+/** The keys that each kind of client authentication uses. */
+const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
+  client_secret_basic: ['client_secret', 'client_secret_file'],
+  client_secret_post: ['client_secret', 'client_secret_file'],
+  private_key_jwt: ['private_key_file', 'private_key_id'],
+  tls_client_auth: [],
+  none: [],
+};
+
+/**
+ * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
+ *
+ * @param section where the provider is in the file
+ */
+function clientAuthentication(
+  file: ConfigFile,
+  section: Path,
+  config: Config,
+  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
+): ClientAuthentication | null {
+  const { client_authentication: kind, private_key_id: keyId } = config;
+  for (const key of AUTHENTICATION_KEYS) {
+    if (config[key] === undefined || USES[kind].includes(key)) continue;
+    file.add([...section, key], `"${key}" has no effect with client_authentication: ${kind}`, {
+      about: 'key',
+    });
+  }
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post': {
+      const secret = clientSecret(file, section, config, files.clientSecret);
+      return secret === null ? null : { kind, secret };
+    }
+    case 'private_key_jwt': {
+      const { privateKey: key } = files;
+      if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
+      return key ? { kind, key, keyId: keyId ?? null, algorithm: null } : null;
+    }
+    default:
+      return { kind };
+  }
+}
+
+/** Of the same kind, with an empty secret or key, which no provider takes. */
+export function authenticationWithoutSecrets({
+  client_authentication: kind,
+  private_key_id: keyId,
+}: Config): ClientAuthentication {
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post':
+      return { kind, secret: '' };
+    case 'private_key_jwt':
+      return { kind, key: '', keyId: keyId ?? null, algorithm: null };
+    default:
+      return { kind };
+  }
+}
+
+function clientSecret(
+  file: ConfigFile,
+  section: Path,
+  { client_authentication: kind, client_secret: variable }: Config,
+  fromFile: FileText,
+): string | null {
+  const secret = chooseSecret(file, [...section, 'client_secret'], { variable, fromFile });
+  if (secret !== undefined) return secret;
+  file.add(section, `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
+  return null;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-
 import { count } from '../plain-values.ts';
-import { durationOrOff, size } from '../scalars/index.ts';
+import { duration, durationOrOff, size } from '../scalars/index.ts';
 
 const KIB = 1024;
 
@@ -40,3 +39,45 @@ export const capsSchema = z
   .describe(
     'Caps of one gateway. Beyond a cap on connections or requests the response is 503 with Retry-After.',
   );
+
+/** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
+export const clientTimeoutsSchema = z
+  .strictObject({
+    tls_handshake: duration()
+      .prefault('10s')
+      .describe('From the start of a connection to the end of its TLS handshake; then it is closed.'),
+    client_header: duration()
+      .prefault('10s')
+      .describe('For a client to send the header section of a request; then 408.'),
+    client_body: duration().prefault('30s').describe("Between two bytes of a request's body; then 408."),
+    client_read: duration()
+      .prefault('60s')
+      .describe('For a client to read what was written to it; then its connection is closed.'),
+    keep_alive: duration()
+      .prefault('75s')
+      .describe(
+        'An idle client connection is kept open this long. Clients of rate-limited services pause for up to a minute: use 65s or more.',
+      ),
+    max_connection_age: durationOrOff({ min: '1s' })
+      .prefault('1h')
+      .describe(
+        'At this age, give or take a tenth, a client is asked to connect anew, so that new gateways get their share: Connection: close with the next response, GOAWAY over HTTP/2. Nothing under way is cut off. Holds for further connections. off: never.',
+      ),
+  })
+  .prefault({})
+  .describe('How long to wait for clients. The duration of a whole request is not limited.');
+
+/** `shutdown` of gateway.yaml. */
+export const shutdownSchema = z
+  .strictObject({
+    delay: duration({ min: '0ms' })
+      .prefault('0s')
+      .describe(
+        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to connect anew.',
+      ),
+    drain: duration({ min: '0ms' })
+      .prefault('25s')
+      .describe('For requests in flight to finish after that; then they are cut off.'),
+  })
+  .prefault({})
+  .describe('How the gateway stops.');

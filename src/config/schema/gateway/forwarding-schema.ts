@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { token } from '../scalars/index.ts';
+import { yesOrNo } from '../plain-values.ts';
+import { duration, token } from '../scalars/index.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
@@ -59,3 +60,61 @@ export const forwardingHeadersSchema = z
     error: 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }',
   })
   .prefault({});
+
+/** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
+function origin() {
+  const error = 'expected an origin such as https://app.example.com, in lower case and without a path';
+  return z
+    .string({ error })
+    .regex(/^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/, { error, abort: true })
+    .refine(text => !/^(http:.*:80|https:.*:443)$/.test(text), {
+      error: 'browsers leave out the default port: write the origin without it',
+    });
+}
+
+const rules = z
+  .strictObject({
+    origins: z
+      .union(
+        [
+          z.literal('any'),
+          z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' }),
+        ],
+        { error: 'expected any, or a list of origins such as [https://app.example.com]' },
+      )
+      .transform(list => (list === 'any' ? null : list))
+      .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
+    allow_headers: z
+      .union(
+        [z.literal('any'), z.array(token('expected the name of a header field such as Authorization'))],
+        {
+          error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
+        },
+      )
+      .transform(list => (list === 'any' ? null : list))
+      .prefault('any')
+      .describe('Header fields that pages may send, Authorization included; or any.'),
+    credentials: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
+      ),
+    max_age: duration({ min: '0s' })
+      .prefault('1h')
+      .describe('How long a browser may cache the response to a preflight.'),
+  })
+  .refine(({ origins, credentials }) => origins !== null || !credentials, {
+    path: ['credentials'],
+    // Any page that a visitor opens could act for them.
+    error:
+      'list the origins when credentials is true: with "any", every web page could act on behalf of its visitors',
+  });
+
+/** `cors` of gateway.yaml. */
+export const corsSchema = z
+  .union([z.literal('off'), rules], {
+    error: 'expected off, or a map such as { origins: [https://app.example.com] }',
+  })
+  .prefault('off');
+
+export type CorsConfig = z.output<typeof corsSchema>;

@@ -1,24 +1,16 @@
 import { z } from 'zod';
-
 import { text } from '../plain-values.ts';
 import { network } from '../scalars/index.ts';
 import { secrecyOf } from '../secrecy.ts';
 import { accessTokensSchema } from './access-tokens-schema.ts';
-import { capsSchema } from './caps-schema.ts';
-import { clientTimeoutsSchema } from './client-timeouts-schema.ts';
-import { corsSchema } from './cors-schema.ts';
-import { forwardingHeadersSchema } from './forwarding-schema.ts';
+import { capsSchema, clientTimeoutsSchema, shutdownSchema } from './caps-schema.ts';
+import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
 import { http2Schema } from './http2-schema.ts';
-import { identityProviderSchema } from './identity-schema.ts';
+import { identityProviderSchema, identityProvidersSchema, signInSchema } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
-import { logSchema } from './log-schema.ts';
-import { metricsSchema } from './metrics-schema.ts';
-import { identityProvidersSchema } from './providers-schema.ts';
+import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';
 import { routesSchema } from './routes-schema.ts';
-import { shutdownSchema } from './shutdown-schema.ts';
-import { signInSchema } from './sign-in-schema.ts';
 import { storeSchema } from './store-schema.ts';
-import { tracingSchema } from './tracing-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
 // The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are

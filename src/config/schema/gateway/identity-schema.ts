@@ -1,9 +1,78 @@
 import { z } from 'zod';
-
 import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
-import { duration } from '../scalars/index.ts';
+import { duration, ownPath } from '../scalars/index.ts';
 import { secret, unshown } from '../secrecy.ts';
-import { noticesSchema } from './notices-schema.ts';
+import { tokenRules } from './access-tokens-schema.ts';
+
+/** The paths of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
+export const signInPaths = {
+  refresh: ownPath()
+    .optional()
+    .describe('The path where clients trade a refresh token for new tokens, such as /v1/users/refresh.'),
+  sign_out: ownPath()
+    .optional()
+    .describe(
+      'The path where clients sign out, such as /v1/users/sign-out: access tokens of the session are refused at once, and the refresh token is ended at the provider.',
+    ),
+};
+
+/** `sign_in` of gateway.yaml. */
+export const signInSchema = z
+  .strictObject({
+    ...signInPaths,
+    sign_out_ends: choice(['refresh_token', 'session', 'nothing'])
+      .prefault('refresh_token')
+      .describe(
+        "What sign_out ends at the provider. refresh_token: that token, at the revocation endpoint (RFC 7009). session: the browser's session as well, in Keycloak's way, at the end-session endpoint. nothing: for a provider that has neither.",
+      ),
+  })
+  .refine(({ refresh, sign_out }) => refresh !== undefined || sign_out !== undefined, {
+    error: 'names no endpoint: add "refresh" or "sign_out", or leave out "sign_in"',
+  })
+  .optional()
+  .describe(
+    'Endpoints that the gateway serves for clients that signed in through it, beside the two anonymous ones, on paths of your choice. Left out: none.',
+  );
+
+export type SignInConfig = z.output<typeof signInSchema>;
+
+const EXPECTED = 'expected admin, or a path of your choice on the public listeners that begins with "/"';
+
+/** `admin`, or a path on the public listeners. */
+function place() {
+  return z
+    .string({ error: EXPECTED })
+    .regex(/^(?:admin$|\/)/, { error: EXPECTED, abort: true })
+    .superRefine((written, context) => {
+      if (written === 'admin') return;
+      const { error } = ownPath().safeParse(written);
+      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+    });
+}
+
+/** The keys of `notices`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
+export const noticeKeys = {
+  not_before_push: place()
+    .optional()
+    .describe(
+      "Keycloak's not-before push. admin: POST /notices/k_push_not_before on the admin listener; or a public path that ends in /k_push_not_before.",
+    ),
+  back_channel_logout: place()
+    .optional()
+    .describe(
+      'Logout tokens (OpenID Connect Back-Channel Logout). admin: POST /notices/back_channel_logout on the admin listener; or a public path.',
+    ),
+};
+
+/** `notices` of a provider. */
+const noticesSchema = z
+  .strictObject(noticeKeys)
+  .prefault({})
+  .describe(
+    'What the provider may tell the gateway unasked, and where: that tokens or sessions are revoked. Left out: nothing, nowhere.',
+  );
+
+export type NoticesConfig = z.output<typeof noticesSchema>;
 
 // `identity_provider` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which client authentication
 // needs which key.
@@ -123,3 +192,29 @@ export const identityProviderSchema = z.strictObject({
 });
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
+
+// `identity_providers` of gateway.yaml: the keys of `identity_provider` with a name, and the rules for tokens that would stand
+// under `access_tokens`.
+
+/** Each is a value of metric labels, and keys are fetched from each. */
+const MAX_PROVIDERS = 20;
+
+const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such as main';
+
+/** An entry of the list. */
+export const providerEntrySchema = identityProviderSchema.extend({
+  name: text(NAME)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })
+    // Metrics say none for tokens of no provider.
+    .refine(name => name !== 'none', { error: 'no provider may be named none: metrics use that word' })
+    .describe('Names it in metrics, logs, limits.yaml and the admin API.'),
+  redirect_uri: identityProviderSchema.shape.redirect_uri.describe(
+    'Where the provider sends browsers back to. The one provider that has it signs users in; tokens of the others are only checked.',
+  ),
+  ...tokenRules,
+});
+
+export const identityProvidersSchema = z
+  .array(providerEntrySchema, { error: 'expected a list of providers, each of which begins with "- name:"' })
+  .min(1, { error: 'an empty list has no provider: leave it out' })
+  .max(MAX_PROVIDERS, { error: `at most ${MAX_PROVIDERS} providers are possible` });

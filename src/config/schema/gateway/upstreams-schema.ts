@@ -1,9 +1,8 @@
 import { z } from 'zod';
-
 import { choice, count, mapSuchAs, name } from '../plain-values.ts';
 import { duration, percentage, size, upstreamUrl } from '../scalars/index.ts';
 import { shown } from '../secrecy.ts';
-import { upstreamTlsSchema } from './tls-schema.ts';
+import { upstreamTlsSchema } from './listen-schema.ts';
 
 const KIB = 1024;
 

@@ -2,25 +2,27 @@
 // is added to a message that begins with "expected", unless the schema hides it (secrecy.ts).
 
 export {
+  blockableNetwork,
+  callerEntry,
   HOST_PORT_EXPECTED,
   HOST_PORT_OR_OFF_EXPECTED,
   hostPort,
   hostPortOrOff,
   network,
+  networkOrCaller,
   upstreamUrl,
 } from './addresses.ts';
-export { blockableNetwork, callerEntry, networkOrCaller } from './callers.ts';
-export { ownPath } from './own-path.ts';
-export { grpcRoute, limitRoute, routePath, token } from './patterns.ts';
+export { grpcRoute, limitRoute, ownPath, routePath, token } from './patterns.ts';
 export {
   duration,
   durationOrOff,
+  formatSize,
   momentOrNone,
   percentage,
+  quota,
+  quotaOrOff,
   rateOrOff,
-  share,
+  shareOfCallers,
   size,
   sizeOrNone,
 } from './quantities.ts';
-export { quota, quotaOrOff } from './quotas.ts';
-export { formatSize } from './size.ts';

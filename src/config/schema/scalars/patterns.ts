@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { PatternError, parseGrpcPattern, parseRoutePattern } from '../../../routing/index.ts';
+import {
+  PatternError,
+  parseGrpcPattern,
+  parseRoutePattern,
+  ROUTABLE_METHODS,
+} from '../../../routing/index.ts';
 import { parseLimitRoute } from '../limit-route.ts';
 import { hasHost, NOT_THERE_YET } from '../other-words.ts';
-import { GRPC_PATTERN, LIMIT_ROUTE_PATTERN, PATH_PATTERN } from './editor-patterns.ts';
 import { messageOf, refuseQuoting } from './refuse.ts';
 
 /** A route's path, checked by the parser of patterns. */
@@ -49,4 +53,48 @@ export function limitRoute() {
  */
 export function token(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
+}
+
+/** The path of an endpoint that the gateway serves itself: one path, not a pattern. */
+export function ownPath() {
+  return routePath().refine(path => !/[{*]/.test(path), {
+    error: 'an endpoint has one path: write it without {parameters} and **',
+  });
+}
+
+// Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
+// They may accept what the parser rejects (a repeated parameter), never the reverse.
+
+/** 1 to 65535 in a period of 1s to 18h: `parseQuota`. */
+const UNITS = oneOf(
+  '[1-9]\\d{0,3}',
+  '[1-5]\\d{4}',
+  '6[0-4]\\d{3}',
+  '65[0-4]\\d\\d',
+  '655[0-2]\\d',
+  '6553[0-5]',
+);
+const SECONDS = oneOf('[1-9]\\d{0,3}', '[1-5]\\d{4}', '6[0-3]\\d{3}', '64[0-7]\\d\\d', '64800');
+const MINUTES = oneOf('[1-9]\\d{0,2}', '10[0-7]\\d', '1080');
+const HOURS = oneOf('[1-9]', '1[0-8]');
+const QUOTA = `${UNITS}/${oneOf(`${SECONDS}s`, `${MINUTES}m`, `${HOURS}h`)}`;
+
+/** `parseRoutePattern`: segments that are literal or one parameter, and "**" at the end. */
+const LITERAL = `(?!\\.{1,2}(?:/|$)|:)${oneOf("[A-Za-z0-9._~!$&'()+,=:@-]", '%[0-9A-F]{2}')}+`;
+const IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*';
+const PARAMETER = `\\{${IDENTIFIER}\\}`;
+const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
+
+/** `parseGrpcPattern`. */
+const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
+
+export const QUOTA_PATTERN = `^${QUOTA}$`;
+export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
+const PATH_PATTERN = `^${PATH}$`;
+const GRPC_PATTERN = `^${GRPC_CALLS}$`;
+/** A line of `routes:` in limits.yaml. */
+const LIMIT_ROUTE_PATTERN = `^${oneOf(`(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?${PATH}`, `GRPC\\s+${GRPC_CALLS}`)}$`;
+
+function oneOf(...ways: readonly string[]): string {
+  return `(?:${ways.join('|')})`;
 }

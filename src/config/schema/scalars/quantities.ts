@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseDurationMs } from '../../../core/index.ts';
-import { parseMomentS } from './moment-value.ts';
-import { refuse } from './refuse.ts';
-import { formatSize, parseSizeBytes } from './size.ts';
+import { parseQuota, type Quota, QuotaError } from '../../../limits/index.ts';
+import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
+import { refuse, refuseQuoting } from './refuse.ts';
 
 /**
  * A time such as `250ms`, read as milliseconds. The maximum of a day keeps clear of 31 bits, past which Node's timers fire
@@ -71,7 +71,7 @@ export function percentage() {
 }
 
 /** A share such as `10%` or `0.5%`, read as a number from 0 to 1. */
-export function share() {
+export function shareOfCallers() {
   const error = 'expected a percentage from 0% to 100%, such as 10% or 0.5%';
   return z
     .string({ error })
@@ -104,4 +104,70 @@ export function momentOrNone() {
     if (value === 'none') return 0;
     return parseMomentS(String(value)) ?? refuse(context, error);
   });
+}
+
+const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** Parses a size (`512B`, `64KiB`, `10MiB`, `1GiB`) into bytes. Returns undefined for anything else. */
+export function parseSizeBytes(text: string): number | undefined {
+  const match = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text);
+  if (match === null) return undefined;
+  const bytes = Number(match[1]) * (UNITS[match[2] ?? ''] ?? 0);
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** Formats bytes in the largest unit without a fraction: `512B`, `64KiB`. */
+export function formatSize(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB'];
+  let unit = 0;
+  while (bytes >= 1024 && bytes % 1024 === 0 && unit < units.length - 1) {
+    bytes /= 1024;
+    unit++;
+  }
+  return `${bytes}${units[unit]}`;
+}
+
+/** A quota such as `20/5s`. */
+export function quota() {
+  return z
+    .string({ error: 'expected a number and a period such as 20/5s' })
+    .meta({ pattern: QUOTA_PATTERN })
+    .transform((text, context) => readQuota(text, context));
+}
+
+/** `off`, read as null, or a quota such as `1000/1m`. */
+export function quotaOrOff() {
+  return z
+    .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .meta({ pattern: QUOTA_OR_OFF_PATTERN })
+    .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
+}
+
+function readQuota(text: string, context: z.RefinementCtx): Quota {
+  try {
+    return parseQuota(text);
+  } catch (error) {
+    if (!(error instanceof QuotaError)) throw error;
+    refuseQuoting(context, error.message, 'a number and a period such as 20/5s');
+    return z.NEVER;
+  }
+}
+
+/** The last second of the year 9999: anything larger was meant as milliseconds. */
+const MAX_SECONDS = 253_402_300_799;
+
+/**
+ * Parses a moment into seconds since the epoch: RFC 3339 with whole seconds (`2026-01-31T12:00:00Z`, `...+01:00`), or Unix
+ * seconds. Returns undefined for anything else.
+ */
+export function parseMomentS(text: string): number | undefined {
+  if (/^\d{1,12}$/.test(text)) return Number(text) <= MAX_SECONDS ? Number(text) : undefined;
+  const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/.exec(text);
+  if (match === null) return undefined;
+  const [, date = '', time = '', zone = ''] = match;
+  // Date.parse reads February 30 as March 2: only text that survives the round trip is a date.
+  const asUtc = Date.parse(`${date}T${time}Z`);
+  if (Number.isNaN(asUtc) || new Date(asUtc).toISOString() !== `${date}T${time}.000Z`) return undefined;
+  const seconds = Date.parse(`${date}T${time}${zone}`) / 1_000;
+  return seconds >= 0 && seconds <= MAX_SECONDS ? seconds : undefined;
 }

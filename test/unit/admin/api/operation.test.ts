@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { explainSchema } from '../../../../src/admin/api/explain-shapes.ts';
 import { queryObject, readBy } from '../../../../src/admin/api/operation.ts';
-import { listSchema, newRestrictionSchema } from '../../../../src/admin/api/shapes.ts';
+import { explainSchema, listSchema, newRestrictionSchema } from '../../../../src/admin/api/shapes.ts';
 
 const wrong = (schema: Parameters<typeof readBy>[0], value: unknown) => {
   const read = readBy(schema, value);

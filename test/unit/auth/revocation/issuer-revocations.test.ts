@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AnonymousRevocation, REVOCATION_LIMITS, Revocations } from '../../../../src/auth/index.ts';
-import { NO_SUBJECT, sessionDigest } from '../../../../src/auth/revocation/revocable.ts';
+import { NO_SUBJECT, sessionDigest } from '../../../../src/auth/revocation/revocation-rules.ts';
 import { digestOf } from '../../../../src/core/index.ts';
 import { hearing, START_S } from '../fixture.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AnonymousRevocation, REVOCATION_LIMITS, Revocations } from '../../../../src/auth/index.ts';
-import { revocableOf, sessionDigest } from '../../../../src/auth/revocation/revocable.ts';
+import { revocableOf, sessionDigest } from '../../../../src/auth/revocation/revocation-rules.ts';
 import { clock, hearing, START_S } from '../fixture.ts';
 
 const make = () => new Revocations(REVOCATION_LIMITS, { ...clock, epochMs: () => START_S * 1_000 }, () => {});

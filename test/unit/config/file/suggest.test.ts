@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { didYouMean, suggest } from '../../../../src/config/file/suggest.ts';
+import { didYouMean, nearestWord } from '../../../../src/config/file/suggest.ts';
 
 const KEYS = ['listen', 'upstreams', 'routes', 'timeouts', 'caps', 'log'];
 
@@ -12,7 +12,7 @@ describe('suggest', () => {
     ['another letter case', 'TimeOuts', 'timeouts'],
     ['two slips in a long word', 'tmieout', 'timeouts'],
   ])('finds the word behind %s', (_, written, meant) => {
-    expect(suggest(written, KEYS)).toBe(meant);
+    expect(nearestWord(written, KEYS)).toBe(meant);
   });
 
   it.each([
@@ -21,22 +21,22 @@ describe('suggest', () => {
     ['time', 'timeouts'],
     ['up', undefined],
   ])('takes what begins with the other for meant: %s', (written, meant) => {
-    expect(suggest(written, KEYS)).toBe(meant);
+    expect(nearestWord(written, KEYS)).toBe(meant);
   });
 
   it('takes the nearest of several', () => {
-    expect(suggest('first_byt', ['first_bits', 'first_byte'])).toBe('first_byte');
+    expect(nearestWord('first_byt', ['first_bits', 'first_byte'])).toBe('first_byte');
   });
 
   it.each(['cors', 'identity_provider', 'x', ''])(
     'suggests nothing for %j, which is near to no word',
     word => {
-      expect(suggest(word, KEYS)).toBeUndefined();
+      expect(nearestWord(word, KEYS)).toBeUndefined();
     },
   );
 
   it('is quick for a word of a thousand letters', () => {
-    expect(suggest('x'.repeat(1000), KEYS)).toBeUndefined();
+    expect(nearestWord('x'.repeat(1000), KEYS)).toBeUndefined();
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../../../src/core/index.ts';
-import * as capacityErrors from '../../../../src/gateway/responses/capacity-errors.ts';
+import * as capacityErrors from '../../../../src/gateway/responses/errors.ts';
 import * as errors from '../../../../src/gateway/responses/errors.ts';
-import * as grpcErrors from '../../../../src/gateway/responses/grpc-errors.ts';
+import * as grpcErrors from '../../../../src/gateway/responses/grpc-status.ts';
 import { renderError } from '../../../../src/gateway/responses/render-error.ts';
 
 const render = (message: string, fields: string[] = []) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  bodySpeaks,
+  bodyFollowsContract,
   contractHead,
   fieldsBeside,
   meantScope,
@@ -75,12 +75,12 @@ test('a body follows the contract if it has a message, and the wait and global o
   const body = (wait: number | string, more = '') =>
     `{"message":"","retry_after":${wait},"global":true${more}}`;
   const head = { scope: 'global', retryAfterS: 1 } as const;
-  expect(bodySpeaks(body(0.001, ',"code":8'), head)).toBe(true);
-  expect(bodySpeaks(body(1), head)).toBe(true);
+  expect(bodyFollowsContract(body(0.001, ',"code":8'), head)).toBe(true);
+  expect(bodyFollowsContract(body(1), head)).toBe(true);
   for (const wait of [0, 1e-9, '0.0009', 1.001, 9])
-    expect(bodySpeaks(body(wait), head), `${wait}`).toBe(false);
-  expect(bodySpeaks(body(1), { scope: 'shared', retryAfterS: 1 })).toBe(false);
-  expect(bodySpeaks('[]', head)).toBe(false);
+    expect(bodyFollowsContract(body(wait), head), `${wait}`).toBe(false);
+  expect(bodyFollowsContract(body(1), { scope: 'shared', retryAfterS: 1 })).toBe(false);
+  expect(bodyFollowsContract('[]', head)).toBe(false);
 });
 
 test('the scope that one is counted by is what the upstream says, else shared', () => {

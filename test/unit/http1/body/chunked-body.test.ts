@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ChunkedBody } from '../../../../src/http1/body/chunked-body.ts';
-import { MalformedMessage } from '../../../../src/http1/message/malformed-message.ts';
+import { MalformedMessage } from '../../../../src/http1/message/head.ts';
 
 /** What the pieces, each in one read, decode to; `behind` is what is left of the last. */
 function decode(...pieces: string[]) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MalformedMessage } from '../../../../src/http1/message/malformed-message.ts';
+import { MalformedMessage } from '../../../../src/http1/message/head.ts';
 import { type ResponseHead, readResponseHead } from '../../../../src/http1/response/response-head.ts';
 
 function read(text: string): ResponseHead | null {

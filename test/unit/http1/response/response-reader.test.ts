@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MalformedMessage } from '../../../../src/http1/message/malformed-message.ts';
+import { MalformedMessage } from '../../../../src/http1/message/head.ts';
 import { ResponseReader } from '../../../../src/http1/response/response-reader.ts';
 import { SlabStore } from '../../../../src/upstream/http1/slab.ts';
 import { CollectingSink } from '../../../support/collecting-sink.ts';

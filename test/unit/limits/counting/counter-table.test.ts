@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
+import type { Space } from '../../../../src/limits/counting/record-table.ts';
 import { newSection } from '../../../../src/limits/counting/sections.ts';
-import type { Space } from '../../../../src/limits/counting/spaces.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;

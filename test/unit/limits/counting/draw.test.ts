@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import { Draw, OTHER_PARTS } from '../../../../src/limits/counting/draw.ts';
-import { Moment } from '../../../../src/limits/counting/moment.ts';
-import { type BoundLimit, Spaces } from '../../../../src/limits/counting/spaces.ts';
+import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/draw.ts';
+import { type BoundLimit, Spaces } from '../../../../src/limits/counting/record-table.ts';
 import { limit } from '../stores.ts';
 
 const MAX_PARTS = 2;
 const RESET_MS = 1_000;
 let table: CounterTable;
-let draw: Draw;
+let draw: Consumption;
 let two: BoundLimit;
 
 beforeEach(() => {
   table = new CounterTable(2);
-  draw = new Draw(table);
+  draw = new Consumption(table);
   two = new Spaces(limit => table.sections.of(limit)).bind(limit('2/1s', { main: 'id' }));
 });
 
@@ -86,7 +86,7 @@ describe('a unit', () => {
 describe('a caller with as many main values as it may hold', () => {
   beforeEach(() => {
     table = new CounterTable(10);
-    draw = new Draw(table);
+    draw = new Consumption(table);
     admits('a', 'one');
     admits('a', 'two');
   });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { tallyCounter } from '../../../../src/observe/metrics/tally.ts';
-import { tallyHistogram } from '../../../../src/observe/metrics/tally-histogram.ts';
+import { tallyCounter, tallyHistogram } from '../../../../src/observe/metrics/tally.ts';
 
 const about = { name: 'weir_things_total', help: 'Things.' };
 

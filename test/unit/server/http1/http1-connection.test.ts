@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
 import { Accepted } from '../../../../src/server/accepted.ts';
-import { Connection } from '../../../../src/server/http1/http1-connection.ts';
+import { Http1Connection } from '../../../../src/server/http1/http1-connection.ts';
 import { type Manner, RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../../support/listener-state.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';
@@ -29,7 +29,7 @@ class Conversation {
     } as const;
     const accepted = new Accepted(this.wire.asSocket, '127.0.0.1');
     const state = listenerState(this.gateway.asGateway, headBytes);
-    new Connection(accepted, this.wire.asSocket, client, state);
+    new Http1Connection(accepted, this.wire.asSocket, client, state);
   }
 
   /** Each piece comes by itself, and all that can happen happens. */

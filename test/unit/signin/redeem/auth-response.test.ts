@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { ProviderFault } from '../../../../src/signin/provider/fault.ts';
-import { readResponse } from '../../../../src/signin/redeem/auth-response.ts';
+import { readTokenResponse } from '../../../../src/signin/redeem/auth-response.ts';
 
 const NOW = 1_700_000_000.7;
 const jwt = (claims: unknown) => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
 const read = (members: Record<string, unknown>) =>
-  readResponse(new Map(Object.entries(members)), 'openid wanted', NOW);
+  readTokenResponse(new Map(Object.entries(members)), 'openid wanted', NOW);
 const response = (members: Record<string, unknown>) => read({ access_token: 'opaque', ...members }).response;
 
 test('everything that Keycloak issues has its place, in the order of the contract', () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ExchangeRecord, RestrictedBy, RestrictionRecord } from '../../../../src/core/index.ts';
-import { AccessLine } from '../../../../src/observe/log/access-line.ts';
-import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
+import { AccessLine, Pseudonyms } from '../../../../src/observe/log/access-log.ts';
 import { LineScanner } from '../../../../src/simulation/log/line-scanner.ts';
 import { readLogLine } from '../../../../src/simulation/log/logged-request.ts';
 import { logLine } from '../../../support/log-line.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ByteSink } from '../../../../src/core/index.ts';
-import { Reads } from '../../../../src/upstream/http1/reads.ts';
-import { SLAB_BYTES, SlabStore } from '../../../../src/upstream/http1/slab.ts';
+import { Reads, SLAB_BYTES, SlabStore } from '../../../../src/upstream/http1/slab.ts';
 import { SwitchedStream } from '../../../../src/upstream/http1/switched-stream.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';
 

@@ -1,0 +1,188 @@
+import { AddressSet, foldName } from '../../http/index.ts';
+import { parseGrpcPattern, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
+import { asMap, type ConfigFile } from '../file/index.ts';
+import { network, RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+
+/** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
+interface ListedHeaders {
+  readonly remove: readonly string[];
+  readonly keep: readonly string[];
+}
+
+export function listedHeaders(file: ConfigFile): ListedHeaders {
+  const value = asMap(file.value).forwarding_headers;
+  if (Array.isArray(value)) return { remove: value.filter(isText), keep: [] };
+  const { remove, keep } = asMap(value);
+  return { remove: textsOf(remove), keep: textsOf(keep) };
+}
+
+/** Checks the two lists against each other, and against what is removed anyway. */
+export function checkForwardingHeaders(file: ConfigFile): void {
+  const { remove, keep } = listedHeaders(file);
+  const removed = new Set(remove.map(foldName));
+  for (const [index, name] of keep.entries()) {
+    const path = ['forwarding_headers', 'keep', index];
+    if (removed.has(foldName(name)))
+      file.add(path, `${file.shown(path)} is also listed under "remove": keep one of the two`);
+    else if (RULES_BY_DEFAULT.get(name) === undefined)
+      file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
+  }
+}
+
+/** One address in each IPv4 /8 and in each registry's part of IPv6: no organisation's network contains two of them. */
+const FAR_APART = [
+  ...Array.from({ length: 223 }, (_, index) => `${index + 1}.0.0.1`),
+  ...['2001::1', '2400::1', '2600::1', '2800::1', '2a00::1', '2c00::1'],
+];
+
+const sound = network();
+
+/** Warns about networks that span unrelated owners: a trusted address can claim to be any client. */
+export function checkTrustedProxies(file: ConfigFile): void {
+  for (const [index, text] of textsOf(asMap(file.value).trusted_proxies).entries()) {
+    if (!sound.safeParse(text).success) continue;
+    const listed = new AddressSet([text]);
+    if (FAR_APART.filter(address => listed.has(address)).length < 2) continue;
+    const message =
+      'this network includes strangers, who could then claim to be any client: list only your own proxies';
+    file.add(['trusted_proxies', index], message, { severity: 'warning' });
+  }
+}
+
+/** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */
+export function checkProxyProtocol(file: ConfigFile): void {
+  const { listen, trusted_proxies } = asMap(file.value);
+  if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;
+  for (const [name, listener] of Object.entries(asMap(listen))) {
+    if (name === 'admin' || asMap(listener).proxy_protocol !== true) continue;
+    const message = 'no proxy is trusted to send its header: list your load balancers under trusted_proxies';
+    file.add(['listen', name, 'proxy_protocol'], message);
+  }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(isText) : [];
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** What a route's `websocket` says about its other keys and its upstream. */
+export function checkWebSockets(file: ConfigFile): void {
+  const { routes, upstreams } = asMap(file.value);
+  if (!Array.isArray(routes)) return;
+  for (const [index, value] of routes.entries()) {
+    const route = asMap(value);
+    if (route.websocket === true) checkServed(file, index, route, asMap(upstreams));
+    else if (asMap(route.timeouts).websocket_idle !== undefined && isOff(route.websocket))
+      file.add(
+        ['routes', index, 'timeouts', 'websocket_idle'],
+        'this route serves no WebSockets: add "websocket: true"',
+      );
+  }
+}
+
+function checkServed(
+  file: ConfigFile,
+  index: number,
+  { methods, upstream }: Readonly<Record<string, unknown>>,
+  upstreams: Readonly<Record<string, unknown>>,
+): void {
+  if (Array.isArray(methods) && !methods.includes('GET'))
+    file.add(['routes', index, 'methods'], 'a WebSocket begins with a GET: add GET, or remove "websocket"');
+  const { protocol } = asMap(typeof upstream === 'string' ? upstreams[upstream] : null);
+  // Of gRPC, which serves no paths at all, the checks of gRPC above speak.
+  if (protocol === 'h2')
+    file.add(
+      ['routes', index, 'websocket'],
+      `WebSockets need HTTP/1.1: the upstream "${upstream}" speaks h2`,
+    );
+}
+
+function isOff(websocket: unknown): boolean {
+  return websocket === undefined || websocket === false;
+}
+
+/** Keys that concern requests by path and mean nothing for a gRPC call. */
+const PATH_ONLY = [
+  'methods',
+  'semicolons',
+  'webhook',
+  'websocket',
+  'upstream_429',
+  'cors',
+  'min_body_rate',
+  'timeouts',
+] as const satisfies readonly (keyof typeof routeKeys)[];
+
+/** What makes a route one of paths or one of gRPC calls, and which upstreams each leads to. */
+export function checkGrpc(file: ConfigFile): void {
+  const { routes, upstreams } = asMap(file.value);
+  if (!Array.isArray(routes)) return;
+  checkListeners(
+    file,
+    routes.findIndex(route => asMap(route).grpc !== undefined),
+  );
+  for (const [index, route] of routes.entries()) {
+    const raw = asMap(route);
+    if (raw.grpc !== undefined) checkKeys(file, index, raw);
+    else if (raw.path === undefined) addMissing(file, index, raw);
+    checkUpstream(file, index, raw, asMap(upstreams));
+  }
+}
+
+/** @param first index of the first gRPC route; -1 without one */
+function checkListeners(file: ConfigFile, first: number): void {
+  const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
+  const { tls, h2c } = asMap(http);
+  if (asMap(asMap(grpc).tls).http2 === false)
+    file.add(['listen', 'grpc', 'tls', 'http2'], 'gRPC needs HTTP/2: leave this out');
+  if (first === -1 && grpc !== 'off')
+    file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
+  const isServed = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
+  if (first === -1 || isServed) return;
+  const message =
+    'no listener speaks HTTP/2, which gRPC needs: add "listen.grpc", or "tls" or "h2c: true" to "listen.http"';
+  file.add(['routes', first, 'grpc'], message, { severity: 'warning' });
+}
+
+function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+  const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
+  if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
+  for (const key of PATH_ONLY)
+    if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
+}
+
+/** A misspelt key may be the one that is missing: validation reports it. */
+function addMissing(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+  const path = ['routes', index];
+  const isKnown = Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
+  if (isKnown && file.has([...path, 'upstream']))
+    file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
+}
+
+function checkUpstream(
+  file: ConfigFile,
+  index: number,
+  { grpc, path, upstream }: Readonly<Record<string, unknown>>,
+  upstreams: Readonly<Record<string, unknown>>,
+): void {
+  if (typeof upstream !== 'string' || !Object.hasOwn(upstreams, upstream)) return;
+  const speaksGrpc = asMap(upstreams[upstream]).protocol === 'grpc';
+  const at = ['routes', index, 'upstream'];
+  if (grpc !== undefined && !speaksGrpc)
+    file.add(at, `the upstream "${upstream}" does not say "protocol: grpc", which gRPC calls need`);
+  if (path !== undefined && grpc === undefined && speaksGrpc)
+    file.add(at, `the upstream "${upstream}" says "protocol: grpc": only routes with "grpc" lead there`);
+}
+
+/** The pattern of a route as written; null if it is invalid in itself. */
+export function patternOf(route: Readonly<Record<string, unknown>>): RoutePattern | null {
+  const grpc = routeKeys.grpc.safeParse(route.grpc);
+  const path = routeKeys.path.safeParse(route.path);
+  const methods = routeKeys.methods.safeParse(route.methods);
+  if (!grpc.success || !path.success || !methods.success) return null;
+  if (grpc.data !== undefined) return path.data === undefined ? parseGrpcPattern(grpc.data) : null;
+  return path.data === undefined ? null : parseRoutePattern(path.data, methods.data ?? null);
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../../core/index.ts';
+import type { ClientAuthentication } from '../../../signin/index.ts';
+import { type ConfigFile, type Path, readNamedText } from '../../file/index.ts';
+import type { StoreModel } from '../../model/index.ts';
+import type { GatewayConfig, IdentityProviderConfig } from '../../schema/index.ts';
+import { type ProviderConfigOptions, providerWithoutSecrets, readProviders } from './read-provider.ts';
+import { readStore } from './read-store.ts';
+import { type ListenerTls, readListenerTls, readUpstreamTls } from './read-tls.ts';
+import type { TlsFiles } from './secret-files.ts';
+
+/** The parts of gateway.yaml that take secrets, keys or certificates. */
+interface SecretParts {
+  readonly listenerTls: ListenerTls;
+  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
+  readonly providers: readonly ProviderConfigOptions[];
+  readonly pseudonymKey: Buffer | null;
+  readonly adminTokenHash: Buffer | null;
+  /** Null: it cannot be used, which was reported. */
+  readonly store: StoreModel | null;
+}
+
+/** Reads them, and reports what is wrong with each. */
+export async function readSecrets(file: ConfigFile, clock: Clock): Promise<SecretParts> {
+  return {
+    listenerTls: await readListenerTls(file, clock),
+    upstreamTls: await readUpstreamTls(file, clock),
+    providers: await readProviders(file, clock),
+    pseudonymKey: await readPseudonymKey(file),
+    adminTokenHash: await readAdminToken(file),
+    store: await readStore(file, clock),
+  };
+}
+
+/**
+ * Replaces the secrets where a command only looks at the configuration: the providers as written, without any file.
+ *
+ * @param authenticationOf how the gateway authenticates at a provider
+ */
+export function withoutSecrets(
+  gateway: GatewayConfig,
+  authenticationOf: (config: IdentityProviderConfig) => ClientAuthentication,
+): SecretParts & { readonly store: StoreModel } {
+  const { identity_provider: one, identity_providers: several = [] } = gateway;
+  return {
+    listenerTls: { http: null, grpc: null, admin: null },
+    upstreamTls: new Map(),
+    providers: [...(one === undefined ? [] : [one]), ...several].map(config =>
+      providerWithoutSecrets(config, authenticationOf(config)),
+    ),
+    pseudonymKey: null,
+    adminTokenHash: null,
+    store: { kind: 'memory' },
+  };
+}
+
+const PATH = ['listen', 'admin', 'token_file'];
+
+/**
+ * Reads the token of the admin API that `listen.admin.token_file` of gateway.yaml names. Returns its SHA-256, which is all that a
+ * comparison needs. Null: none is named, or it cannot be used, which was reported.
+ */
+async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
+  const token = await readKeyFile(file, PATH, 'token');
+  if (token === null) return null;
+  // RFC 6750, 2.1: what a client can send after "Bearer".
+  if (/^[A-Za-z0-9._~+/-]+=*$/.test(token)) return createHash('sha256').update(token).digest();
+  file.add(
+    PATH,
+    'the token must be one line of letters, digits and "-._~+/", and may end with "=": generate one with "openssl rand -base64 32"',
+    { isContent: true },
+  );
+  return null;
+}
+
+/**
+ * Reads the key that `log.pseudonym_key_file` of gateway.yaml names; a guessed one would reveal the callers behind the names.
+ * Null: none is named, or it cannot be used, which was reported.
+ */
+export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
+  const text = await readKeyFile(file, ['log', 'pseudonym_key_file'], 'key');
+  return text === null ? null : Buffer.from(text);
+}
+
+const MIN_CHARACTERS = 32;
+
+/**
+ * Reads a secret that must not be guessed from the file that a key of gateway.yaml names. Returns null if none is named or, after
+ * adding an error to the file, if it cannot be used.
+ *
+ * @param what for messages: `key`, `token`
+ */
+async function readKeyFile(file: ConfigFile, path: Path, what: string): Promise<string | null> {
+  const name = file.valueAt(path);
+  // Validation reports any other type.
+  if (typeof name !== 'string' || name === '') return null;
+  const text = await readNamedText(file, path, name);
+  if (text === null || text.length >= MIN_CHARACTERS) return text;
+  file.add(
+    path,
+    `the ${what} has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
+    { isContent: true },
+  );
+  return null;
+}

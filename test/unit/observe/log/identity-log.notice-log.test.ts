@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { NoticeLog } from '../../../../src/observe/log/identity-log.ts';
+import { makeLogger } from '../../../../src/observe/log/index.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+
+test('a not-before mark that is taken back is not logged as one from 1970', () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = new NoticeLog(
+    makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }),
+    new FrozenClock(),
+  );
+  const push = { kind: 'not_before_push', outcome: 'accepted', flaw: null, claim: null } as const;
+  log.noticeReceived({ ...push, notBeforeS: 1_790_000_000 });
+  log.noticeReceived({ ...push, notBeforeS: 0 });
+  expect(lines.map(({ msg, notBefore }) => [msg, notBefore])).toEqual([
+    ['the provider moved the not-before mark: older tokens are refused', '2026-09-21T14:13:20.000Z'],
+    ['the provider took its not-before mark back: it no longer refuses older tokens', undefined],
+  ]);
+});
