@@ -203,6 +203,50 @@ test('a client that streams small messages as fast as it can is no flood, read o
   expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
 });
 
+test('a client that pads what it sends is no flood (RFC 9113, 10.7)', async () => {
+  const { gateway, upstream } = await start({ timeouts: { client_header: '1s' } });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(POST);
+  const padded = frame(TYPE.data, FLAG.padded, 1, Buffer.concat([Buffer.of(255), Buffer.alloc(256)]));
+  for (let i = 0; i < 40; i++) await client.send(times(500, padded));
+  await waitFor('all has come', () => upstream.requests[0]?.bodyBytes === 20_000 || client.closed);
+  await afterSweeps(gateway);
+  await client.send(frame(TYPE.data, FLAG.endStream, 1, 'x'));
+  expect(await client.status(1)).toBe(200);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
+test('a client with long trailers is no flood', async () => {
+  const { gateway } = await start({ timeouts: { client_header: '1s' } });
+  const client = await (await connectFrames(gateway.port)).begin();
+  for (let round = 0; round < 20; round++) {
+    const streams = Array.from({ length: 50 }, (_, i) => 100 * round + 2 * i + 1);
+    for (const stream of streams) {
+      await client.send(
+        headers(stream, request('/', 'POST'), FLAG.endHeaders),
+        frame(TYPE.data, 0, stream, 'x'),
+      );
+      await client.send(headers(stream, [['x-note', 'n'.repeat(4_096)]]));
+    }
+    for (const stream of streams) expect(await client.status(stream)).toBe(200);
+  }
+  await afterSweeps(gateway);
+  expect(client.closed).toBe(false);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
+test('small messages with other frames beside them are a flood', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(POST);
+  const round = [frame(TYPE.data, 0, 1, 'x'), times(100, frame(TYPE.windowUpdate, 0, 1, uint32(1)))];
+  await repeat(client, () => times(50, Buffer.concat(round)));
+  expect(await client.goaway()).toBe(CALM);
+  expect([...(await gateway.counted('weir_http2_faults_total'))]).toEqual([
+    ['{reason="unexplained_bytes"}', 1],
+  ]);
+});
+
 test('small messages that their upstream does not read are no flood, not even once they are given up', async () => {
   const upstream = await startUpstream(async exchange => {
     exchange.connection.pause();

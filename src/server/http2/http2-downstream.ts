@@ -111,6 +111,11 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody?.pieces ?? 0;
   }
 
+  /** Bytes of trailers that were read, and dropped. */
+  get trailerBytes(): number {
+    return this.requestBody?.trailerBytes ?? 0;
+  }
+
   /** Whether the whole request has been read. */
   get requestComplete(): boolean {
     return this.requestBody?.done === true || this.stream.endAfterHeaders;
@@ -267,6 +272,11 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
 const HEADERS_FRAMING_BYTES = 300;
 /** The head of a frame (RFC 9113, 4.1). */
 const FRAME_HEAD_BYTES = 9;
+/**
+ * Padding of a DATA frame, at most, with its length (RFC 9113, 6.1). nghttp2 does not say how much came. What a client sends in its place
+ * costs less than the frame that it sends with it.
+ */
+const PADDING_BYTES = 256;
 /** A client may answer each DATA with two WINDOW_UPDATE, and a PING that measures the connection. */
 const ACKNOWLEDGEMENT_BYTES = 64;
 
@@ -294,9 +304,10 @@ export class OpenStream implements RosterEntry {
 
   /** Bytes that its client may have sent because of it: those of the request, and what the response makes it send. */
   get explainedBytes(): number {
-    const { bytesReceived, piecesReceived, stream, writes } = this.downstream;
-    const request = this.#headBytes + HEADERS_FRAMING_BYTES + bytesReceived + stream.readableLength;
-    return request + piecesReceived * FRAME_HEAD_BYTES + writes * ACKNOWLEDGEMENT_BYTES;
+    const { bytesReceived, piecesReceived, trailerBytes, stream, writes } = this.downstream;
+    const heads = this.#headBytes + HEADERS_FRAMING_BYTES + trailerBytes;
+    const body = bytesReceived + stream.readableLength + piecesReceived * (FRAME_HEAD_BYTES + PADDING_BYTES);
+    return heads + body + writes * ACKNOWLEDGEMENT_BYTES;
   }
 
   /** Bytes that may have come as heads of the frames that wait to be read, at most: each byte may have had a frame of its own. */

@@ -30,12 +30,17 @@ export class StreamBody implements BodySource, PacedBody {
   /** Its last byte has been handed on. */
   done = false;
   bytes = 0;
+  /** Of the trailers, as HTTP/1.1 would write them. */
+  trailerBytes = 0;
   /** Pieces that were read. A DATA frame that is not empty comes as one, or as several. */
   pieces = 0;
 
   constructor(stream: ServerHttp2Stream, owner: StreamBodyOwner) {
     this.#stream = stream;
     this.#owner = owner;
+    stream.on('trailers', trailers => {
+      for (const name in trailers) this.trailerBytes += name.length + 4 + String(trailers[name]).length;
+    });
   }
 
   get flows(): boolean {

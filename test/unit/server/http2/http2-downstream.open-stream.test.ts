@@ -15,7 +15,7 @@ class Swept {
   readonly body = { terms: NO_TERMS, flows: true, bytes: 0, stoodStill: false, done: false };
   readonly downstream = {
     ...{ stream: this.stream, requestBody: this.body, bytesReceived: 0, awaitsClient: false, writes: 0 },
-    piecesReceived: 0,
+    ...{ piecesReceived: 0, trailerBytes: 0 },
   };
   readonly open: OpenStream;
   #nowMs = 0;
@@ -96,13 +96,15 @@ describe('a stream', () => {
     expect(swept.open.explainedBytes).toBe(before + 1_500);
     swept.downstream.writes = 10;
     expect(swept.open.explainedBytes).toBe(before + 1_500 + 640);
+    swept.downstream.trailerBytes = 2_048;
+    expect(swept.open.explainedBytes).toBe(before + 1_500 + 640 + 2_048);
   });
 
-  test('explains the head of each DATA frame that was read, and perhaps one for each byte that waits', () => {
+  test('explains the head and the longest padding of each DATA frame that was read, and perhaps one for each byte that waits', () => {
     const swept = new Swept();
     const before = swept.open.explainedBytes;
     swept.downstream.piecesReceived = 100;
-    expect(swept.open.explainedBytes).toBe(before + 900);
+    expect(swept.open.explainedBytes).toBe(before + 900 + 25_600);
     expect(swept.open.waitingHeadBytes).toBe(0);
     swept.stream.readableLength = 50;
     expect(swept.open.waitingHeadBytes).toBe(450);
