@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto';
-import { type AuthListener, type Clock, RecentMap, type RevocationReason } from '../core/index.ts';
+import {
+  type AuthListener,
+  type Clock,
+  RecentMap,
+  type RevocationReason,
+  wholeSeconds,
+} from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
@@ -200,7 +206,7 @@ export class Verifier implements TokenVerifier {
     if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
       return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
     this.#listener.tokenUndecided();
-    return { kind: 'unavailable', retryAfterS: Math.max(1, Math.ceil(this.#keys.cooldownMs() / 1_000)) };
+    return { kind: 'unavailable', retryAfterS: wholeSeconds(this.#keys.cooldownMs()) };
   }
 
   /** Refuses a token, and says whose it is where that is known or can be found out. It stays refused in any case. */

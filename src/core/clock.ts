@@ -75,6 +75,11 @@ function doTasks(): void {
   isDoing = false;
 }
 
+/** Rounds a wait up to whole seconds, at least 1, as `Retry-After` tells it: a client that comes back earlier is refused again. */
+export function wholeSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1_000));
+}
+
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** Parses a duration as operators write it (`250ms`, `5s`, `10m`, `1h`) to milliseconds; undefined for anything else. */

@@ -16,6 +16,7 @@ export {
   StallTimer,
   systemClock,
   type TurnTask,
+  wholeSeconds,
 } from './clock.ts';
 export { digestOf } from './digest.ts';
 export {

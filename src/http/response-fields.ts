@@ -1,4 +1,4 @@
-import type { Fields } from '../core/index.ts';
+import { type Fields, wholeSeconds } from '../core/index.ts';
 import { connectionOptions, hopFieldNames } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
@@ -160,6 +160,6 @@ interface ServiceLimit {
 
 /** The value of `RateLimit` (section 4.1). The window is at least a second: clients divide by it. */
 export function serviceLimitItem({ name, remaining, windowMs, partition }: ServiceLimit): string {
-  const item = `"${name}";r=${remaining};t=${Math.max(1, Math.ceil(windowMs / 1_000))}`;
+  const item = `"${name}";r=${remaining};t=${wholeSeconds(windowMs)}`;
   return partition === null ? item : `${item};pk=:${Buffer.from(partition, 'hex').toString('base64')}:`;
 }

@@ -1,4 +1,4 @@
-import { GatewayError, RpcCode } from '../../core/index.ts';
+import { GatewayError, RpcCode, wholeSeconds } from '../../core/index.ts';
 
 const CHALLENGE = ['WWW-Authenticate', 'Bearer'] as const;
 
@@ -28,7 +28,7 @@ export function tooManyTokens(waitMs: number): GatewayError {
     rpcCode: RpcCode.resourceExhausted,
     side: 'client',
     message: 'Your address sent too many wrong tokens. Wait before you try another one.',
-    fields: ['Retry-After', String(Math.ceil(waitMs / 1_000))],
+    fields: ['Retry-After', String(wholeSeconds(waitMs))],
   });
 }
 

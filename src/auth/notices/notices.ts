@@ -4,6 +4,7 @@ import {
   type NoticeFlaw,
   type NoticeKind,
   type NoticeListener,
+  wholeSeconds,
 } from '../../core/index.ts';
 import type { CheckBudget } from '../budget.ts';
 import type { KeySet } from '../key-set.ts';
@@ -78,7 +79,7 @@ export class Notices {
     const waitMs = budget.waitMs(address);
     if (waitMs > 0) {
       listener.noticeReceived({ ...told, outcome: 'put_off' });
-      return putOff(Math.ceil(waitMs / 1_000));
+      return putOff(wholeSeconds(waitMs));
     }
     const verdict = await this.#judge(request);
     if (verdict.kind === 'flawed' || verdict.kind === 'undecided') budget.failed(address, 1);

@@ -1,5 +1,12 @@
 import type { Invalid } from '../../auth/index.ts';
-import { type Cap, type Fields, GatewayError, type PoolName, RpcCode } from '../../core/index.ts';
+import {
+  type Cap,
+  type Fields,
+  GatewayError,
+  type PoolName,
+  RpcCode,
+  wholeSeconds,
+} from '../../core/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
@@ -86,7 +93,7 @@ export function storeUnreachable(retryAfterMs: number): GatewayError {
     rpcCode: RpcCode.unavailable,
     side: 'store',
     message: 'Limits cannot be checked at the moment. Try again shortly.',
-    fields: ['Retry-After', String(Math.ceil(retryAfterMs / 1_000))],
+    fields: ['Retry-After', String(wholeSeconds(retryAfterMs))],
   });
 }
 

@@ -4,6 +4,7 @@ import {
   type RestrictedBy,
   type RestrictionReason,
   RpcCode,
+  wholeSeconds,
 } from '../../core/index.ts';
 
 interface RateLimitErrorOptions {
@@ -55,7 +56,7 @@ export class RateLimitError extends GatewayError {
       message,
       fields: [
         'Retry-After',
-        String(retryAfterSeconds(retryAfterMs)),
+        String(wholeSeconds(retryAfterMs)),
         ...scopeFields(options),
         ...(options.fields ?? []),
         'Cache-Control',
@@ -82,11 +83,6 @@ export class RateLimitError extends GatewayError {
 function scopeFields({ global, scope, restrictedBy }: RateLimitErrorOptions): string[] {
   if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
   return restrictedBy === undefined ? [] : ['X-RateLimit-Scope', scope];
-}
-
-/** Whole seconds, at least 1 and never less than the wait: clients of this header family wait exactly that long. */
-function retryAfterSeconds(waitMs: number): number {
-  return Math.ceil(waitMs / 1_000);
 }
 
 const LIMITED = 'You are being rate limited.';

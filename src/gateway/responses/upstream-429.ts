@@ -1,4 +1,4 @@
-import { type Clock, type Fields, firstValue } from '../../core/index.ts';
+import { type Clock, type Fields, firstValue, wholeSeconds } from '../../core/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { completedReport, isWholeBucket, type RateFamily, readFamily } from './rate-family.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -133,8 +133,8 @@ export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
 
 function waitSeconds(fields: Fields, nowMs: number): number {
   const text = firstValue(fields, 'retry-after')?.trim() ?? '';
-  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1_000;
-  return Number.isNaN(seconds) ? 1 : Math.min(MAX_WAIT_S, Math.max(1, Math.ceil(seconds)));
+  const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? 1 : Math.min(MAX_WAIT_S, wholeSeconds(waitMs));
 }
 
 /** Fields that describe the body (RFC 9110, 8), and those that the rewritten response writes itself. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDurationMs } from '../../../src/core/index.ts';
+import { parseDurationMs, wholeSeconds } from '../../../src/core/index.ts';
 
 describe('parseDurationMs', () => {
   it.each([
@@ -18,4 +18,16 @@ describe('parseDurationMs', () => {
       expect(parseDurationMs(text)).toBeUndefined();
     },
   );
+});
+
+describe('wholeSeconds', () => {
+  it.each([
+    [0, 1],
+    [0.5, 1],
+    [1_000, 1],
+    [1_000.01, 2],
+    [59_001, 60],
+  ])('rounds a wait of %d ms up to %d s', (waitMs, seconds) => {
+    expect(wholeSeconds(waitMs)).toBe(seconds);
+  });
 });
