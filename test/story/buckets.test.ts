@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { askOnce, askTimes, rateOf, refusalOf, startLimited, statusesOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const plenty = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 
@@ -198,17 +199,21 @@ describe('classes of callers', () => {
 });
 
 test('a smooth bucket admits a burst and then one request per part of its period', async () => {
-  const front = await startLimited({
-    global: plenty,
-    buckets: { all: { user: '4/2s', algorithm: 'smooth' } },
-    routes: { '/**': 'all' },
-  });
+  const clock = new FrozenClock(Date.now());
+  const front = await startLimited(
+    {
+      global: plenty,
+      buckets: { all: { user: '4/2s', algorithm: 'smooth' } },
+      routes: { '/**': 'all' },
+    },
+    { clock },
+  );
   const bearer = front.issuer.bearer();
   const responses = await askTimes(front, 5, 'GET /a', bearer);
   expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);
   const wait = Number(refusalOf(responses[4])['retry_after']);
   expect(wait).toBeLessThanOrEqual(0.5);
-  await new Promise(resolve => setTimeout(resolve, wait * 1_000));
+  clock.advance(wait * 1_000);
   expect(statusesOf(await askTimes(front, 2, 'GET /a', bearer))).toEqual([200, 429]);
 });
 

@@ -5,7 +5,8 @@ import { startGateway } from '../support/gateway.ts';
 import { H2C } from '../support/http2-client.ts';
 import { connectFrames, headers, request } from '../support/http2-frames.ts';
 import { head } from '../support/requests.ts';
-import { sleep } from '../support/wait.ts';
+import { TestTime } from '../support/test-time.ts';
+import { waitFor } from '../support/wait.ts';
 import { openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header, startUpstream } from '../support/wire/index.ts';
 
@@ -13,6 +14,7 @@ import { header, startUpstream } from '../support/wire/index.ts';
 const OLD_MS = 1_700;
 
 async function front() {
+  const time = new TestTime();
   const told = Promise.withResolvers<void>();
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
@@ -20,15 +22,15 @@ async function front() {
     await exchange.answer(200, [], 'whole');
   });
   const config = { listen: H2C, timeouts: { max_connection_age: '1s' } };
-  const gateway = await startGateway({ upstreamPort: upstream.port, config });
-  return { gateway, finish: told.resolve };
+  const gateway = await startGateway({ upstreamPort: upstream.port, config, clock: time.clock });
+  return { upstream, gateway, time, finish: told.resolve };
 }
 
 test('an old HTTP/1.1 connection serves one more request, whose response announces the close', async () => {
-  const { gateway } = await front();
+  const { gateway, time } = await front();
   const client = await gateway.connect();
   expect(header(await client.ask(head('GET /a')), 'connection')).toBe('keep-alive');
-  await sleep(OLD_MS);
+  time.pass(OLD_MS);
   const response = await client.ask(head('GET /b'));
   expect(response.body.toString()).toBe('whole');
   expect(header(response, 'connection')).toBe('close');
@@ -36,26 +38,30 @@ test('an old HTTP/1.1 connection serves one more request, whose response announc
 });
 
 test('an old HTTP/2 connection gets a GOAWAY, and its requests in flight finish', async () => {
-  const { gateway, finish } = await front();
+  const { upstream, gateway, time, finish } = await front();
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, request('/slow')));
+  await waitFor('it is upstream', () => upstream.requests.length === 1);
+  time.pass(OLD_MS);
   expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
-  await sleep(OLD_MS);
+  time.pass(OLD_MS);
   expect(client.closed).toBe(false);
   finish();
   expect(await client.status(1)).toBe(200);
 });
 
 test('a WebSocket is not cut off by its age', async () => {
+  const time = new TestTime();
   const upstream = await startWsServer({});
   upstream.echo();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
     route: { websocket: true },
     config: { timeouts: { max_connection_age: '1s' } },
+    clock: time.clock,
   });
   const socket = await openSocket(gateway, '/', {});
-  await sleep(OLD_MS);
+  time.pass(OLD_MS);
   socket.send('still here');
   expect(String((await once(socket, 'message'))[0])).toBe('still here');
 });

@@ -12,7 +12,7 @@ import {
   statusesOf,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
-import { sleep } from '../support/wait.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** Every name of a response that says anything about limits. */
 const WITH_WAIT = ['retry-after', ...BUCKET_FIELDS];
@@ -34,23 +34,21 @@ describe('answers of a limited route', () => {
   });
 
   test('have the same Reset and bucket throughout a window, and a falling Reset-After', async () => {
-    const front = await startLimited(limits);
-    const before = Date.now() / 1_000;
+    const clock = new FrozenClock(Date.now());
+    const front = await startLimited(limits, {
+      clock,
+      upstream: exchange => {
+        clock.advance(500);
+        return exchange.answer(200);
+      },
+    });
+    const closesMs = clock.epochMs() + 60_000;
     const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
     const rates = responses.map(rateOf);
     expect(new Set(rates.map(rate => rate.reset)).size).toBe(1);
     expect(new Set(rates.map(rate => rate.bucket)).size).toBe(1);
-    const [first, ...later] = rates;
-    expect(first?.reset).toBeGreaterThan(before + 59.9);
-    expect(first?.reset).toBeLessThan(Date.now() / 1_000 + 60.1);
-    let last = first?.resetAfter ?? 0;
-    expect(last).toBeLessThanOrEqual(60);
-    for (const { resetAfter } of later) {
-      expect(resetAfter).toBeLessThanOrEqual(last);
-      last = resetAfter;
-    }
-    // Both tell one moment, but for the time between this and the response.
-    expect(Math.abs(last + Date.now() / 1_000 - (first?.reset ?? 0))).toBeLessThan(1);
+    expect(Math.abs((rates[0]?.reset ?? 0) * 1_000 - closesMs)).toBeLessThan(5);
+    expect(rates.map(rate => rate.resetAfter)).toEqual([59.5, 59, 58.5, 58.5]);
   });
 
   test('carry the six headers, and a refusal its wait beside them', async () => {
@@ -94,12 +92,14 @@ describe('answers of a limited route', () => {
   });
 
   test('have a Reset-After above 0 when the window closed while the upstream worked', async () => {
+    const clock = new FrozenClock(Date.now());
     const front = await startLimited(
       { ...limits, buckets: { reads: { main: 'id', user: '3/1s' } } },
       {
-        upstream: async exchange => {
-          await sleep(1_050);
-          exchange.answer(200);
+        clock,
+        upstream: exchange => {
+          clock.advance(1_050);
+          return exchange.answer(200);
         },
       },
     );
@@ -184,10 +184,8 @@ describe('the global limit', () => {
   });
 
   test('is exhausted without drawing on a bucket, and the other way round', async () => {
-    const front = await startLimited({
-      ...limits,
-      global: { user: '4/2s' },
-    });
+    const clock = new FrozenClock(Date.now());
+    const front = await startLimited({ ...limits, global: { user: '4/2s' } }, { clock });
     const bearer = front.issuer.bearer();
     // The bucket refuses the fourth, which draws on nothing: one of the global limit's four is left.
     expect(statusesOf(await askTimes(front, 4, 'GET /things/1', bearer))).toEqual([200, 200, 200, 429]);
@@ -196,7 +194,7 @@ describe('the global limit', () => {
     const refused = await askOnce(front, 'GET /things/2', bearer);
     expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
     const wait = Number(refusalOf(refused)['retry_after']);
-    await new Promise(resolve => setTimeout(resolve, wait * 1_000));
+    clock.advance(wait * 1_000);
     const admitted = await askOnce(front, 'GET /things/2', bearer);
     expect(rateOf(admitted).remaining).toBe(2);
   });

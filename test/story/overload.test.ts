@@ -19,14 +19,14 @@ async function front(caps = { event_loop_delay: '250ms' }) {
   return { gateway, finish: told.resolve };
 }
 
-/** Leaves the process a moment now and then, until told otherwise: each turn of its event loop is half a second late. */
-function starve(gateway: GatewayProcess): () => Promise<void> {
+/** Leaves processes a moment now and then, until told otherwise: each turn of their event loops is half a second late. */
+function starve(...gateways: readonly GatewayProcess[]): () => Promise<void> {
   let over = false;
   const done = (async () => {
     while (!over) {
-      gateway.signal('SIGSTOP');
+      for (const gateway of gateways) gateway.signal('SIGSTOP');
       await sleep(500);
-      gateway.signal('SIGCONT');
+      for (const gateway of gateways) gateway.signal('SIGCONT');
       await sleep(20);
     }
   })();
@@ -62,8 +62,9 @@ test('a process that falls behind says so once, stays healthy, serves what is un
 
 test('with event_loop_delay off no delay counts', async () => {
   const { gateway } = await front({ event_loop_delay: 'off' });
-  const feed = starve(gateway);
-  await sleep(4_000);
+  const { gateway: other } = await front();
+  const feed = starve(gateway, other);
+  await waitFor('one that starves as well is overloaded', () => overloadLevels(other).length > 0);
   await feed();
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   expect(overloadLevels(gateway)).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { sleep } from '../support/wait.ts';
+import { sleep, waitFor } from '../support/wait.ts';
 import { header, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 async function front(script?: Script, path = '/**') {
@@ -122,7 +122,7 @@ test('a client that sends faster than it is served is made to wait, and gets eve
     targets.map(target => head(`GET ${target}`, `X: ${'x'.repeat(1_000)}`)),
     1,
   );
-  await sleep(1_000);
+  await waitFor('more is on its way than the gateway reads ahead', () => client.bytesFlushed > 200_000);
   told.resolve();
   for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
   await sent;

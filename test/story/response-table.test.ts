@@ -14,8 +14,9 @@ import {
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeeming } from '../support/sign-in-client.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
 import { type Response, type Script, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 // Which response carries what: docs/contract.md, 4.7, row by row.
 
@@ -199,10 +200,11 @@ describe('a restriction', () => {
   });
 
   test('of a caller carries three', async () => {
-    const front = await start({ ignored_refusals: rule });
+    const clock = new FrozenClock(Date.now());
+    const front = await start({ ignored_refusals: rule }, { clock });
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /one', bearer);
-    await sleep(1_050);
+    clock.advance(1_001);
     await askTimes(front, 2, 'GET /one', bearer);
     const response = await askOnce(front, 'GET /a', bearer);
     expectForm(response, GLOBAL_FIELDS);

@@ -62,17 +62,23 @@ test('a body that brings more passes, however long it takes', async () => {
 
 test('a client is not slow because the upstream is', async () => {
   const size = 16 * 1024 * 1024;
-  // A minute, for 16 MiB: an eighth of the rate that the route wants.
-  const { client } = await front({ route: { min_body_rate: '2MiB/s' } }, async exchange => {
-    exchange.connection.pause();
-    await sleep(3_000);
-    exchange.connection.resume();
-    await exchange.received();
-    await exchange.answer(200);
-  });
-  const response = client.answer();
+  // Half a minute goes by, until a client that sends nothing is refused: this would be a quarter of the rate that the route wants.
+  const { upstream, gateway, client } = await front(
+    { route: { min_body_rate: '2MiB/s' } },
+    async exchange => {
+      exchange.connection.pause();
+      await exchange.received();
+      await exchange.answer(200);
+    },
+  );
+  const response = client.answer({ timeoutMs: 30_000 });
   await client.send(head('POST /a', `Content-Length: ${size}`));
   void client.send(Buffer.alloc(size));
+  await waitFor('it is upstream', () => upstream.requests.length === 1);
+  const idle = await gateway.connect();
+  await idle.send(head('POST /b', 'Content-Length: 1'));
+  await expectRejected(idle, 408, 4);
+  upstream.requests[0]?.connection.resume();
   expect((await response).status).toBe(200);
 });
 

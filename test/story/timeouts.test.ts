@@ -3,6 +3,7 @@ import { deafPort } from '../support/deaf-port.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, withBody } from '../support/requests.ts';
+import { TestTime } from '../support/test-time.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
@@ -40,14 +41,19 @@ describe('an upstream that is too slow', () => {
   });
 
   test('with its first byte may have its own time on a route', async () => {
-    const { client } = await front(
-      { ...QUICK, route: { timeouts: { first_byte: '10s' } } },
-      async exchange => {
-        await sleep(1_500);
-        await exchange.answer(200, [], 'late');
-      },
-    );
-    expect((await client.ask(head('GET /a'))).body.toString()).toBe('late');
+    const over = Promise.withResolvers<void>();
+    const routes = [
+      { path: '/**', upstream: 'api', authentication: 'none' },
+      { path: '/patient', upstream: 'api', authentication: 'none', timeouts: { first_byte: '10s' } },
+    ];
+    const { gateway, client } = await front({ ...QUICK, config: { routes } }, async exchange => {
+      await over.promise;
+      await exchange.answer(200, [], 'late');
+    });
+    const patient = client.ask(head('GET /patient'));
+    expectError(await gateway.ask(head('GET /other')), 504, 4);
+    over.resolve();
+    expect((await patient).body.toString()).toBe('late');
   });
 
   test('inside its response breaks the response off', async () => {
@@ -60,21 +66,30 @@ describe('an upstream that is too slow', () => {
   });
 
   test('does not include a client that sends a byte now and then', async () => {
-    const { client } = await front({ api: { timeouts: { idle: '1s' } } }, async exchange => {
-      await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n');
-      for (let i = 0; i < 12; i++) {
-        await exchange.send('x');
-        await sleep(200);
-      }
+    let over = false;
+    const { gateway, client } = await front({ api: { timeouts: { idle: '1s' } } }, async exchange => {
+      await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+      if (exchange.request.target === '/silent') return await exchange.gone;
+      for (; !over; await sleep(100)) await exchange.send('1\r\nx\r\n');
+      await exchange.send('0\r\n\r\n');
     });
-    expect(await client.ask(head('GET /a'))).toMatchObject({ complete: true, bodyBytes: 12 });
+    const slow = client.ask(head('GET /a'));
+    expect(await gateway.ask(head('GET /silent'))).toMatchObject({ status: 200, complete: false });
+    over = true;
+    expect(await slow).toMatchObject({ status: 200, complete: true });
   });
 
   test('does not include one whose client is slow with the request: the time starts after its last byte', async () => {
-    const { client } = await front(QUICK);
+    const { upstream, gateway, client } = await front(QUICK, async exchange => {
+      if (exchange.request.target === '/silent') return await exchange.gone;
+      await exchange.received();
+      await exchange.answer(200);
+    });
     const bytes = withBody('POST /a', 'x'.repeat(8));
-    const pieces = [bytes.slice(0, -8), ...bytes.slice(-8)];
-    void client.sendSlowly(pieces, 200);
+    await client.send(bytes.slice(0, -7));
+    await waitFor('a part is upstream', () => upstream.requests[0]?.bodyBytes === 1);
+    expectError(await gateway.ask(head('GET /silent')), 504, 4);
+    await client.send(bytes.slice(-7));
     expect((await client.answer()).status).toBe(200);
   });
 });
@@ -115,9 +130,19 @@ describe('a client that is too slow', () => {
   });
 
   test('is not one whose body takes long but moves', async () => {
-    const { client } = await front({ config: { timeouts: { client_body: '1s', client_header: '1s' } } });
-    const bytes = withBody('POST /a', 'x'.repeat(10));
-    void client.sendSlowly([bytes.slice(0, -10), ...bytes.slice(-10)], 300);
+    const timeouts = { client_body: '1s', client_header: '1s' };
+    const { gateway, client } = await front({ config: { timeouts } });
+    await client.send(head('POST /a', 'Transfer-Encoding: chunked'));
+    let over = false;
+    const sent = (async () => {
+      for (; !over; await sleep(100)) await client.send('1\r\nx\r\n');
+      await client.send('0\r\n\r\n');
+    })();
+    const still = await gateway.connect();
+    await still.send(head('POST /b', 'Content-Length: 10'));
+    await expectRejected(still, 408, 4);
+    over = true;
+    await sent;
     expect((await client.answer()).status).toBe(200);
   });
 
@@ -159,11 +184,13 @@ describe('a client that is too slow', () => {
 
 describe('an idle client connection', () => {
   test('is kept open as long as announced, then closed', async () => {
-    const { client } = await front({ config: { timeouts: { keep_alive: '1s' } } });
+    const time = new TestTime();
+    const { client } = await front({ config: { timeouts: { keep_alive: '1s' } }, clock: time.clock });
     const response = await client.ask(head('GET /a'));
     expect(header(response, 'keep-alive')).toBe('timeout=1');
-    await sleep(900);
+    time.pass(1_000);
     expect((await client.ask(head('GET /a'))).status).toBe(200);
+    time.pass(3_000);
     expect(await client.ended()).toBe('close');
   });
 
