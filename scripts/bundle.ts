@@ -52,7 +52,7 @@ export async function bundle(dist: string): Promise<string[]> {
   const { output } = await build.write({
     dir: dist,
     format: 'esm',
-    // Two folders below the root, as src/core/ is: src/core/package-root.ts.
+    // Two folders below the root, as src/core/ is: src/core/package.ts.
     chunkFileNames: 'chunks/[name]-[hash].js',
     sourcemap: true,
     sourcemapExcludeSources: true,

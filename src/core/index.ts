@@ -18,7 +18,6 @@ export {
   type TurnTask,
   wholeSeconds,
 } from './clock.ts';
-export { digestOf } from './digest.ts';
 export {
   type Cap,
   type ErrorDetail,
@@ -28,8 +27,6 @@ export {
   type PoolName,
 } from './error.ts';
 export { type FieldNames, type Fields, firstValue, NO_NAMES } from './fields.ts';
-export { forgetListeners } from './forget-listeners.ts';
-export { holdSession } from './hold-session.ts';
 export type {
   AdminApiListener,
   AdminChange,
@@ -88,11 +85,10 @@ export type {
   TraceRecord,
 } from './listeners/index.ts';
 export { Memo, RecentMap } from './memo.ts';
-export { ownString } from './own-string.ts';
-export { PACKAGE_ROOT } from './package-root.ts';
+export { forgetListeners, holdSession } from './node-http2.ts';
+export { PACKAGE_ROOT, readVersion } from './package.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { hexSource, type Random, randomKey, requestIdSource, systemRandom } from './random.ts';
 export { Roster, type RosterEntry } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
-export { escapeUnseen } from './unseen.ts';
-export { readVersion } from './version.ts';
+export { digestOf, escapeUnseen, ownString } from './text.ts';

@@ -1,4 +1,4 @@
-import { ownString } from './own-string.ts';
+import { ownString } from './text.ts';
 
 /** A bounded cache for a function from text to text. */
 export class Memo {

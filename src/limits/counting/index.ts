@@ -1,3 +1,4 @@
+export { OTHER_PARTS } from './consumption.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
 export {
@@ -11,7 +12,6 @@ export {
   type ShadowDecision,
   UNLIMITED,
 } from './decision.ts';
-export { OTHER_PARTS } from './draw.ts';
 export {
   CallerShare,
   defineLimit,

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/index.ts';
+import { Consumption, OTHER_PARTS } from './consumption.ts';
 import { Moment } from './counter.ts';
 import type { CounterTable } from './counter-table.ts';
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './decision.ts';
-import { Consumption, OTHER_PARTS } from './draw.ts';
 import type { Limit } from './limit-definition.ts';
 import type { Spaces } from './record-table.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/index.ts';
+import { Consumption, ShadowConsumption } from './consumption.ts';
 import { Moment } from './counter.ts';
 import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
-import { Consumption, ShadowConsumption } from './draw.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { MemoryAllowances } from './memory-allowances.ts';
 import { type BoundSet, type NetworkOf, Spaces } from './record-table.ts';

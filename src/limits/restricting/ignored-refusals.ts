@@ -1,10 +1,90 @@
-import type { Limit } from '../counting/index.ts';
-import { OffenceCounter, type OffenceCounterOptions, type OffenceRule } from './offence-counter.ts';
-import { RefusalMemory } from './refusal-memory.ts';
+import type { Clock } from '../../core/index.ts';
+import { CounterTable, type Limit, newCounter, newSection, Spaces } from '../counting/index.ts';
+import {
+  DEFAULT_MAX_EVENT_KEYS,
+  type EventCounterOptions,
+  OffenceCounter,
+  type OffenceCounterOptions,
+  type OffenceRule,
+} from './offence-counter.ts';
 import type { Restrictions } from './restrictions.ts';
 
+/** A client may have had several requests in flight when the first was refused. Milliseconds. */
+const IN_FLIGHT_MS = 1_000;
+/** For waits no longer than that, this share of the wait: otherwise nothing would stop a flood on a bucket with short waits. */
+const IN_FLIGHT_PART = 0.5;
+/** No smooth limit announces a shorter wait. */
+const MIN_STEP_MS = 2;
+
+/** Remembers, for each key of a limit, when it first refused and until when it announced a wait. Bounded; evicts when full. */
+class RefusalMemory {
+  readonly #clock: Clock;
+  readonly #table: CounterTable;
+  /** All refusals compete for one room: one that is forgotten excuses its caller, and harms nobody. */
+  readonly #section = newSection('', 'caller');
+  readonly #spaces = new Spaces(() => this.#section);
+  readonly #refusal = newCounter();
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#clock = clock;
+    this.#table = new CounterTable(maxKeys);
+  }
+
+  /** Excuses everyone from the waits announced so far. */
+  forget(): void {
+    this.#forgottenAtMs = Math.floor(this.#clock.monotonicMs());
+  }
+
+  /** Notes a refusal. True when the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
+  note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
+    const nowMs = Math.floor(this.#clock.monotonicMs());
+    this.#table.begin(nowMs);
+    const { space } = this.#spaces.bind(limit);
+    const part = limit.role === 'global' ? '' : main;
+    const row = this.#table.find(space.number, caller, part);
+    const stepMs = stepOf(limit);
+    const refusal = this.#refusal;
+    let firstMs = nowMs;
+    if (row >= 0) {
+      this.#table.load(row, refusal);
+      // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
+      // once that wait was ignored.
+      const { markMs, resetMs, count } = refusal;
+      const isExcused = markMs <= this.#forgottenAtMs;
+      if (!isExcused && nowMs < resetMs - stepMs) {
+        const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
+        if (nowMs - toldAtMs <= inFlightMs(limit)) return false;
+        refusal.count = 1;
+        this.#table.save(row, refusal);
+        return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
+      }
+      // A smooth limit admits one request a step, which does not make up for a wait that was ignored.
+      if (!isExcused && count === 1 && nowMs < resetMs) firstMs = markMs;
+    }
+    refusal.markMs = firstMs;
+    // A client that comes within the slack is not early.
+    refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
+    refusal.count = 0;
+    const kept = row >= 0 ? row : this.#table.open(space, caller, part);
+    if (kept >= 0) this.#table.save(kept, refusal);
+    return false;
+  }
+}
+
+/** The time between two admissions of a bucket's smooth limit whose burst is used up; 0 for other limits. */
+function stepOf({ role, algorithm, periodMs, units }: Limit): number {
+  return role === 'caller' && algorithm === 'smooth' ? Math.max(MIN_STEP_MS, periodMs / units) : 0;
+}
+
+/** How far into a wait further requests are excused. Global refusals count as invalid requests anyway. */
+function inFlightMs(limit: Limit): number {
+  if (limit.role !== 'caller') return IN_FLIGHT_MS;
+  return Math.min(IN_FLIGHT_MS, (stepOf(limit) || limit.periodMs) * IN_FLIGHT_PART);
+}
+
 /** A request that was refused. */
-export interface Refusal {
+interface Refusal {
   /** Key of the client's address. */
   readonly address: string;
   /** Null when the caller counts as its address. */

@@ -1,6 +1,4 @@
-export { digestOfWhom } from './entry.ts';
 export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
-export { KnownClient } from './known-client.ts';
 export {
   DEFAULT_MAX_EVENT_KEYS,
   EventCounter,
@@ -11,7 +9,9 @@ export {
 } from './offence-counter.ts';
 export {
   type AnonymousRestriction,
+  digestOfWhom,
   type EvictedRestriction,
+  KnownClient,
   type Lift,
   type ListedRestriction,
   RESTRICTED_KINDS,

@@ -1,6 +1,13 @@
 import type { Clock } from '../../core/index.ts';
-import { digestOfWhom, type Entry, type Held, isHeld, isOver } from './entry.ts';
-import type { ListedRestriction, RestrictedClient } from './restriction.ts';
+import {
+  digestOfWhom,
+  type Entry,
+  type Held,
+  isHeld,
+  isOver,
+  type ListedRestriction,
+  type RestrictedClient,
+} from './restriction.ts';
 import type { RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /** Shows operators the restrictions in force: those of clients known here by name, and those known by their digest alone. */

@@ -1,5 +1,7 @@
 import { type Clock, ownString } from '../../core/index.ts';
+import { Lifts } from './lifts.ts';
 import {
+  type AnonymousRestriction,
   announced,
   digestOfNetwork,
   digestOfWhom,
@@ -7,12 +9,7 @@ import {
   type Held,
   isHeld,
   isOver,
-  slackOf,
-} from './entry.ts';
-import type { KnownClient } from './known-client.ts';
-import { Lifts } from './lifts.ts';
-import {
-  type AnonymousRestriction,
+  type KnownClient,
   type Lift,
   type Restricted,
   type RestrictedClient,
@@ -21,6 +18,7 @@ import {
   type RestrictionListener,
   type RestrictionReason,
   type RestrictionsOptions,
+  slackOf,
   tableOf,
 } from './restriction.ts';
 import { RestrictionList } from './restriction-list.ts';

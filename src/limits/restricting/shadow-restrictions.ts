@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/index.ts';
-import { type Held, isHeld } from './entry.ts';
 import {
+  type Held,
+  isHeld,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restricted,

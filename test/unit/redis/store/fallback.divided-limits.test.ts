@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DividedLimits } from '../../../../src/redis/store/divided-limits.ts';
+import { DividedLimits } from '../../../../src/redis/store/fallback.ts';
 import { limit, limits } from '../../limits/stores.ts';
 
 const set = limits({ global: limit('50/1s', { role: 'global' }), caller: limit('2/5s') });

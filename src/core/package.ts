@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { PACKAGE_ROOT } from './package-root.ts';
+import { join, resolve } from 'node:path';
+
+/** The folder of this package: two folders up from src/core/ in a checkout, and from dist/chunks/ in the bundle. */
+export const PACKAGE_ROOT = resolve(import.meta.dirname, '../..');
 
 /** Reads the version of this package from its manifest. */
 export function readVersion(): string {

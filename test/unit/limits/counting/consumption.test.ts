@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/consumption.ts';
 import { Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/draw.ts';
 import { type BoundLimit, Spaces } from '../../../../src/limits/counting/record-table.ts';
 import { limit } from '../stores.ts';
 

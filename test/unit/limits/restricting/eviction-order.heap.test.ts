@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Heap, type Placed } from '../../../../src/limits/restricting/heap.ts';
+import { Heap, type Placed } from '../../../../src/limits/restricting/eviction-order.ts';
 
 interface Item extends Placed {
   rank: number;
