@@ -227,5 +227,6 @@ test('in a minute of a reload a second, with broken files among them, no request
     .reduce((low, rate) => (rate.remaining < low.remaining ? rate : low));
   expect(limit - remaining).toBe(sent);
   expect(customers.reduce((sum, { asked }) => sum + asked, 0)).toBeGreaterThan(10 * SECONDS);
-  expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('user');
+  // Its one line ends in `/**`, and so covers several routes.
+  expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('shared');
 }, 120_000);

@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait.ts';
 import { type ConnectOptions, openRaw } from '../support/wire/index.ts';
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
-const GET = 'GET /readyz HTTP/1.1\r\nHost: admin.test\r\n\r\n';
+const GET = 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 test('handshakes that are never finished do not shut out those that are: the oldest gives way', async () => {
   const { gateway, folder } = await startTlsGateway();
