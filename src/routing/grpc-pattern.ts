@@ -1,6 +1,4 @@
-import type { RouteEntry, RouteMatch } from './entry.ts';
-import type { RoutePattern, Segment } from './pattern.ts';
-import { PatternError } from './pattern-error.ts';
+import { PatternError, type RoutePattern, type Segment } from './pattern.ts';
 
 /** What stands in place of a method in the pattern of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
 export const GRPC_METHOD = 'GRPC';
@@ -17,7 +15,9 @@ export function parseGrpcPattern(text: string): RoutePattern {
   if (error !== null) throw new PatternError(error);
   const segments: readonly Segment[] = [
     { kind: 'literal', folded: service },
-    method === EVERY ? { kind: 'parameter', name: 'method' } : { kind: 'literal', folded: method ?? '' },
+    method === EVERY_METHOD
+      ? { kind: 'parameter', name: 'method' }
+      : { kind: 'literal', folded: method ?? '' },
   ];
   return { methods: [GRPC_METHOD], path: text, segments, parameters: [] };
 }
@@ -28,38 +28,19 @@ export function isGrpc({ methods }: RoutePattern): boolean {
 }
 
 /** What stands for every method of a service. */
-const EVERY = '*';
+export const EVERY_METHOD = '*';
 
 function errorIn(text: string, service: string, method: string | undefined, more: boolean): string | null {
   if (text.startsWith('/')) return `a service begins without "/": write "${text.slice(1)}"`;
   if (/^https?:/.test(text)) return 'a service has no scheme and host: write package.Service/Method';
-  if (service === EVERY || text === '**' || text === '')
+  if (service === EVERY_METHOD || text === '**' || text === '')
     return 'name the service: package.Service/Method, or package.Service/* for all of its methods';
   const odd = service.split('.').find(part => !IDENTIFIER.test(part));
   if (odd !== undefined) return `"${service}" is not the name of a service such as package.Service`;
   if (method === undefined) return `the method is missing: write "${text}/*" for every one`;
   if (method === '**' || method === '') return `write "${service}/*" for every method`;
   if (more) return 'a service and a method are all: write package.Service/Method';
-  if (method !== EVERY && !IDENTIFIER.test(method))
+  if (method !== EVERY_METHOD && !IDENTIFIER.test(method))
     return `"${method}" is not the name of a method: write "${service}/*" for every one`;
   return null;
-}
-
-/**
- * Finds the route of a gRPC call by its path, `/package.Service/Method`, letter by letter: a route that names the method goes
- * before the one for all methods of its service.
- */
-export class GrpcTable<T> {
-  readonly #matches: ReadonlyMap<string, RouteMatch<T>>;
-
-  constructor(entries: readonly RouteEntry<T>[]) {
-    this.#matches = new Map(
-      entries.map(({ pattern, value }) => [`/${pattern.path}`, { value, params: [] }] as const),
-    );
-  }
-
-  find(path: string): RouteMatch<T> | null {
-    const service = path.slice(0, path.lastIndexOf('/') + 1);
-    return this.#matches.get(path) ?? this.#matches.get(service + EVERY) ?? null;
-  }
 }

@@ -1,8 +1,12 @@
-export type { RouteEntry, RouteMatch, Routes } from './entry.ts';
 export { GRPC_METHOD, parseGrpcPattern } from './grpc-pattern.ts';
-export { isRoutable, ROUTABLE_METHODS } from './methods.ts';
 export { PathWords } from './path-words.ts';
-export { parseRoutePattern, type RoutePattern, shapeOf } from './pattern.ts';
-export { PatternError } from './pattern-error.ts';
+export {
+  isRoutable,
+  PatternError,
+  parseRoutePattern,
+  ROUTABLE_METHODS,
+  type RoutePattern,
+  shapeOf,
+} from './pattern.ts';
 export { findConflicts, findHidden, Reach } from './precedence.ts';
-export { RouteTable } from './table.ts';
+export { type RouteEntry, type RouteMatch, type Routes, RouteTable } from './table.ts';

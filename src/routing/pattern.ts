@@ -1,6 +1,4 @@
-import { readForeignPath } from './foreign-path.ts';
-import { checkMethods } from './methods.ts';
-import { PatternError } from './pattern-error.ts';
+import { METHODS } from 'node:http';
 
 /** Which requests a route takes. */
 export interface RoutePattern {
@@ -170,3 +168,83 @@ export function shapeOf(segments: readonly Segment[]): string {
 }
 
 const SHAPE_SIGN = { parameter: '{}', rest: '**' } as const;
+
+/** An invalid pattern; the message names the place and says what to write instead. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/** TRACE would show clients what the gateway adds; CONNECT would turn it into a tunnel. */
+const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
+
+/** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
+export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEVER_SERVED.has(method));
+
+const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
+
+/** Whether a route without a list of methods serves this one. Others are refused before a route is looked up. */
+export function isRoutable(method: string): boolean {
+  return ROUTABLE.has(method);
+}
+
+/** Whether a route that names these methods takes this one. GET includes HEAD. */
+export function takesMethod(methods: readonly string[], method: string): boolean {
+  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+}
+
+/** Throws a PatternError if a route cannot name these methods. */
+function checkMethods(methods: readonly string[]): void {
+  if (methods.length === 0)
+    throw new PatternError('the list of methods is empty: leave it out for every method');
+  for (const [i, method] of methods.entries()) {
+    const error = methods.indexOf(method) === i ? errorIn(method) : 'is named twice: name it once';
+    if (error !== null) throw new PatternError(`method "${method}" ${error}`);
+  }
+}
+
+function errorIn(method: string): string | null {
+  if (ROUTABLE.has(method)) return null;
+  const upper = method.toUpperCase();
+  if (ROUTABLE.has(upper)) return `is written in upper case: write "${upper}"`;
+  return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';
+}
+
+/** What is wrong with a path written as something else than a pattern, and the nearest pattern. */
+interface ForeignPath {
+  readonly why: string;
+  readonly pattern: string;
+}
+
+/**
+ * Recognizes a URL or a regular expression, which other gateways accept; null for anything else.
+ *
+ * The pattern is a guess at what was meant, and may not be valid itself.
+ */
+function readForeignPath(path: string): ForeignPath | null {
+  const [, rest] = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(.*)$/i.exec(path) ?? [];
+  if (rest !== undefined) return { why: 'a path has no scheme and host', pattern: rest === '' ? '/' : rest };
+  if (!EXPRESSION.test(path)) return null;
+  return { why: 'a path is not a regular expression', pattern: translate(path) };
+}
+
+/** An anchor at an end, an escaped class or dot, "or", ".*", a class with a range or a count, a group, a named pattern. */
+const EXPRESSION = /^[~*=\s]*\^|\$$|\\[dDwWsS./]|\||\.[*+]|\[(?:\^|[^\]]*(?:-|\][+*{]))|\([^)]*[*+?]|\{\w+:/;
+
+/** Translates piece by piece: anchors, groups that stand for one segment, and the rest of a path. */
+function translate(expression: string): string {
+  let unnamed = 0;
+  const name = () => (unnamed++ === 0 ? '{name}' : `{name${unnamed}}`);
+  const plain = expression
+    .replace(/^[~*=\s]*\^?/, '')
+    .replace(/(\/\?)?\$?$/, '')
+    .replaceAll(/\\([./_-])/g, '$1')
+    .replaceAll(
+      /\(\?P?<([A-Za-z_]\w*)>(?:[^()[\]]|\[[^\]]*\])*\)|\{([A-Za-z_]\w*):[^/]*?\}+/g,
+      (_, group, word) => `{${group ?? word}}`,
+    )
+    .replaceAll(/\(?(?:\[[^\]]*\]|\\[dwS])(?:[+*]|\{[\d,]*\})?\)?/g, name);
+  const [, prefix = '', isPrefix] = /^(.*?)(\/?\(?\.[*+]\)?)?$/s.exec(plain) ?? [];
+  const isOpen = /^[~*=\s]*\^.*[^$]$/s.test(expression);
+  const path = isPrefix === undefined && !isOpen ? prefix : `${prefix}/**`;
+  return (path.startsWith('/') ? path : `/${path}`).replaceAll(/\/{2,}/g, '/');
+}

@@ -1,5 +1,4 @@
-import { isRoutable, takesMethod } from './methods.ts';
-import { type RoutePattern, type Segment, shapeOf } from './pattern.ts';
+import { isRoutable, type RoutePattern, type Segment, shapeOf, takesMethod } from './pattern.ts';
 import { RouteCandidates } from './route-candidates.ts';
 
 /**

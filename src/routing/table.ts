@@ -1,8 +1,24 @@
-import type { RouteEntry, RouteMatch, Routes } from './entry.ts';
-import { GRPC_METHOD, GrpcTable, isGrpc } from './grpc-pattern.ts';
-import { takesMethod } from './methods.ts';
-import { foldSegment, type RoutePattern, withoutParameters } from './pattern.ts';
+import { EVERY_METHOD, GRPC_METHOD, isGrpc } from './grpc-pattern.ts';
+import { foldSegment, type RoutePattern, takesMethod, withoutParameters } from './pattern.ts';
 import { findConflicts } from './precedence.ts';
+
+/** A pattern, and what it stands for. */
+export interface RouteEntry<T> {
+  readonly pattern: RoutePattern;
+  readonly value: T;
+}
+
+export interface RouteMatch<T> {
+  readonly value: T;
+  /** The values of the pattern's parameters, in order: as in the canonical path, not decoded. */
+  readonly params: readonly string[];
+}
+
+/** Finds the route of a request. */
+export interface Routes<T> {
+  /** `path`: canonical; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
+  find(method: string, path: string): RouteMatch<T> | null;
+}
 
 /** A node of the tree; each segment of a path leads from one to the next. */
 interface Node<T> {
@@ -182,4 +198,23 @@ function choose<T>(choice: Choice<T>, method: string): Found<T> | Nowhere | null
   const found = choice.byMethod?.get(method) ?? choice.everyMethod;
   if (found === null || found === NOWHERE || found.params.length === 0) return found;
   return { value: found.value, params: new Array<string>(found.params.length) };
+}
+
+/**
+ * Finds the route of a gRPC call by its path, `/package.Service/Method`, letter by letter: a route that names the method goes
+ * before the one for all methods of its service.
+ */
+class GrpcTable<T> {
+  readonly #matches: ReadonlyMap<string, RouteMatch<T>>;
+
+  constructor(entries: readonly RouteEntry<T>[]) {
+    this.#matches = new Map(
+      entries.map(({ pattern, value }) => [`/${pattern.path}`, { value, params: [] }] as const),
+    );
+  }
+
+  find(path: string): RouteMatch<T> | null {
+    const service = path.slice(0, path.lastIndexOf('/') + 1);
+    return this.#matches.get(path) ?? this.#matches.get(service + EVERY_METHOD) ?? null;
+  }
 }

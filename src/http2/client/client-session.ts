@@ -4,9 +4,7 @@ import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } 
 import { HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { ClientStream, type StreamEnd, type StreamHandler, type StreamHost } from './client-stream.ts';
-import { FIRST_WINDOW } from './first-window.ts';
-import { ReceiveWindow } from './receive-window.ts';
-import { Sending } from './sending.ts';
+import { FIRST_WINDOW, ReceiveWindow, Sending } from './flow-control.ts';
 import { ServerSettings } from './server-settings.ts';
 import { FloodCount, StreamTable } from './stream-table.ts';
 

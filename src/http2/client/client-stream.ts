@@ -1,9 +1,7 @@
 import { GrowingBytes } from '../../core/index.ts';
 import type { HeaderSection } from '../hpack/index.ts';
 import { ErrorCode } from '../http2-fault.ts';
-import { OutgoingBytes } from './outgoing-bytes.ts';
-import { ReceiveWindow } from './receive-window.ts';
-import type { Sender } from './sending.ts';
+import { OutgoingBytes, ReceiveWindow, type Sender } from './flow-control.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Pieces of this size are handed on where they are. A copy of a smaller one costs less than the memory around it. */

@@ -1,7 +1,7 @@
 import { MAX_31_BITS, MAX_PAYLOAD, Setting } from '../frames/index.ts';
 import { sectionBytes } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-import { FIRST_WINDOW } from './first-window.ts';
+import { FIRST_WINDOW } from './flow-control.ts';
 
 /** As many as nghttp2 takes in a frame. */
 const MAX_ENTRIES = 32;

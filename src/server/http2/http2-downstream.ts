@@ -22,10 +22,9 @@ import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import { BodyPace } from '../body-pace.ts';
 import type { ConnectedClient } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
-import { closeWhenSent } from './close-when-sent.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
 import { asObject, markNeverIndexed } from './session-options.ts';
-import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
+import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 

@@ -1,8 +1,7 @@
-import type { ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { BodySink, BodySource } from '../../core/index.ts';
 import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { PacedBody } from '../body-pace.ts';
-import { closeWhenSent } from './close-when-sent.ts';
 
 export interface StreamBodyOwner {
   /** The body has a sink from now on. */
@@ -135,4 +134,18 @@ export class StreamBody implements BodySource, PacedBody {
       this.#failed(fault);
     }
   }
+}
+
+/**
+ * Tells the client that the rest of its request is not wanted, once it has the whole response (RFC 9113, 8.1).
+ *
+ * `close` marks a stream as closed at once, and Node does not reset a closed stream that it destroys. If data still waits there
+ * for the client's window, nghttp2 then sends empty DATA frames in an endless loop.
+ */
+export function closeWhenSent(stream: ServerHttp2Stream): void {
+  const close = () => {
+    if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  if (stream.writableFinished) close();
+  else stream.once('finish', close);
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { FieldNames } from '../../core/index.ts';
 import {
   ClientSession,
+  type ClientSessionOptions,
   type ClientSessionOwner,
   type ClientStream,
   ErrorCode,
@@ -9,9 +10,8 @@ import {
   type StreamHandler,
 } from '../../http2/index.ts';
 import { type Connect, readyEvent } from '../connect.ts';
-import { OwnFault } from '../own-fault.ts';
 import type { UpstreamOptions } from '../transport.ts';
-import { upstreamSessionOptions } from './upstream-session-options.ts';
+import { OwnFault } from './stream-response.ts';
 
 /** The most that one read returns. */
 const READ_BYTES = 65_536;
@@ -162,4 +162,21 @@ export class SessionSocket implements ClientSessionOwner {
   #isReading(): boolean {
     return this.#phase !== 'closing';
   }
+}
+
+/** The most that one stream may send, and that is held in memory for it, while its client does not read. */
+const STREAM_WINDOW_BYTES = 131_072;
+/** The same for all streams of a connection. It is returned as bytes arrive, so a slow client does not block the others. */
+const WINDOW_BYTES = 8_388_608;
+/** Fields of a header section, `:status` among them. A server that sends more only makes work. */
+const MAX_FIELDS = 501;
+
+/** The terms on which a connection to an upstream is held. */
+function upstreamSessionOptions({ maxHeadBytes }: UpstreamOptions): ClientSessionOptions {
+  return {
+    streamWindow: STREAM_WINDOW_BYTES,
+    connectionWindow: WINDOW_BYTES,
+    maxBytes: maxHeadBytes,
+    maxFields: MAX_FIELDS,
+  };
 }

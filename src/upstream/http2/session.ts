@@ -1,12 +1,11 @@
 import { type Clock, Roster, StallTimer } from '../../core/index.ts';
 import { ErrorCode, type Http2Fault } from '../../http2/index.ts';
 import type { Connect } from '../connect.ts';
-import type { OwnFault } from '../own-fault.ts';
 import type { UpstreamOptions } from '../transport.ts';
 import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
-import { departure } from './stream-response.ts';
+import { departure, type OwnFault } from './stream-response.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
 
 /** Half of the streams that a connection has identifiers for (RFC 9113, 5.1.1): many may be opened between two sweeps. */

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { MalformedMessage } from '../../http1/index.ts';
 import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../../http2/index.ts';
-import { OwnFault } from '../own-fault.ts';
 import type { CallSink, UpstreamFailure } from '../transport.ts';
 
 /** Interim responses before the final one; a server that sends more is at fault. */
@@ -259,4 +258,14 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   if (cause instanceof OwnFault) return { ...base, kind: 'fault', cause: cause.cause };
   if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
   return { ...base, kind: 'reset', cause, onReusedConnection: session.closedUnawares };
+}
+
+/** Something inside the gateway failed while it read what an upstream sent: nothing that the upstream could mend. */
+export class OwnFault extends Error {
+  override readonly name = 'OwnFault';
+
+  /** @param cause what was thrown */
+  constructor(cause: unknown) {
+    super('the gateway failed to read what the upstream sent', { cause });
+  }
 }

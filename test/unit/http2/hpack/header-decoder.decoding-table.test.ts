@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DecodingTable } from '../../../../src/http2/hpack/decoding-table.ts';
+import { DecodingTable } from '../../../../src/http2/hpack/header-decoder.ts';
 
 const field = (name: string, bytes = 40) => ({ name, value: '', grade: 'field', bytes }) as const;
 

@@ -1,7 +1,5 @@
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-import { FIRST_WINDOW } from './first-window.ts';
-import type { OutgoingBytes } from './outgoing-bytes.ts';
 
 /** The sending side of a stream. */
 export interface Sender {
@@ -97,3 +95,62 @@ export class Sending {
     return true;
   }
 }
+
+/** What was written to a stream and has not been sent. */
+export class OutgoingBytes {
+  readonly #pieces: Buffer[] = [];
+  /** Bytes of the first piece that were sent. */
+  #offset = 0;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#pieces.push(bytes);
+    this.#length += bytes.length;
+  }
+
+  /** Takes bytes that lie together, at most `max`, which is above 0. Call it only if there are any. */
+  take(max: number): Buffer {
+    const first = this.#pieces[0] as Buffer;
+    const bytes = first.subarray(this.#offset, this.#offset + max);
+    this.#offset += bytes.length;
+    this.#length -= bytes.length;
+    if (this.#offset === first.length) {
+      this.#pieces.shift();
+      this.#offset = 0;
+    }
+    return bytes;
+  }
+}
+
+/** How much the other side may send before we let it send more (RFC 9113, 6.9). */
+export class ReceiveWindow {
+  readonly #max: number;
+  #left: number;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#left = max;
+  }
+
+  /** Counts bytes that came. False: they are more than was allowed. */
+  take(bytes: number): boolean {
+    this.#left -= bytes;
+    return this.#left >= 0;
+  }
+
+  /** Opens the window again as soon as half of it is used. Returns by how much: 0 if it has to do for now. */
+  reopen(): number {
+    const used = this.#max - this.#left;
+    if (used < this.#max / 2) return 0;
+    this.#left = this.#max;
+    return used;
+  }
+}
+
+/** The window of a connection or stream until someone says otherwise (RFC 9113, 6.9.2). */
+export const FIRST_WINDOW = 65_535;
