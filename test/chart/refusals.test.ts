@@ -209,7 +209,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { alerts: { disabled: ['WeirNearLimit'] } },
-    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/operations.md',
+    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/monitoring.md',
   ],
   [
     { alerts: { thresholds: { certificateDays: 3 } } },

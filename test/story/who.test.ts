@@ -56,10 +56,10 @@ async function shell(file: string, script: string): Promise<string> {
 
 const run = promisify(execFile);
 
-/** The pieces of shell below a heading of docs/operations.md. */
+/** The pieces of shell below a heading of docs/runbook.md. */
 function examplesBelow(heading: string): string[] {
-  const [, section = ''] = documentNamed('docs/operations.md').text.split(`\n### ${heading}\n`);
-  const [untilNext = ''] = section.split('\n### ');
+  const [, section = ''] = documentNamed('docs/runbook.md').text.split(`\n## ${heading}\n`);
+  const [untilNext = ''] = section.split('\n## ');
   return Array.from(untilNext.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm), ([, code = '']) => code);
 }
 

@@ -85,7 +85,7 @@
 {{- end -}}
 {{- range $alerts.disabled -}}
 {{- if not (has . $names) -}}
-{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/operations.md" .) -}}
+{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/monitoring.md" .) -}}
 {{- end -}}
 {{- end -}}
 {{- if ge (float64 ($alerts.thresholds.certificateDaysSoon | default 3)) (float64 ($alerts.thresholds.certificateDays | default 14)) -}}

@@ -231,7 +231,7 @@ const DIGITS = 22;
 const KEY_DIGITS = 8;
 const MAX_PSEUDONYMS = 20_000;
 
-/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/operations.md tells how to compute it without Weir. */
+/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md tells how to compute it without Weir. */
 export function pseudonymOf(key: Buffer, value: string): string {
   return createHmac('sha256', key).update(value).digest('base64url').slice(0, DIGITS);
 }
