@@ -73,10 +73,10 @@ export {
 } from './reload/index.ts';
 export {
   type ExpectedOutcome,
-  formatSize,
   gatewayJsonSchema,
   type JsonSchema,
   limitsJsonSchema,
   type TestedRequest,
   testJsonSchema,
 } from './schema/index.ts';
+export { formatSize } from './values/index.ts';

@@ -1,15 +1,7 @@
 import { foldName } from '../../http/index.ts';
 import { asMap, type ConfigFile, isMap, nearestWord, type Path } from '../file/index.ts';
-import {
-  AUDIENCE,
-  EACH,
-  gatewaySchema,
-  RULES_BY_DEFAULT,
-  routeKeys,
-  secretInFile,
-  secretPaths,
-  tokenRules,
-} from '../schema/index.ts';
+import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';
+import { EACH, secretInFile, secretPaths } from '../values/index.ts';
 import { listedHeaders } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */

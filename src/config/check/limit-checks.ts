@@ -1,7 +1,8 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
-import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
+import { bucketKeys } from '../schema/index.ts';
+import { parseLimitRoute } from '../values/index.ts';
 import { checkCallers } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 

@@ -1,7 +1,8 @@
 import { AddressSet, foldName } from '../../http/index.ts';
 import { parseGrpcPattern, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
-import { network, RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+import { network } from '../values/index.ts';
 
 /** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
 interface ListedHeaders {

@@ -1,7 +1,8 @@
 import type { RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, scopeOf, scopeReason, withTrials } from '../compile/index.ts';
 import type { CallerClass } from '../model/index.ts';
-import { type BucketConfig, type LimitsConfig, parseLimitRoute } from '../schema/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { parseLimitRoute } from '../values/index.ts';
 import { type Effect, togetherOf, type WeighedChange } from './change.ts';
 import { compareShadow, trialReachOf } from './compare-shadow.ts';
 import { compareQuotas, type Difference } from './compare-values.ts';

@@ -1,5 +1,6 @@
 import type { RouteEntry } from '../../routing/index.ts';
-import { type BucketConfig, type LimitsConfig, parseLimitRoute } from '../schema/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { parseLimitRoute } from '../values/index.ts';
 import type { WeighedChange } from './change.ts';
 import { compareBucketQuotas, joined } from './compare-buckets.ts';
 import { type Move, movesBetween } from './compare-routes.ts';

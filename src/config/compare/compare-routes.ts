@@ -1,7 +1,7 @@
 import { formatDuration } from '../../core/index.ts';
 import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type { ForwardRoute } from '../model/index.ts';
-import { formatSize } from '../schema/index.ts';
+import { formatSize } from '../values/index.ts';
 import type { WeighedChange } from './change.ts';
 import { joined } from './compare-buckets.ts';
 import { compareSizes, type Difference, someOf } from './compare-values.ts';

@@ -17,12 +17,8 @@ import type {
   Listed,
   PolicyModel,
 } from '../model/index.ts';
-import {
-  type BucketConfig,
-  type LimitsConfig,
-  type OffenceConfig,
-  parseLimitRoute,
-} from '../schema/index.ts';
+import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
+import { parseLimitRoute } from '../values/index.ts';
 import { compileBucket } from './compile-bucket.ts';
 import { compileGlobal, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
 import { type CallerClaims, DEFAULT_CLAIMS, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';

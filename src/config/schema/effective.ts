@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isMap, type Path } from '../file/index.ts';
-import { markOf } from './secrecy.ts';
+import { markOf } from '../values/index.ts';
 
 /** The files that a value was read from. */
 export interface WrittenText {

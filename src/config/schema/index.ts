@@ -22,7 +22,6 @@ export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
 export type { UpstreamConfig } from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
-export { parseLimitRoute } from './limit-route.ts';
 export {
   type BucketConfig,
   bucketKeys,
@@ -31,8 +30,6 @@ export {
   limitsSecrecy,
   type OffenceConfig,
 } from './limits-schema.ts';
-export { formatSize, network } from './scalars/index.ts';
-export { EACH, secretInFile, secretPaths } from './secrecy.ts';
 export {
   type ExpectedOutcome,
   type TestConfig,

@@ -1,19 +1,22 @@
 import { z } from 'zod';
-
-import { gatewaySecrecy } from './gateway/gateway-schema.ts';
-import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import {
   blockableNetwork,
   callerEntry,
+  choice,
+  count,
   duration,
   durationOrOff,
   limitRoute,
+  mapSuchAs,
+  name,
   networkOrCaller,
   percentage,
   quota,
   quotaOrOff,
-} from './scalars/index.ts';
-import { secrecyOf } from './secrecy.ts';
+  secrecyOf,
+  yesOrNo,
+} from '../values/index.ts';
+import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 
 // The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
 

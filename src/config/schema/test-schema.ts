@@ -1,9 +1,6 @@
 import { z } from 'zod';
-
 import { normalizeAddress } from '../../http/index.ts';
-import { choice, count, mapSuchAs, text } from './plain-values.ts';
-import { duration } from './scalars/index.ts';
-import { secrecyOf } from './secrecy.ts';
+import { choice, count, duration, mapSuchAs, secrecyOf, text } from '../values/index.ts';
 
 // The one definition of the files of `weir test`, built like that of limits.yaml.
 

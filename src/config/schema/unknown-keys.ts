@@ -1,7 +1,7 @@
 import { type ConfigFile, formatPath, nearestWord, type Path } from '../file/index.ts';
+import { otherWord } from '../values/index.ts';
 import { falseBlankIn } from '../yaml/index.ts';
 import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
-import { otherWord } from './other-words.ts';
 
 export interface UnknownKeys {
   readonly path: Path;

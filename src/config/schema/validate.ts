@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { type ConfigFile, didYouMean, formatPath, type Path } from '../file/index.ts';
+import { fillTyped, type PlacedIssue } from '../values/index.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { whatWasMeant } from './meant.ts';
-import { fillTyped, type PlacedIssue } from './plain-values.ts';
 import { addUnknownKeys } from './unknown-keys.ts';
 
 /**

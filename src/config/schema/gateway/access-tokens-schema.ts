@@ -1,7 +1,5 @@
 import { z } from 'zod';
-
-import { count, text } from '../plain-values.ts';
-import { duration, durationOrOff, momentOrNone, token } from '../scalars/index.ts';
+import { count, duration, durationOrOff, momentOrNone, text, token } from '../../values/index.ts';
 
 // `access_tokens` of gateway.yaml, and what each of several providers says in its place.
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { count } from '../plain-values.ts';
-import { duration, durationOrOff, size } from '../scalars/index.ts';
+import { count, duration, durationOrOff, size } from '../../values/index.ts';
 
 const KIB = 1024;
 

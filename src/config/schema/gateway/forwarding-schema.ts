@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { yesOrNo } from '../plain-values.ts';
-import { duration, token } from '../scalars/index.ts';
+import { duration, token, yesOrNo } from '../../values/index.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 

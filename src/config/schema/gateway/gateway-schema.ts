@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { text } from '../plain-values.ts';
-import { network } from '../scalars/index.ts';
-import { secrecyOf } from '../secrecy.ts';
+import { network, secrecyOf, text } from '../../values/index.ts';
 import { accessTokensSchema } from './access-tokens-schema.ts';
 import { capsSchema, clientTimeoutsSchema, shutdownSchema } from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';

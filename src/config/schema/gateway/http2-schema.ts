@@ -1,7 +1,5 @@
 import { z } from 'zod';
-
-import { count } from '../plain-values.ts';
-import { size } from '../scalars/index.ts';
+import { count, size } from '../../values/index.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
-import { duration, ownPath } from '../scalars/index.ts';
-import { secret, unshown } from '../secrecy.ts';
+import {
+  choice,
+  count,
+  duration,
+  ownPath,
+  pathOfFile,
+  secret,
+  text,
+  unshown,
+  yesOrNo,
+} from '../../values/index.ts';
 import { tokenRules } from './access-tokens-schema.ts';
 
 /** The paths of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */

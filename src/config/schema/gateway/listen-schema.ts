@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { formatHostPort, type HostPort } from '../../host-port.ts';
-import { choice, count, mapSuchAs, pathOfFile, yesOrNo } from '../plain-values.ts';
-import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars/index.ts';
-import { unshown } from '../secrecy.ts';
+import {
+  choice,
+  count,
+  HOST_PORT_EXPECTED,
+  HOST_PORT_OR_OFF_EXPECTED,
+  hostPort,
+  hostPortOrOff,
+  mapSuchAs,
+  pathOfFile,
+  unshown,
+  yesOrNo,
+} from '../../values/index.ts';
 
 const CERTIFICATES_EXPECTED =
   'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';

@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { choice, count, mapSuchAs, pathOfFile, text, yesOrNo } from '../plain-values.ts';
-import { duration, shareOfCallers } from '../scalars/index.ts';
+import {
+  choice,
+  count,
+  duration,
+  mapSuchAs,
+  pathOfFile,
+  shareOfCallers,
+  text,
+  yesOrNo,
+} from '../../values/index.ts';
 
 /** `log` of gateway.yaml. */
 export const logSchema = z

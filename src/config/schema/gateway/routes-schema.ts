@@ -1,8 +1,15 @@
 import { z } from 'zod';
-
 import { ROUTABLE_METHODS } from '../../../routing/index.ts';
-import { choice, mapSuchAs, yesOrNo } from '../plain-values.ts';
-import { duration, grpcRoute, rateOrOff, routePath, sizeOrNone } from '../scalars/index.ts';
+import {
+  choice,
+  duration,
+  grpcRoute,
+  mapSuchAs,
+  rateOrOff,
+  routePath,
+  sizeOrNone,
+  yesOrNo,
+} from '../../values/index.ts';
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
 export const routeKeys = {

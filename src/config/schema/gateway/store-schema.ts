@@ -1,9 +1,6 @@
 import { z } from 'zod';
-
 import { type HostPort, parseHostPort } from '../../host-port.ts';
-import { choice, count, pathOfFile, text } from '../plain-values.ts';
-import { duration } from '../scalars/index.ts';
-import { secret, unshown } from '../secrecy.ts';
+import { choice, count, duration, pathOfFile, secret, text, unshown } from '../../values/index.ts';
 
 /** `redis://weir@redis.internal:6379/0`, parsed. */
 export interface RedisUrl {

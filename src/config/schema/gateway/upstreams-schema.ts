@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { choice, count, mapSuchAs, name } from '../plain-values.ts';
-import { duration, percentage, size, upstreamUrl } from '../scalars/index.ts';
-import { shown } from '../secrecy.ts';
+import {
+  choice,
+  count,
+  duration,
+  mapSuchAs,
+  name,
+  percentage,
+  shown,
+  size,
+  upstreamUrl,
+} from '../../values/index.ts';
 import { upstreamTlsSchema } from './listen-schema.ts';
 
 const KIB = 1024;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseDurationMs } from '../../../core/index.ts';
-import { parseQuota, type Quota, QuotaError } from '../../../limits/index.ts';
+import { parseDurationMs } from '../../core/index.ts';
+import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
 import { refuse, refuseQuoting } from './refuse.ts';
 

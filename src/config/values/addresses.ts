@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AddressSet } from '../../../http/index.ts';
-import { type HostPort, parseHostPort } from '../../host-port.ts';
+import { AddressSet } from '../../http/index.ts';
+import { type HostPort, parseHostPort } from '../host-port.ts';
 import { messageOf, refuse, refuseQuoting } from './refuse.ts';
 
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';

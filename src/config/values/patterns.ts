@@ -1,12 +1,7 @@
 import { z } from 'zod';
-import {
-  PatternError,
-  parseGrpcPattern,
-  parseRoutePattern,
-  ROUTABLE_METHODS,
-} from '../../../routing/index.ts';
-import { parseLimitRoute } from '../limit-route.ts';
-import { hasHost, NOT_THERE_YET } from '../other-words.ts';
+import { PatternError, parseGrpcPattern, parseRoutePattern, ROUTABLE_METHODS } from '../../routing/index.ts';
+import { parseLimitRoute } from './limit-route.ts';
+import { hasHost, NOT_THERE_YET } from './other-words.ts';
 import { messageOf, refuseQuoting } from './refuse.ts';
 
 /** A route's path, checked by the parser of patterns. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseMomentS } from '../../../../../src/config/schema/scalars/quantities.ts';
+import { parseMomentS } from '../../../../src/config/values/quantities.ts';
 
 describe('parseMomentS', () => {
   it.each([

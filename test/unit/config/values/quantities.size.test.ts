@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSizeBytes } from '../../../../../src/config/schema/scalars/quantities.ts';
+import { parseSizeBytes } from '../../../../src/config/values/quantities.ts';
 
 describe('parseSizeBytes', () => {
   it.each([

@@ -1,5 +1,4 @@
 import { METHODS } from 'node:http';
-
 import {
   GRPC_METHOD,
   PatternError,

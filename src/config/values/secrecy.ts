@@ -1,5 +1,4 @@
 import { z } from 'zod';
-
 import type { Path, Secrecy } from '../file/index.ts';
 
 /**
