@@ -8,6 +8,7 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** Of a window that closes long after the test. */
 const LONG = { failed_verifications: '5/1h' };
@@ -83,22 +84,29 @@ describe('an address that spends its budget of failed verifications', () => {
   });
 
   test('gets a few checks a second from then on, and no more', async () => {
-    const { issuer, gateway } = await front();
+    const clock = new FrozenClock(Date.now());
+    const { issuer, gateway } = await front({ limits: LONG, clock });
     const forged = forger(issuer);
-    const startedMs = performance.now();
     const statuses = await flood(gateway, 200, () => get(forged()), { connections: 1 });
-    const seconds = Math.floor((performance.now() - startedMs) / 1_000);
-    const most = 5 + PER_SECOND * (1 + seconds);
-    const checked = statuses.get(401) ?? 0;
-    expect(checked).toBeGreaterThanOrEqual(5 + PER_SECOND);
-    expect(checked).toBeLessThanOrEqual(most);
-    expect(statuses.get(429)).toBe(200 - checked);
+    const checked = 5 + PER_SECOND;
+    expect(statuses).toEqual(
+      new Map([
+        [401, checked],
+        [429, 200 - checked],
+      ]),
+    );
     expect(await checks(gateway, false)).toBe(checked);
     expect((await gateway.metric('weir_tokens_total')).get('{outcome="put_off"}')).toBe(200 - checked);
-    // In some later second a token that was never seen before is looked at again.
-    await expect
-      .poll(async () => (await gateway.ask(get(issuer.bearer()))).status, { timeout: 2_500 })
-      .toBe(200);
+    clock.advance(1_000);
+    const later = await flood(gateway, 200, () => get(forged()), { connections: 1 });
+    expect(later).toEqual(
+      new Map([
+        [401, PER_SECOND],
+        [429, 200 - PER_SECOND],
+      ]),
+    );
+    clock.advance(1_000);
+    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
   });
 
   test('still passes with every token that is known already', async () => {
@@ -156,13 +164,14 @@ describe('an address that spends its budget of failed verifications', () => {
   });
 
   test('starts afresh after the announced wait', async () => {
-    const { issuer, gateway } = await front({ limits: { failed_verifications: '2/1s' } });
+    const clock = new FrozenClock(Date.now());
+    const { issuer, gateway } = await front({ limits: { failed_verifications: '2/1s' }, clock });
     const forged = forger(issuer);
     for (let round = 0; round < 2; round += 1) {
       const refusal = await spend(gateway, forged);
       const { retry_after: waitS } = JSON.parse(refusal.body.toString());
       expect(waitS).toBeLessThanOrEqual(1);
-      await new Promise(resolve => setTimeout(resolve, waitS * 1_000));
+      clock.advance(waitS * 1_000);
       for (let i = 0; i < 2; i += 1) expectInvalidToken(await gateway.ask(get(forged())));
     }
   });
@@ -227,13 +236,12 @@ test('a hundred thousand forged tokens cost the gateway a thousand checks and li
   const known = issuer.bearer();
   expect((await gateway.ask(get(known), { localAddress: '127.0.0.2' })).status).toBe(200);
   const forged = forger(issuer);
-  const startedMs = performance.now();
   await flood(gateway, 10_000, () => get(forged()));
   const before = await gateway.memoryBytes();
   await flood(gateway, 90_000, () => get(forged()));
-  const seconds = Math.ceil((performance.now() - startedMs) / 1_000);
   expect((await gateway.memoryBytes()) - before).toBeLessThan(64 * 1024 * 1024);
-  expect(await checks(gateway, false)).toBeLessThanOrEqual(1_000 + PER_SECOND * (seconds + 1));
+  // The budget, and what is checked beyond it in as many seconds as a test may last.
+  expect(await checks(gateway, false)).toBeLessThanOrEqual(1_000 + PER_SECOND * 60);
   expect((await gateway.ask(get(known))).status).toBe(200);
   expect((await gateway.ask(get(issuer.bearer()), { localAddress: '127.0.0.2' })).status).toBe(200);
   expect(gateway.running).toBe(true);

@@ -18,6 +18,7 @@ import {
 } from '../support/grpc.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { tempText } from '../support/temp.ts';
+import { TestTime } from '../support/test-time.ts';
 
 type Talk = ServerDuplexStream<Buffer, Buffer>;
 
@@ -324,15 +325,17 @@ describe('the time of a gRPC call', () => {
 
 describe('a silent gRPC call', () => {
   it('outlasts every time that ordinary requests have', async () => {
+    const time = new TestTime();
     const gateway = await start(echo, {
+      clock: time.clock,
       config: { timeouts: { client_body: '50ms', client_read: '50ms' } },
     });
     const call = openCall(grpcClient(gateway.port), '/test.v1.Echo/Talk');
     const result = ended(call);
     call.write(Buffer.from('a'));
     await new Promise(resolve => call.once('data', resolve));
-    // Several sweeps of both sides.
-    await new Promise(resolve => setTimeout(resolve, 1_600));
+    // Longer than any of them by default.
+    time.pass(600_000);
     call.write(Buffer.from('b'));
     call.end();
     expect(text(await result)).toEqual(['a', 'b']);

@@ -42,9 +42,7 @@ describe('a provider that', () => {
       const client = await gateway.connect();
       expect((await client.ask(redeeming(BODY))).status).toBe(200);
       issuer.provider.token = script;
-      const startedMs = performance.now();
       expectFailed(await client.ask(redeeming(BODY)), status, code);
-      expect(performance.now() - startedMs).toBeLessThan(5_000);
       expect(issuer.provider.tokenRequests).toHaveLength(2);
       expect((await gateway.metric('weir_sign_ins_total')).get(`{outcome="${outcome}"}`)).toBe(1);
       // The next one is served as if nothing had been, and by then nothing has been sent again.
