@@ -11,7 +11,7 @@ import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../observe/index.ts';
-import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
+import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -82,10 +82,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
   };
 }
 
-function providerStatus(
-  facts: NonNullable<Generation['identity']>['facts'][number],
-  { shared }: Limiting,
-): ProviderStatus {
+function providerStatus(facts: ProviderFacts, { shared }: Limiting): ProviderStatus {
   const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
   const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
   const revocations = {

@@ -1,6 +1,7 @@
 import type { Reload } from '../config/index.ts';
 import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
+import type { ProviderFacts } from '../runtime/index.ts';
 
 /** Moments are milliseconds since the epoch. docs/operations.md describes the JSON form, whose names stay. */
 export interface GatewayStatus {
@@ -78,13 +79,8 @@ export interface GatewayStatus {
   readonly errors: readonly RecentError[];
 }
 
-export interface ProviderStatus {
-  /** Null: it is `identity_provider`, which has no name. */
-  readonly name: string | null;
-  readonly issuer: string;
-  readonly endpointsKnown: boolean;
-  readonly keys: number;
-  readonly keysAsOfMs: number | null;
+/** The state of a provider, with its revocations in the form of the status. */
+export interface ProviderStatus extends Omit<ProviderFacts, 'revocations'> {
   /** Tokens that the provider or its users took back. */
   readonly revocations: {
     /** Tokens issued before it are refused; null: there is no such moment. */

@@ -98,8 +98,8 @@ export class Identity {
     );
   }
 
-  /** In the order of the file. */
-  get facts(): readonly ProviderStatus[] {
+  /** What is known of each provider, in the order of the file. */
+  get facts(): readonly ProviderFacts[] {
     return this.#providers.map(({ facts }) => facts);
   }
 
@@ -159,9 +159,9 @@ function budgetOf(
   return failedVerifications === null ? null : (before ?? new VerificationBudget(failedVerifications, clock));
 }
 
-/** The state of a provider, for the status page. */
-interface ProviderStatus {
-  /** Null: it has none, since there is only one. */
+/** What is known of a provider, for the status page. */
+export interface ProviderFacts {
+  /** Its name in `identity_providers`; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
   readonly issuer: string;
   readonly endpointsKnown: boolean;
@@ -244,7 +244,7 @@ class ProviderIdentity {
     return this.hasKeys || this.#issuer.hasFailed;
   }
 
-  get facts(): ProviderStatus {
+  get facts(): ProviderFacts {
     const { provider, keys, revocations } = this.#issuer;
     return {
       name: this.#model.name,

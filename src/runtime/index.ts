@@ -5,9 +5,8 @@ export {
   isReady,
   type RequestGeneration,
   type RequestIdentity,
-  transportTo,
 } from './generations.ts';
-export { Identity } from './identity.ts';
+export { Identity, type ProviderFacts } from './identity.ts';
 export { Limiting } from './limiting.ts';
 export { followLimits, memoryCounters } from './memory-counters.ts';
 export {
