@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { ForwardRoute, NoticeRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
+import type { GatewayError } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
-/** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
+/** Where a request leads, as the gate `findRoute` tells; `kind` names the terminal that serves it. */
 export type Destination =
   | Nowhere
   | Redirected
@@ -31,7 +32,7 @@ export type NoticeHere = At<'notice', NoticeRoute>;
 export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 
 /** The part of a destination that does not depend on its kind. */
-interface Place {
+export interface Place {
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   readonly params: readonly string[];
   /** Canonical. */
@@ -42,9 +43,12 @@ interface Place {
   readonly authentication: RouteModel['authentication'];
   /** Whether this is a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
+  /** Why the request may not go there, which the gate `findRoute` answers; `null` if it may. */
+  readonly refusal: GatewayError | null;
 }
 
-interface At<
+/** A destination of one kind. */
+export interface At<
   Kind extends string,
   Route extends RouteModel | null,
   Cors extends CorsRules | null = null,
@@ -53,26 +57,11 @@ interface At<
   readonly kind: Kind;
   readonly route: Route;
   readonly cors: Cors;
-  /** The pool that it takes a permit from; null: no upstream serves it. */
+  /** The pool that it takes a permit from, which is another one for WebSockets; `null` if no upstream serves it. */
   readonly pool: Pool;
 }
 
-/** Makes a destination by a route. All kinds have the same members in the same order, which keeps access to them fast. */
-export function makeDestination<
-  Kind extends string,
-  Route extends RouteModel,
-  Cors extends CorsRules | null,
-  Pool extends PoolModel | null,
->(
-  kind: Kind,
-  { params, path, query, authentication, isPreflight }: Place,
-  route: Route,
-  cors: Cors,
-  pool: Pool,
-): At<Kind, Route, Cors, Pool> {
-  return { kind, route, params, path, query, authentication, isPreflight, cors, pool };
-}
-
+/** The destination of every exchange until `findRoute` has told another. */
 export const NOWHERE: Nowhere = {
   kind: 'nowhere',
   route: null,
@@ -81,6 +70,7 @@ export const NOWHERE: Nowhere = {
   query: '',
   authentication: 'none',
   isPreflight: false,
+  refusal: null,
   cors: null,
   pool: null,
 };

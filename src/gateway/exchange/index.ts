@@ -1,10 +1,11 @@
 export {
+  type At,
   type Destination,
   type Forwarded,
-  makeDestination,
   NOWHERE,
   type NoticeHere,
   type OptionsHere,
+  type Place,
   type PreflightHere,
   type Redirected,
   type SignInHere,

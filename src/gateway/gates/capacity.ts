@@ -10,7 +10,6 @@ import {
   shareTaken,
   webhookRestricted,
 } from '../responses/index.ts';
-import { findRoute } from './find-route.ts';
 import type { GateResult } from './gate.ts';
 
 /** Sheds while the process is too far behind. */
@@ -58,12 +57,9 @@ export function requirePermit({ noRoom }: Exchange): GateResult {
 
 export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
   const { restrictions, blocked } = state.limiting;
-  const isBlocked = blocked?.hasAddress(exchange.addressKey) === true;
+  if (blocked?.hasAddress(exchange.addressKey)) return ADDRESS_BLOCKED;
   const waitMs = restrictions.waitMs(exchange.arrival.address);
-  if (waitMs === 0 && !isBlocked) return null;
-  // The route decides the form of the refusal: an anonymous endpoint has an error object, and its own `cors`.
-  findRoute(exchange);
-  if (isBlocked) return ADDRESS_BLOCKED;
+  if (waitMs === 0) return null;
   const { addressKey: key, startedAtMs } = exchange;
   const reason = restrictions.reasonFor({ kind: 'address', key });
   return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);

@@ -8,7 +8,7 @@ import {
   restrictWebhook,
   upstreamCapacity,
 } from './capacity.ts';
-import { findRoute } from './find-route.ts';
+import { findRoute, refusingByRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import { authorise, identify, introspect } from './identify.ts';
 import { limit } from './limit.ts';
@@ -37,7 +37,7 @@ export const GATES: readonly Gate[] = [
   // The client's address is certain from here on; its cap keeps one sender from taking every permit.
   addressCapacity,
   // Refuses a restricted address before its request costs anything.
-  restrictAddress,
+  refusingByRoute(restrictAddress),
   // After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on draw on a limit.
   drawingUnserved(refuseForeign),
   drawingUnserved(refuseExpectation),
@@ -46,7 +46,7 @@ export const GATES: readonly Gate[] = [
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
   drawingUnserved(findRoute),
-  // Like the route, it decides which of the upstream's pools the request draws on.
+  // Needs the route, which says whether it serves WebSockets.
   drawingUnserved(judgeUpgrade),
   // Refuses calls to a deleted webhook before they reach the service again.
   restrictWebhook,

@@ -4,7 +4,7 @@ import { isPlainHost, mayConnect, readMaxForwards } from '../../http/index.ts';
 import { isRoutable } from '../../routing/index.ts';
 import { globalClaim } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
-import { type Exchange, NOWHERE } from '../exchange/index.ts';
+import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badDeadline,
@@ -19,7 +19,7 @@ import {
   upgradeNotServed,
 } from '../responses/index.ts';
 import { restrictCaller } from './capacity.ts';
-import { findRoute } from './find-route.ts';
+import { whereTo } from './find-route.ts';
 import type { Gate, GateResult } from './gate.ts';
 import { recallToken } from './identify.ts';
 import { drawOn } from './limit.ts';
@@ -57,10 +57,8 @@ export function readOptions(exchange: Exchange): GateResult {
  */
 export function refuseMethod(exchange: Exchange): GateResult {
   if (isRoutable(exchange.downstream.method)) return null;
-  // Only to say which methods there are, since the gateway's own endpoints have others. No route serves the request.
-  findRoute(exchange);
-  const { route } = exchange.destination;
-  exchange.destination = NOWHERE;
+  // Only tells which methods there are, since the gateway's own endpoints have others. No route serves the request.
+  const { route } = whereTo(exchange);
   return methodNotSupported(route === null || route.kind === 'forward' ? USUAL_METHODS : route.methods);
 }
 
@@ -73,18 +71,17 @@ export function startDeadline(exchange: Exchange): GateResult {
   return null;
 }
 
-/** Accepts only upgrades that the route serves. They have their own pool because they last long. */
+/** Accepts only upgrades that the route serves. */
 export function judgeUpgrade(exchange: Exchange): GateResult {
-  const { downstream, destination } = exchange;
+  const { downstream } = exchange;
   if (downstream.framing.upgrade === 'none') return null;
   exchange.protocol = downstream.framing.upgrade;
-  const { route } = destination;
+  const { route } = exchange.destination;
   if (route?.kind !== 'forward' || route.websocket === null) return upgradeNotServed();
   const fault = judgeHandshake(downstream.method, exchange.bodyLength, exchange.head.kept);
   if (fault === 'version') return otherVersion();
   if (fault !== null) return badRequest(fault.refused);
   if (!mayUse(exchange, route)) return foreignOrigin();
-  if (destination.kind === 'forward') exchange.destination = { ...destination, pool: route.websocket.pool };
   return null;
 }
 
