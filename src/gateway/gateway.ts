@@ -2,19 +2,27 @@ import { invalid } from '../auth/index.ts';
 import type { GatewayError, PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
-import { type Downstream, Exchange } from './exchange/index.ts';
+import { type Downstream, Exchange, type Served } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { lastRecordOf, type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
 import {
   internalFault,
+  noRoute,
   RateLimitError,
   type RenderedResponse,
   renderError,
   unauthenticated,
 } from './responses/index.ts';
 import { restrictionOf, reviewFlaw, type TokenFlaw } from './review.ts';
-import { serveExchange } from './terminals/index.ts';
+import {
+  forward,
+  serveNotice,
+  serveOptions,
+  servePreflight,
+  serveRedirect,
+  serveSignIn,
+} from './terminals/index.ts';
 
 /** An exchange that takes longer has its admission recorded apart. */
 const LASTING_MS = 1_000;
@@ -188,13 +196,34 @@ export class Gateway {
   #conclude(exchange: Exchange, refusal: GateResult): void {
     if (exchange.response.isSettled) return;
     if (refusal === null) {
-      serveExchange(exchange, this.#state);
+      serve(exchange, this.#state);
       return;
     }
     // Return the permit now: a client that is slow to read its refusal must not keep others out.
     exchange.upstreamPermit?.giveBack();
     if (refusal.status === 429) this.#noteRestricted(exchange, refusal, this.#momentOf(exchange));
     exchange.answerError(refusal);
+  }
+}
+
+/** Hands an exchange that has passed the gates to its terminal, which answers it now or later. */
+function serve(exchange: Exchange, state: GatewayState): Served {
+  const { destination } = exchange;
+  switch (destination.kind) {
+    case 'forward':
+      return forward(exchange, destination, state);
+    case 'sign-in':
+      return serveSignIn(exchange, destination);
+    case 'notice':
+      return serveNotice(exchange, destination);
+    case 'preflight':
+      return servePreflight(exchange, destination);
+    case 'redirect':
+      return serveRedirect(exchange, destination);
+    case 'options':
+      return serveOptions(exchange, destination);
+    case 'nowhere':
+      return exchange.answerError(noRoute());
   }
 }
 

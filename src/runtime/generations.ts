@@ -1,5 +1,5 @@
-import type { Snapshot, UpstreamModel } from '../config/index.ts';
-import type { Transport, TransportMap, Transports } from '../upstream/index.ts';
+import type { Snapshot } from '../config/index.ts';
+import type { TransportMap, Transports } from '../upstream/index.ts';
 import { Identity, type IdentityDependencies } from './identity.ts';
 
 interface GenerationsDependencies {
@@ -93,13 +93,6 @@ export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' |
 /** What a request needs of a generation. */
 export interface RequestGeneration extends Omit<Generation, 'identity'> {
   readonly identity: RequestIdentity | null;
-}
-
-/** The transport to an upstream of the generation's own snapshot. */
-export function transportTo({ transports }: RequestGeneration, { name }: UpstreamModel): Transport {
-  const entry = transports.get(name);
-  if (entry === undefined) throw new Error(`no transport to the upstream "${name}"`);
-  return entry.transport;
 }
 
 /** Whether it can identify callers: once it has a key set, or at once if no token is required. */

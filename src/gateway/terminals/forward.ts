@@ -1,12 +1,5 @@
 import type { ForwardRoute } from '../../config/index.ts';
-import {
-  type ByteStream,
-  type FieldNames,
-  type Fields,
-  firstValue,
-  type GatewayError,
-  type Release,
-} from '../../core/index.ts';
+import type { ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
 import {
   type HttpVersion,
   keepResponseFields,
@@ -14,20 +7,12 @@ import {
   upstreamFields,
 } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
-import { transportTo } from '../../runtime/index.ts';
+import type { RequestGeneration } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import {
-  addOwnFields,
-  bodyTooLarge,
-  completionOf,
-  contractHead,
-  headTooLarge,
-  upstreamTooSlow,
-} from '../responses/index.ts';
-import { ContainedSink } from './contained-sink.ts';
-import { UpstreamRefusal } from './upstream-refusal.ts';
+import { addOwnFields, bodyTooLarge, headTooLarge, upstreamTooSlow } from '../responses/index.ts';
+import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
 const NO_FIELDS: Fields = [];
@@ -100,12 +85,23 @@ function authorizationFor(
   return token === null ? null : `Bearer ${token.token}`;
 }
 
+/** The transport to an upstream of the generation's own snapshot. */
+function transportTo({ transports }: RequestGeneration, upstream: string): Transport {
+  const entry = transports.get(upstream);
+  if (entry === undefined) throw new Error(`no transport to the upstream "${upstream}"`);
+  return entry.transport;
+}
+
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 /** RFC 9110, 15.3.6: a 205 has no content. Clients and servers of HTTP/2 take none, those of HTTP/1.1 would. */
 const RESET_CONTENT = 205;
 
-/** One exchange under way between client and upstream. */
+/**
+ * One exchange under way between client and upstream. Each part of a response comes by a timer or an event of a socket, with nothing
+ * above it that would catch a fault of the gateway, and a transport would blame the upstream's bytes for it. So every method that a
+ * transport calls catches its own faults and ends the exchange.
+ */
 class Forwarding implements CallSink, UpstreamLeg {
   sentAtMs = 0;
   answeredAtMs: number | null = null;
@@ -115,7 +111,6 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
-  readonly #contained: ContainedSink;
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
@@ -124,10 +119,9 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
     this.#exchange = exchange;
-    this.#contained = new ContainedSink(this, exchange);
     this.#route = route;
     this.#request = request;
-    this.#transport = transportTo(exchange.generation, route.upstream);
+    this.#transport = transportTo(exchange.generation, route.upstream.name);
     this.#state = state;
   }
 
@@ -138,97 +132,81 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
-    this.#call = this.#transport.send(this.#request, this.#contained);
+    this.#call = this.#transport.send(this.#request, this);
     return SERVED;
   }
 
   neverIndex(names: FieldNames): void {
-    this.#exchange.downstream.neverIndex(names);
+    try {
+      this.#exchange.downstream.neverIndex(names);
+    } catch (fault) {
+      this.#exchange.fault(fault);
+    }
   }
 
   info(status: number, fields: Fields): void {
-    if (this.#exchange.downstream.version !== '1.0') {
-      const policies = !this.#exchange.sendsPolicies;
-      const policy = { status, chunked: false, rateLimits: false, policies, cors: false };
-      this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
+    try {
+      this.#info(status, fields);
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
   }
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
-    this.#refusal = this.#refusalOf(status, reason, fields);
-    if (this.#refusal !== null) {
-      this.#refusal.whole(body);
-      return;
+    try {
+      this.#whole(status, reason, fields, body);
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
-    const out = this.#fieldsBack(status, fields, false);
-    this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
   }
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
-    if (status === RESET_CONTENT) {
-      // The client does not wait for the end of what it does not get.
-      this.#call?.abort();
-      this.whole(status, reason, fields, '');
-      return;
+    try {
+      this.#head(status, reason, fields, bodyLength);
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
-    this.#refusal = this.#refusalOf(status, reason, fields);
-    if (this.#refusal !== null) {
-      this.#refusal.head(bodyLength);
-      return;
-    }
-    const { response, downstream } = this.#exchange;
-    response.begin(
-      status,
-      reason,
-      this.#fieldsBack(status, fields, bodyLength === null && downstream.version !== '1.0'),
-    );
   }
 
   data(chunk: Buffer, release: Release | null): boolean {
-    if (this.#refusal !== null) {
+    try {
+      if (this.#refusal === null) {
+        const more = this.#exchange.response.write(chunk, release);
+        this.#blocked = !more;
+        return more;
+      }
       this.#refusal.data(chunk, release);
-      return true;
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
-    const more = this.#exchange.response.write(chunk, release);
-    this.#blocked = !more;
-    return more;
+    return true;
   }
 
   end(trailers: Fields): void {
-    if (this.#refusal !== null) {
-      this.#refusal.end();
-      return;
+    try {
+      this.#end(trailers);
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
-    const { dialect, response } = this.#exchange;
-    dialect.noteEnd(response, trailers);
-    response.end(dialect.keepTrailers(trailers));
   }
 
   switched(fields: Fields, stream: ByteStream): void {
-    const out = this.#fieldsBack(101, fields, false);
-    openWebSocket(this.#exchange, this.#state, {
-      asked: this.#request.fields,
-      answered: fields,
-      out,
-      stream,
-    });
+    try {
+      const out = this.#fieldsBack(101, fields, false);
+      const { fields: asked } = this.#request;
+      openWebSocket(this.#exchange, this.#state, { asked, answered: fields, out, stream });
+    } catch (fault) {
+      stream.destroy();
+      this.#exchange.fault(fault);
+    }
   }
 
   fail(failure: UpstreamFailure): void {
-    if (failure.kind === 'fault') {
-      this.#exchange.fault(failure.cause);
-      return;
+    try {
+      this.#fail(failure);
+    } catch (fault) {
+      this.#exchange.fault(fault);
     }
-    if (this.#refusal !== null) {
-      this.#refusal.fail();
-      return;
-    }
-    if (this.#mayRepeat(failure)) {
-      this.repeated = true;
-      this.send();
-      return;
-    }
-    this.#exchange.answerError(this.#errorOf(failure));
   }
 
   drained(): void {
@@ -242,6 +220,63 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#call?.abort();
   }
 
+  #info(status: number, fields: Fields): void {
+    const { downstream, sendsPolicies } = this.#exchange;
+    if (downstream.version === '1.0') return;
+    const policy = { status, chunked: false, rateLimits: false, policies: !sendsPolicies, cors: false };
+    downstream.info(status, keepResponseFields(fields, policy));
+  }
+
+  #whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.whole(body);
+      return;
+    }
+    const out = this.#fieldsBack(status, fields, false);
+    this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
+  }
+
+  #head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    if (status === RESET_CONTENT) {
+      // The client does not wait for the end of what it does not get.
+      this.#call?.abort();
+      this.#whole(status, reason, fields, '');
+      return;
+    }
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.head(bodyLength);
+      return;
+    }
+    const { response, downstream } = this.#exchange;
+    const isChunked = bodyLength === null && downstream.version !== '1.0';
+    response.begin(status, reason, this.#fieldsBack(status, fields, isChunked));
+  }
+
+  #end(trailers: Fields): void {
+    if (this.#refusal !== null) {
+      this.#refusal.end();
+      return;
+    }
+    const { dialect, response } = this.#exchange;
+    dialect.noteEnd(response, trailers);
+    response.end(dialect.keepTrailers(trailers));
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    if (failure.kind === 'fault') {
+      this.#exchange.fault(failure.cause);
+    } else if (this.#refusal !== null) {
+      this.#refusal.fail();
+    } else if (this.#mayRepeat(failure)) {
+      this.repeated = true;
+      this.send();
+    } else {
+      this.#exchange.answerError(this.#errorOf(failure));
+    }
+  }
+
   #errorOf(failure: UpstreamFailure): GatewayError {
     if (failure.kind === 'timeout') return upstreamTooSlow(failure.cause);
     if (failure.kind === 'oversized') return headTooLarge();
@@ -251,28 +286,16 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** The fields that go to the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
-    if (status === 429) return this.#fieldsOf429(fields, chunked);
     const { dialect, response, rate } = this.#exchange;
+    if (status === 429)
+      return fieldsOf429(this.#exchange, this.#via, rateLimits =>
+        this.#keep(429, fields, chunked, rateLimits),
+      );
     dialect.noteEnd(response, fields);
     const out = this.#keep(status, fields, chunked, false);
     // A call that its service refuses by its own limit: as in a rewritten 429, ours may have room left.
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
-    addOwnFields(out, this.#exchange, report, this.#via);
-    return out;
-  }
-
-  /** The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way out. */
-  #fieldsOf429(fields: Fields, chunked: boolean): string[] {
-    const { response, rate } = this.#exchange;
-    const theirs = this.#keep(429, fields, chunked, true);
-    const spoken = contractHead(theirs);
-    const completion =
-      spoken === null || rate === null ? null : completionOf(spoken, theirs, rate, this.#state.clock);
-    const out = spoken === null ? this.#keep(429, fields, chunked, false) : (completion?.fields ?? theirs);
-    const report = spoken === null ? rate : (completion?.report ?? null);
-    response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
-    if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
     addOwnFields(out, this.#exchange, report, this.#via);
     return out;
   }

@@ -148,3 +148,26 @@ export class UpstreamRefusal {
     response.finish('forwarded', 429, reason, fields, body);
   }
 }
+
+/**
+ * The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way out.
+ * For routes with `upstream_429: pass`.
+ *
+ * @param keep the upstream's fields that pass, with or without those of the family
+ */
+export function fieldsOf429(
+  exchange: Exchange,
+  via: HttpVersion,
+  keep: (rateLimits: boolean) => string[],
+): string[] {
+  const { response, rate, clock } = exchange;
+  const theirs = keep(true);
+  const spoken = contractHead(theirs);
+  const completion = spoken === null || rate === null ? null : completionOf(spoken, theirs, rate, clock);
+  const out = spoken === null ? keep(false) : (completion?.fields ?? theirs);
+  const report = spoken === null ? rate : (completion?.report ?? null);
+  response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
+  if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
+  addOwnFields(out, exchange, report, via);
+  return out;
+}
