@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import { randomKey } from '../core/index.ts';
+import { randomKey, type Timer, type TimerClock } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { AdminApi, type ApiSources } from './api/index.ts';
@@ -26,6 +26,10 @@ export interface AdminView {
   readonly notices: NoticeTaker;
 }
 
+interface AdminListenerDependencies extends AdminAccessDependencies {
+  readonly clock: TimerClock;
+}
+
 /**
  * The second listener, for the platform only: metrics, health and status. Must not be reachable from outside the cluster.
  *
@@ -45,13 +49,16 @@ export class AdminListener {
   /** Serves HTTP on a socket. */
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
-  readonly #handshakes = new HandshakeLimit();
+  readonly #handshakes: HandshakeLimit;
+  readonly #clock: TimerClock;
   #options: TlsOptions | null = null;
   /** Null: cleartext. */
   #tls: TlsServer | null = null;
 
-  constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminAccessDependencies) {
+  constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminListenerDependencies) {
     this.#view = view;
+    this.#clock = dependencies.clock;
+    this.#handshakes = new HandshakeLimit(dependencies.clock);
     this.#access = new AdminAccess(dependencies);
     this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
     this.#server = createServer((request, response) => {
@@ -118,7 +125,7 @@ export class AdminListener {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (await this.#api.answer(request, response)) return;
     // They come through proxies that keep a public name, and their signature decides.
-    if (await answerNotice(request, response, this.#view.notices)) return;
+    if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
     const access = this.#access.toOpen(request);
     if (access.kind === 'refused') {
       send(response, access.error.status, 'text/plain', `${access.error.message}\n`);
@@ -186,12 +193,17 @@ const MAX_MS = 10_000;
 /** Bounds the TLS handshakes of the admin listener in number and time. Where there are too many, the oldest gives way. */
 class HandshakeLimit {
   /** By what both the accepted socket and TLS on top of it know: the address of the other side. Oldest first. */
-  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: NodeJS.Timeout }>();
+  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: Timer }>();
+  readonly #clock: TimerClock;
+
+  constructor(clock: TimerClock) {
+    this.#clock = clock;
+  }
 
   begin(socket: Socket): void {
     const [oldest] = this.#underWay.values();
     if (oldest !== undefined && this.#underWay.size >= MAX_UNDER_WAY) this.#giveUp(oldest.socket);
-    const timer = setTimeout(() => this.#giveUp(socket), MAX_MS).unref();
+    const timer = this.#clock.after(MAX_MS, () => this.#giveUp(socket));
     const key = keyOf(socket);
     this.#underWay.set(key, { socket, timer });
     socket.once('close', () => this.#forget(key));
@@ -208,7 +220,7 @@ class HandshakeLimit {
   }
 
   #forget(key: string): void {
-    clearTimeout(this.#underWay.get(key)?.timer);
+    this.#clock.cancel(this.#underWay.get(key)?.timer ?? null);
     this.#underWay.delete(key);
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../auth/index.ts';
-import type { NoticeKind } from '../core/index.ts';
+import type { NoticeKind, TimerClock } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
 import { peerOf } from './access/index.ts';
 
@@ -29,6 +29,7 @@ export async function answerNotice(
   request: IncomingMessage,
   response: ServerResponse,
   taker: NoticeTaker,
+  clock: TimerClock,
 ): Promise<boolean> {
   const kind = KINDS.get(request.url?.split('?', 1)[0] ?? '');
   if (kind === undefined || !taker.kinds().has(kind)) return false;
@@ -36,7 +37,7 @@ export async function answerNotice(
     send(response, 405, ['Allow', 'POST', 'Content-Type', 'text/plain'], 'Use POST.\n');
     return true;
   }
-  const body = await readBody(request);
+  const body = await readBody(request, clock);
   if (body === null) {
     const text = `The body must not exceed ${MAX_NOTICE_BYTES} bytes.\n`;
     send(response, 413, ['Content-Type', 'text/plain', 'Connection', 'close'], text);
@@ -49,9 +50,9 @@ export async function answerNotice(
 }
 
 /** Null: it is too long; the rest stays unread. Rejects when the connection ends before the body, or the body is late. */
-function readBody(request: IncomingMessage): Promise<Buffer | null> {
+function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => request.destroy(), BODY_MS);
+    const timer = clock.after(BODY_MS, () => request.destroy());
     const pieces: Buffer[] = [];
     let bytes = 0;
     request.on('data', (piece: Buffer) => {
@@ -65,7 +66,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | null> {
     request.once('end', () => resolve(Buffer.concat(pieces)));
     request.once('error', reject);
     request.once('close', () => {
-      clearTimeout(timer);
+      clock.cancel(timer);
       reject(new Error('the connection ended before the body'));
     });
   });

@@ -1,11 +1,11 @@
 import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import type { TimerClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses, Listeners } from '../server/index.ts';
 
 /** What a gateway needs besides its configuration. */
 export interface AppOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly log: Logger;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
@@ -33,23 +33,24 @@ export async function drainListeners(
   listeners: Listeners,
   delayMs: number,
   drainMs: number,
+  clock: TimerClock,
 ): Promise<boolean> {
   if (delayMs > 0) {
     listeners.retire(delayMs);
-    await pause(delayMs);
+    await pause(delayMs, clock);
   }
-  const inTime = await atMost(drainMs, listeners.drain());
+  const inTime = await atMost(drainMs, listeners.drain(), clock);
   if (!inTime) listeners.destroy();
   return inTime;
 }
 
 /** Waits for `work`, but no longer than `ms`. False: it took longer. */
-export function atMost(ms: number, work: Promise<unknown>): Promise<boolean> {
-  return Promise.race([work.then(() => true), pause(ms).then(() => false)]);
+export function atMost(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
+  return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
 }
 
-function pause(ms: number): Promise<void> {
+function pause(ms: number, clock: TimerClock): Promise<void> {
   return new Promise(resolve => {
-    setTimeout(resolve, ms).unref();
+    clock.after(ms, resolve);
   });
 }

@@ -25,6 +25,7 @@ import {
   requestIdSource,
   systemClock,
   systemRandom,
+  type TimerClock,
 } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type Logger, Observation, type SpanExport, type SpanPeer } from '../observe/index.ts';
@@ -41,7 +42,7 @@ export class RunningApp implements App {
   readonly #fixed: FixedParts;
   /** The configuration in use, to say what the next one changes. */
   #outline: Snapshot['outline'];
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
@@ -242,9 +243,9 @@ export class RunningApp implements App {
     const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
     this.#draining = true;
     void this.#watcher?.stop();
-    const inTime = await drainListeners(this.#listeners, delayMs, drainMs);
-    await atMost(1_000, this.#transports.close());
-    if (this.#spans !== null) await atMost(2_000, this.#spans.stop());
+    const inTime = await drainListeners(this.#listeners, delayMs, drainMs, this.#clock);
+    await atMost(1_000, this.#transports.close(), this.#clock);
+    if (this.#spans !== null) await atMost(2_000, this.#spans.stop(), this.#clock);
     this.#observation.recent.stop();
     this.#limiting.stop();
     this.#overload.stop();

@@ -1,4 +1,4 @@
-import type { AuthListener, Clock } from '../core/index.ts';
+import type { AuthListener, Timer, TimerClock } from '../core/index.ts';
 import type { KeySetOptions } from './options.ts';
 import { KeySetError, readKeySet, type SigningAlgorithm, type VerificationKey } from './token/index.ts';
 
@@ -7,7 +7,7 @@ export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string
 
 export interface KeySetDependencies {
   readonly fetch: KeySetFetcher;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
@@ -34,7 +34,7 @@ export class KeySet {
   #cooledDownAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #flight: Promise<boolean> | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | null = null;
   #abort = new AbortController();
   #retired = false;
   #closed = false;
@@ -114,13 +114,13 @@ export class KeySet {
   /** Ends background fetches because another set takes over. Exchanges in progress can still cause one. */
   retire(): void {
     this.#retired = true;
-    clearTimeout(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
   }
 
   /** Stops fetching. The keys stay usable. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
     this.#abort.abort(new KeySetError('the gateway no longer needs the keys'));
   }
 
@@ -150,11 +150,12 @@ export class KeySet {
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true });
     });
     const tooLate = () => abort.abort(new KeySetError('the issuer took too long to send its keys'));
-    const timer = setTimeout(tooLate, this.#options.fetchTimeoutMs);
+    const { clock } = this.#dependencies;
+    const timer = clock.after(this.#options.fetchTimeoutMs, tooLate);
     try {
       return await Promise.race([response, aborted]);
     } finally {
-      clearTimeout(timer);
+      clock.cancel(timer);
     }
   }
 
@@ -174,13 +175,13 @@ export class KeySet {
   }
 
   #planNext(): void {
-    clearTimeout(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
     if (this.#closed || this.#retired) return;
     const { refreshMs, cooldownMs } = this.#options;
     const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
     const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);
     // Randomly up to a tenth earlier, so that replicas do not all ask at once.
-    this.#timer = setTimeout(() => void this.refresh(), delayMs * (1 - 0.1 * this.#dependencies.random()));
-    this.#timer.unref();
+    const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
+    this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }
 }

@@ -8,10 +8,36 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-export const systemClock: Clock = {
+/** A timer that was set. Only the clock that set it knows more. */
+export type Timer = object;
+
+/** A clock that one can wait by. Its timers do not keep the process running: a gateway runs as long as it listens. */
+export interface TimerClock extends Clock {
+  /** Calls back once, after so many milliseconds. */
+  after(ms: number, run: () => void): Timer;
+  /** Calls back every so many milliseconds. */
+  every(ms: number, run: () => void): Timer;
+  /** Stops a timer of either kind. Does nothing if it has fired or there is none. */
+  cancel(timer: Timer | null): void;
+  /** Returns a signal that is aborted after so many milliseconds, with a `TimeoutError`. */
+  signalAfter(ms: number): AbortSignal;
+}
+
+/** The clock of this machine. */
+export const systemClock: TimerClock = {
   epochMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  after: (ms, run) => setTimeout(run, ms).unref(),
+  every: (ms, run) => setInterval(run, ms).unref(),
+  // Node stops intervals by the same call.
+  cancel: timer => clearTimeout((timer as NodeJS.Timeout | null) ?? undefined),
+  signalAfter: ms => AbortSignal.timeout(ms),
 };
+
+/** Adds the timers of this machine to a clock that a test or a simulation sets. */
+export function withTimers(clock: Clock): TimerClock {
+  return { ...systemClock, epochMs: () => clock.epochMs(), monotonicMs: () => clock.monotonicMs() };
+}
 
 /** A wait that no sweep has seen yet. */
 const NOT_SEEN = -1;
@@ -59,6 +85,11 @@ export function atTurnEnd(task: TurnTask): void {
   if (isAsked) return;
   isAsked = true;
   setImmediate(endTurn);
+}
+
+/** Calls back in the next turn of the event loop. Between a timer and that, the loop reads every socket. */
+export function inNextTurn(run: () => void): void {
+  setImmediate(run);
 }
 
 function endTurn(): void {

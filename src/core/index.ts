@@ -12,11 +12,15 @@ export {
   atTurnEnd,
   type Clock,
   formatDuration,
+  inNextTurn,
   parseDurationMs,
   StallTimer,
   systemClock,
+  type Timer,
+  type TimerClock,
   type TurnTask,
   wholeSeconds,
+  withTimers,
 } from './clock.ts';
 export {
   type Cap,

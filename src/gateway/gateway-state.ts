@@ -1,4 +1,4 @@
-import { type Clock, type ExchangeListener, hexSource } from '../core/index.ts';
+import { type ExchangeListener, hexSource, type TimerClock } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { Permits, UpstreamPermits } from './permits.ts';
@@ -9,7 +9,7 @@ import type { UnlistedProxies } from './unlisted-proxies.ts';
 export interface GatewayDependencies {
   /** The generation that the first exchanges begin with. */
   readonly generation: RequestGeneration;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
@@ -19,7 +19,7 @@ export interface GatewayDependencies {
 
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
 export class GatewayState {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;

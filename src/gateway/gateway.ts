@@ -229,7 +229,7 @@ function serve(exchange: Exchange, state: GatewayState): Served {
 
 /** Ends what still waits or runs for an exchange that is over. */
 function leave(exchange: Exchange, delivered: boolean): void {
-  if (exchange.deadline !== null) clearTimeout(exchange.deadline);
+  if (exchange.deadline !== null) exchange.clock.cancel(exchange.deadline);
   exchange.leaveLine?.();
   if (!delivered) exchange.upstreamLeg?.abandoned();
 }

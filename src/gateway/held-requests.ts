@@ -1,4 +1,4 @@
-import type { Clock, HeldOutcome } from '../core/index.ts';
+import type { HeldOutcome, Timer, TimerClock } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
 import { Permits } from './permits.ts';
@@ -32,7 +32,7 @@ interface Line {
   readonly waiting: Held[];
   /** The quota: no more than that can be admitted when the counter has room again. */
   readonly units: number;
-  timer: NodeJS.Timeout | null;
+  timer: Timer | null;
 }
 
 /** What became of holding a request: `Result` is what its conclusion returned, null if its client went away. */
@@ -47,13 +47,13 @@ export interface Hold<Result> {
  * served for each counter. Bounded for each caller, for each counter by its quota, and in all.
  */
 export class HeldRequests {
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #ended: (outcome: HeldOutcome) => void;
   readonly #lines = new Map<string, Line>();
   readonly #perCaller = new Permits();
   #count = 0;
 
-  constructor(clock: Clock, ended: (outcome: HeldOutcome) => void) {
+  constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void) {
     this.#clock = clock;
     this.#ended = ended;
   }
@@ -114,10 +114,10 @@ export class HeldRequests {
   }
 
   #wakeIn(line: Line, waitMs: number): void {
-    line.timer = setTimeout(() => {
+    line.timer = this.#clock.after(waitMs, () => {
       line.timer = null;
       this.#serve(line).catch(fault => this.#fail(line, fault));
-    }, waitMs).unref();
+    });
   }
 
   /** Decides about those in the line, one after another, until one has to wait on. */

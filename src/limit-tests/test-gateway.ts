@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/index.ts';
-import { type Fields, RpcCode } from '../core/index.ts';
+import { type Fields, RpcCode, withTimers } from '../core/index.ts';
 import { type Exchange, Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { Limiting, Overload } from '../runtime/index.ts';
 import { VirtualClock } from '../simulation/index.ts';
@@ -38,7 +38,9 @@ export class TestGateway {
     this.#clock = clock;
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
-    const parts = { clock, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
+    // Nothing waits here for long: its timers run by real time.
+    const timed = withTimers(clock);
+    const parts = { clock: timed, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
     const limiting = new Limiting(limits, { kind: 'memory' }, parts);
     const transports = upstreams.map(
       ({ name, options }) => [name, { options, transport: this.#service() }] as const,
@@ -49,11 +51,11 @@ export class TestGateway {
         identity: identity?.identity ?? null,
         transports: new Map(transports),
       },
-      clock,
+      clock: timed,
       listener: SILENT,
       nextRequestId: () => 'test',
       limiting,
-      overload: new Overload(null, clock, SILENT),
+      overload: new Overload(null, timed, SILENT),
       unlistedProxies: new UnlistedProxies(clock, SILENT),
     });
   }
@@ -61,7 +63,7 @@ export class TestGateway {
   static async of(snapshot: Snapshot): Promise<TestGateway> {
     const clock = new VirtualClock(START_MS);
     const { identity } = snapshot;
-    return new TestGateway(snapshot, clock, identity && (await testIdentity(identity, clock)));
+    return new TestGateway(snapshot, clock, identity && (await testIdentity(identity, withTimers(clock))));
   }
 
   /**

@@ -12,7 +12,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import type { TimerClock } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 import { SILENT } from './silent-listener.ts';
 
@@ -23,7 +23,7 @@ export interface TestIdentity {
   readonly issuers: readonly TestIssuer[];
 }
 
-export async function testIdentity(model: IdentityModel, clock: Clock): Promise<TestIdentity> {
+export async function testIdentity(model: IdentityModel, clock: TimerClock): Promise<TestIdentity> {
   const revocations = new Revocations(REVOCATION_LIMITS, clock, () => {});
   const issuers = await Promise.all(
     model.providers.map(provider => TestIssuer.of(provider, revocations, clock)),
@@ -57,11 +57,11 @@ export class TestIssuer {
   readonly name: string | null;
   readonly verifier: Verifier;
   readonly #options: AccessTokenOptions;
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #key: KeyObject;
   readonly #tokens = new Map<string, string>();
 
-  private constructor(model: ProviderModel, verifier: Verifier, clock: Clock, key: KeyObject) {
+  private constructor(model: ProviderModel, verifier: Verifier, clock: TimerClock, key: KeyObject) {
     this.name = model.name;
     this.verifier = verifier;
     this.#options = model.accessTokens;
@@ -69,7 +69,7 @@ export class TestIssuer {
     this.#key = key;
   }
 
-  static async of(model: ProviderModel, revocations: Revocations, clock: Clock): Promise<TestIssuer> {
+  static async of(model: ProviderModel, revocations: Revocations, clock: TimerClock): Promise<TestIssuer> {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', use: 'sig' };
     const fetch = () => Promise.resolve(JSON.stringify({ keys: [jwk] }));

@@ -11,6 +11,7 @@ import type {
   ReloadListener,
   SignInListener,
   StoreListener,
+  TimerClock,
   UnlistedProxy,
 } from '../core/index.ts';
 import {
@@ -53,7 +54,7 @@ import {
 import { Recent } from './recent/index.ts';
 
 interface ObservationOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly log: Logger;
   readonly logging: LoggingOptions;
   readonly labels: LabelModel;

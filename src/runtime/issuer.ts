@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type IssuerRevocations, KeySet, type Revocations } from '../auth/index.ts';
 import type { ProviderModel } from '../config/index.ts';
-import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
+import type { AuthListener, FlawedKey, Random, SignInListener, TimerClock } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
 
 export interface IssuerDependencies {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly random: Random;
   readonly listener: AuthListener & SignInListener;
   /** Of every issuer. */

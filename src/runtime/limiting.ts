@@ -1,6 +1,6 @@
 import type { Revocations } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
-import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
+import type { Clock, LimitListener, StoreListener, Timer, TimerClock } from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import {
   DEFAULT_MAX_EVENT_KEYS,
@@ -54,14 +54,15 @@ export class Limiting {
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
   readonly #restricting: Restricting;
+  readonly #clock: TimerClock;
   readonly #restrictingClock: StoppableClock;
-  #sweeper: NodeJS.Timeout | null = null;
+  #sweeper: Timer | null = null;
 
   constructor(
     model: LimitsModel,
     store: StoreModel,
     dependencies: {
-      readonly clock: Clock;
+      readonly clock: TimerClock;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
       /** Most counters held in this process. */
@@ -77,6 +78,7 @@ export class Limiting {
         ? null
         : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
     this.store = this.shared?.limits ?? this.memory;
+    this.#clock = clock;
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, listener);
     this.#feed = this.#makeFeed(clock);
@@ -151,15 +153,14 @@ export class Limiting {
   start(): void {
     this.shared?.start();
     this.#feed?.start();
-    this.#sweeper = setInterval(() => {
+    this.#sweeper = this.#clock.every(SWEEP_MS, () => {
       this.memory.sweep();
       this.#restricting.sweep();
-    }, SWEEP_MS);
-    this.#sweeper.unref();
+    });
   }
 
   stop(): void {
-    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#clock.cancel(this.#sweeper);
     this.#feed?.stop();
     this.shared?.stop();
   }
@@ -179,7 +180,7 @@ export class Limiting {
     return restrictions;
   }
 
-  #makeFeed(clock: Clock): OffenceFeed | null {
+  #makeFeed(clock: TimerClock): OffenceFeed | null {
     if (this.shared === null) return null;
     const { connection, health } = this.shared;
     return new OffenceFeed({

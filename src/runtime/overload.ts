@@ -1,4 +1,4 @@
-import type { Clock, OverloadListener } from '../core/index.ts';
+import type { OverloadListener, Timer, TimerClock } from '../core/index.ts';
 
 /** How often the event loop is asked how late it is. */
 const TICK_MS = 50;
@@ -23,16 +23,16 @@ interface Episode {
  * later. So the process does as much work as ever, but no request waits long behind others.
  */
 export class Overload {
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #listener: OverloadListener;
   #maxDelayMs: number | null;
   #tickedAtMs = 0;
   #delay = new LoopDelay(0);
   #episode: Episode | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
 
   /** @param maxDelayMs the mean delay beyond which an episode begins; null: never */
-  constructor(maxDelayMs: number | null, clock: Clock, listener: OverloadListener) {
+  constructor(maxDelayMs: number | null, clock: TimerClock, listener: OverloadListener) {
     this.#maxDelayMs = maxDelayMs;
     this.#clock = clock;
     this.#listener = listener;
@@ -41,11 +41,11 @@ export class Overload {
   start(): void {
     this.#tickedAtMs = this.#clock.monotonicMs();
     this.#delay = new LoopDelay(this.#tickedAtMs);
-    if (this.#maxDelayMs !== null) this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
+    if (this.#maxDelayMs !== null) this.#timer = this.#clock.every(TICK_MS, () => this.tick());
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#clock.cancel(this.#timer);
     this.#timer = null;
   }
 

@@ -1,5 +1,5 @@
 import type { StoreModel } from '../config/index.ts';
-import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
+import { randomKey, type StoreListener, type Timer, type TimerClock } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
 import {
   Board,
@@ -15,7 +15,7 @@ import {
 const START_MS = 5_000;
 
 export interface SharedStoreDependencies {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly listener: StoreListener;
   /** Counts while Redis does not. */
   readonly local: MemoryStore;
@@ -36,14 +36,16 @@ export class SharedStore {
   readonly claims: Claims;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
+  readonly #clock: TimerClock;
   readonly #listener: StoreListener;
   #waited = false;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, listener, local, keysPerCaller } = dependencies;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
+    this.#clock = clock;
     this.#listener = listener;
     const connection = new RedisConnection(options, { clock });
     const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
@@ -96,16 +98,15 @@ export class SharedStore {
     this.connection.start();
     this.health.start();
     this.board.start();
-    this.#timer = setTimeout(() => {
+    this.#timer = this.#clock.after(START_MS, () => {
       this.#waited = true;
       this.health.giveUpWaiting();
       if (this.isBehind) this.#listener.behind();
-    }, START_MS);
-    this.#timer.unref();
+    });
   }
 
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#clock.cancel(this.#timer);
     this.board.stop();
     this.health.stop();
     this.#replicas.leave();

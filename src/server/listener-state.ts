@@ -1,5 +1,5 @@
 import type { Http2Model, TimeoutsModel } from '../config/index.ts';
-import type { Clock, ConnectionListener, Random } from '../core/index.ts';
+import type { ConnectionListener, Random, TimerClock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import type { DateField } from './client-connection.ts';
@@ -7,7 +7,7 @@ import type { DateField } from './client-connection.ts';
 /** What the connections of a listener share. */
 export interface ListenerState {
   readonly gateway: Gateway;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Spreads what would otherwise happen to all connections at once. */
   readonly random: Random;
   readonly date: DateField;

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../config/index.ts';
-import type { Cap } from '../core/index.ts';
+import { type Cap, inNextTurn } from '../core/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -154,6 +154,6 @@ export class Listener {
  */
 function socketsWereRead(): Promise<void> {
   return new Promise(resolve => {
-    setImmediate(resolve);
+    inNextTurn(resolve);
   });
 }

@@ -6,7 +6,7 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import type { Clock, ConnectionListener, Random } from '../core/index.ts';
+import type { ConnectionListener, Random, Timer, TimerClock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from './client-connection.ts';
@@ -19,7 +19,7 @@ const SWEEP_MS = 500;
 
 export interface ListenersOptions extends ListenerLimits {
   readonly gateway: Gateway;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly random: Random;
   readonly connectionListener: ConnectionListener;
 }
@@ -51,7 +51,7 @@ export class Listeners {
   readonly #redirect: Listener | null;
   readonly #grpc: Listener | null;
   readonly #all: readonly Listener[];
-  #sweeper: NodeJS.Timeout | null = null;
+  #sweeper: Timer | null = null;
 
   constructor({
     listen,
@@ -121,7 +121,7 @@ export class Listeners {
     const http = await this.#http.listen();
     const redirect = (await this.#redirect?.listen()) ?? null;
     const grpc = (await this.#grpc?.listen()) ?? null;
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#sweeper = this.#state.clock.every(SWEEP_MS, () => this.#sweep());
     return { http, redirect, grpc };
   }
 
@@ -135,12 +135,12 @@ export class Listeners {
   async drain(): Promise<void> {
     this.#state.draining = true;
     await Promise.all(this.#all.map(listener => listener.drain()));
-    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#state.clock.cancel(this.#sweeper);
   }
 
   /** Breaks off the connections that are left. */
   destroy(): void {
-    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#state.clock.cancel(this.#sweeper);
     for (const listener of this.#all) listener.destroy();
   }
 

@@ -25,7 +25,7 @@ export class SwitchedConnection implements ClientConnection {
     state: ListenerState,
   ): void {
     // Started before it becomes the stage: while the gateway drains, that ends it at once.
-    successor.start(new SocketStream(bytes, rest));
+    successor.start(new SocketStream(bytes, rest, state.clock));
     accepted.become(new SwitchedConnection(accepted.socket, bytes, successor, state));
   }
 

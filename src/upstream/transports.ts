@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock, Random } from '../core/index.ts';
+import type { Random, TimerClock } from '../core/index.ts';
 import { ConnectionPool } from './http1/index.ts';
 import { SessionPool } from './http2/index.ts';
 import type { Transport, UpstreamOptions } from './transport.ts';
@@ -77,7 +77,7 @@ export class Transports {
 }
 
 /** Opens the transport for the protocol of the upstream. It does not connect before its first request. */
-export function openTransport(options: UpstreamOptions, clock: Clock, random: Random): Transport {
+export function openTransport(options: UpstreamOptions, clock: TimerClock, random: Random): Transport {
   return options.protocol === 'http1'
     ? new ConnectionPool(options, clock, random)
     : new SessionPool(options, clock, random);

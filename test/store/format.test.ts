@@ -40,7 +40,7 @@ const SET = limits({
 
 let server: RedisServer;
 let runner: TimedRunner;
-const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
+const clock = { ...systemClock, epochMs: () => 0, monotonicMs: () => runner.nowMs };
 
 beforeAll(async () => {
   server = await startRedis();

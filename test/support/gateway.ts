@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import { type Clock, systemClock, withTimers } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -76,7 +76,11 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: settings.settleMs ?? 20 };
-  const app = await startApp(loaded.snapshot, { clock: settings.clock ?? systemClock, log, source });
+  const app = await startApp(loaded.snapshot, {
+    clock: withTimers(settings.clock ?? systemClock),
+    log,
+    source,
+  });
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, path, lines);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import type { Timer, TimerClock } from '../../core/index.ts';
 import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -22,7 +22,7 @@ export interface ConfigWatcherOptions {
   /** The configuration in use at the start. */
   readonly loaded: LoadedConfig;
   readonly sink: ReloadSink;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** How long the files must stay unchanged before they count as finished. Default 100 ms. */
   readonly settleMs?: number;
   /** Polling interval while no event comes. Default 5 s. */
@@ -50,9 +50,9 @@ export class ConfigWatcher {
   /** What the last look saw, if that was new. */
   #seen: Readings | null = null;
   #watches = true;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #firstNoticeMs = 0;
-  #poll: NodeJS.Timeout | undefined;
+  #poll: Timer | null = null;
   #turn: Promise<void> = Promise.resolve();
   /** Enqueued, and not done. */
   #steps = 0;
@@ -80,19 +80,19 @@ export class ConfigWatcher {
     // A pipe can be read only once, so there is nothing to watch.
     if (!this.#known.repeatable) return Promise.resolve();
     this.#enqueue(() => this.#look());
-    this.#poll = setInterval(() => {
+    const { clock, pollMs = 5_000 } = this.#options;
+    this.#poll = clock.every(pollMs, () => {
       // Not while a look takes longer than that: the next would follow it at once, and see a half-written file the same.
       if (this.#timer === null && this.#steps === 0) this.#enqueue(() => this.#look());
-    }, this.#options.pollMs ?? 5_000);
-    this.#poll.unref();
+    });
     return this.#turn;
   }
 
   /** Stops. Resolves when a running load has ended. */
   stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#poll);
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#options.clock.cancel(this.#poll);
+    this.#options.clock.cancel(this.#timer);
     this.#folders.close();
     return this.#turn;
   }
@@ -106,15 +106,15 @@ export class ConfigWatcher {
   /** Each event delays the look, since more usually follow, but only up to a bound. */
   #lookSoon(): void {
     if (this.#stopped) return;
-    const nowMs = this.#options.clock.monotonicMs();
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
     if (this.#timer === null) this.#firstNoticeMs = nowMs;
     else if (nowMs - this.#firstNoticeMs > MAX_WAIT * this.#settleMs) return;
-    else clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    else clock.cancel(this.#timer);
+    this.#timer = clock.after(this.#settleMs, () => {
       this.#timer = null;
       this.#enqueue(() => this.#look());
-    }, this.#settleMs);
-    this.#timer.unref();
+    });
   }
 
   /** Runs steps one after the other. */

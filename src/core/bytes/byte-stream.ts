@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { TimerClock } from '../clock.ts';
 
 /** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
 export interface ByteStream {
@@ -85,14 +86,16 @@ const NOTHING = Buffer.alloc(0);
 /** A socket whose protocol was switched. Until then, only `close` may have listeners. */
 export class SocketStream implements ByteStream {
   readonly socket: Socket;
+  readonly #clock: TimerClock;
   #sink: ByteSink | null = null;
   /** Read before the switch. */
   #early: Buffer;
   #closed = false;
 
   /** @param early bytes that were read already */
-  constructor(socket: Socket, early: Buffer) {
+  constructor(socket: Socket, early: Buffer, clock: TimerClock) {
     this.socket = socket;
+    this.#clock = clock;
     this.#early = early;
     socket.pause();
     // 'close' follows and is handled; TLS that breaks leaves its socket open.
@@ -136,8 +139,8 @@ export class SocketStream implements ByteStream {
 
   endSoon(): void {
     const { socket } = this;
-    const timer = setTimeout(() => socket.destroy(), END_SOON_MS).unref();
-    socket.once('close', () => clearTimeout(timer));
+    const timer = this.#clock.after(END_SOON_MS, () => socket.destroy());
+    socket.once('close', () => this.#clock.cancel(timer));
     socket.destroySoon();
   }
 

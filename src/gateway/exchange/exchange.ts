@@ -2,7 +2,6 @@ import type { Caller, Invalid } from '../../auth/index.ts';
 import type { CallerClass, Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
-  type Clock,
   type DecisionRecord,
   type Draws,
   GatewayError,
@@ -10,6 +9,8 @@ import {
   ownString,
   type Protocol,
   type ShadowRefuser,
+  type Timer,
+  type TimerClock,
   type TraceRecord,
 } from '../../core/index.ts';
 import { addressKey, forwardedClient, RequestHead, readTraceParent } from '../../http/index.ts';
@@ -39,7 +40,7 @@ export class Exchange {
   /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: RequestGeneration;
   readonly snapshot: Snapshot;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly sequence: number;
   readonly arrivedAtMs: number;
   readonly startedAtMs: number;
@@ -66,7 +67,7 @@ export class Exchange {
   /** Set at its end: it returned the unit that it drew on a resource limit. */
   returned: MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
-  deadline: NodeJS.Timeout | null = null;
+  deadline: Timer | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */

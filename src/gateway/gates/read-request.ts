@@ -67,7 +67,7 @@ export function startDeadline(exchange: Exchange): GateResult {
   const timeoutMs = exchange.dialect.timeoutMs(exchange.head.kept);
   if (timeoutMs === null) return null;
   if (typeof timeoutMs === 'object') return badDeadline(timeoutMs.rejected);
-  exchange.deadline = setTimeout(() => exchange.expire(), timeoutMs).unref();
+  exchange.deadline = exchange.clock.after(timeoutMs, () => exchange.expire());
   return null;
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, firstValue, GrowingBytes, type Release } from '../../core/index.ts';
+import { type Fields, firstValue, GrowingBytes, type Release, type Timer } from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import {
@@ -51,7 +51,7 @@ export class UpstreamRefusal {
   #held = NO_BYTES;
   #bytes = 0;
   #answered = false;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   readonly #onLate = () => this.#parts.exchange.contain(() => this.#rewriteEarly());
 
   constructor(parts: UpstreamRefusalDependencies) {
@@ -74,7 +74,7 @@ export class UpstreamRefusal {
   /** A body follows: of that length, or of unknown length. */
   head(bodyLength: number | null): void {
     if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
-    else this.#timer = setTimeout(this.#onLate, BODY_MS).unref();
+    else this.#timer = this.#parts.exchange.clock.after(BODY_MS, this.#onLate);
   }
 
   data(chunk: Buffer, release: Release | null): void {
@@ -97,7 +97,7 @@ export class UpstreamRefusal {
 
   /** Nothing more is done for it. */
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#parts.exchange.clock.cancel(this.#timer);
     this.#timer = null;
   }
 

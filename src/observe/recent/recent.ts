@@ -21,6 +21,8 @@ import type {
   SignOutEvent,
   StoreFailure,
   StoreListener,
+  Timer,
+  TimerClock,
 } from '../../core/index.ts';
 import { type LimitTallies, RecentDecisions } from './recent-decisions.ts';
 import { SlidingCount, TICK_MS, type TopCaller, TopCallers } from './top-callers.ts';
@@ -31,10 +33,12 @@ export class Recent {
   readonly callers: RecentCallers;
   readonly errors: RecentErrors;
   readonly #upstreams: () => Iterable<string>;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: TimerClock;
+  #timer: Timer | null = null;
 
   /** @param upstreams the names of those configured */
-  constructor(clock: Clock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
+  constructor(clock: TimerClock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
+    this.#clock = clock;
     this.decisions = new RecentDecisions(tallies);
     this.callers = new RecentCallers(clock);
     this.errors = new RecentErrors(clock);
@@ -42,11 +46,11 @@ export class Recent {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.advance(), TICK_MS).unref();
+    this.#timer = this.#clock.every(TICK_MS, () => this.advance());
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#clock.cancel(this.#timer);
   }
 
   /** Ends a tick. */

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import type { Clock } from '../../core/index.ts';
+import { inNextTurn, type Timer, type TimerClock } from '../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
 
 /** More than V8 needs before it remembers what a function reads. */
@@ -99,15 +99,15 @@ export interface Waiting {
  * timer is not moved when a response arrives; when it fires, it checks what is still waiting.
  */
 export class Deadlines<W extends Waiting> {
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #budgetMs: number;
   readonly #overdue: (late: readonly W[]) => void;
   /** In the order in which they fall due. */
   readonly #waiting = new Set<W>();
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
 
   /** `overdue` is called with those that waited too long; they are no longer watched. */
-  constructor(clock: Clock, budgetMs: number, overdue: (late: readonly W[]) => void) {
+  constructor(clock: TimerClock, budgetMs: number, overdue: (late: readonly W[]) => void) {
     this.#clock = clock;
     this.#budgetMs = budgetMs;
     this.#overdue = overdue;
@@ -124,15 +124,15 @@ export class Deadlines<W extends Waiting> {
     return this.#waiting.delete(waiting);
   }
 
-  #arm(ms: number): NodeJS.Timeout {
-    return setTimeout(() => {
+  #arm(ms: number): Timer {
+    return this.#clock.after(ms, () => {
       const [first] = this.#waiting;
       const leftMs = first === undefined ? 0 : first.dueMs - this.#clock.monotonicMs();
       if (first === undefined) this.#timer = null;
       else if (leftMs > 0) this.#timer = this.#arm(leftMs);
       // After a pause of this process the responses may be in the socket's buffer, which is read after timers run.
-      else setImmediate(() => this.#takeOverdue());
-    }, ms).unref();
+      else inNextTurn(() => this.#takeOverdue());
+    });
   }
 
   #takeOverdue(): void {

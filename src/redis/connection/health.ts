@@ -1,4 +1,4 @@
-import type { Clock, StoreListener } from '../../core/index.ts';
+import type { StoreListener, Timer, TimerClock } from '../../core/index.ts';
 import type { FailurePolicy } from '../options.ts';
 import { PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
 import type { Replicas } from './replicas.ts';
@@ -21,7 +21,7 @@ export interface HealthDependencies {
   >;
   readonly replicas: Pick<Replicas, 'beat' | 'count'>;
   readonly policy: FailurePolicy;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly listener: StoreListener;
 }
 
@@ -38,7 +38,7 @@ export class Health {
   #everFound = false;
   #isShared = false;
   #lastCause = 'not reached yet';
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #stopped = false;
 
   constructor(dependencies: HealthDependencies) {
@@ -72,7 +72,7 @@ export class Health {
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
   }
 
   /** Reports that the policy decides, once the start has waited long enough for Redis. */
@@ -119,8 +119,8 @@ export class Health {
   }
 
   #next(afterMs: number): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    if (!this.#stopped) this.#timer = setTimeout(() => void this.#beat(), afterMs).unref();
+    this.#dependencies.clock.cancel(this.#timer);
+    if (!this.#stopped) this.#timer = this.#dependencies.clock.after(afterMs, () => void this.#beat());
   }
 
   async #beat(): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Cluster, Command, type Redis } from 'ioredis';
-import type { Clock, StoreFailure } from '../../core/index.ts';
+import { inNextTurn, type StoreFailure, type TimerClock } from '../../core/index.ts';
 import { formatPrefix, type RedisOptions } from '../options.ts';
 import { Deadlines, makeClient, type Waiting } from './client.ts';
 
@@ -61,7 +61,7 @@ export class RedisConnection {
   readonly #listeners: ((ready: boolean, cause: string) => void)[] = [];
   readonly #subscribers = new Map<string, Subscriber>();
   #subscriber: Redis | Cluster | null = null;
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   #acceptedAtMs = 0;
   /** When the first and the last of the late replies in a row were due; NaN: none is late. */
   #lateSinceMs = Number.NaN;
@@ -70,7 +70,7 @@ export class RedisConnection {
   #corked: readonly Redis[] = [];
   #stopped = false;
 
-  constructor(options: RedisOptions, { clock }: { readonly clock: Clock }) {
+  constructor(options: RedisOptions, { clock }: { readonly clock: TimerClock }) {
     this.#options = options;
     this.#clock = clock;
     this.prefix = formatPrefix(options.prefix);
@@ -192,7 +192,7 @@ export class RedisConnection {
     this.#corked = this.#nodes().filter(node => node.status === 'ready');
     const streams = this.#corked.map(node => node.stream);
     for (const stream of streams) stream.cork();
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#corked = [];
       for (const stream of streams) stream.uncork();
     });
@@ -255,9 +255,9 @@ export class RedisConnection {
         // The connection was lost again, and the next one subscribes.
         if (this.#stopped || subscriber.status !== 'ready') return;
         this.#subscribers.get(channel)?.refused(redacted(error));
-        setTimeout(() => {
+        this.#clock.after(RESUBSCRIBE_MS, () => {
           if (!this.#stopped && subscriber.status === 'ready') this.#enlist(subscriber, channel);
-        }, RESUBSCRIBE_MS).unref();
+        });
       },
     );
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { inNextTurn, type Timer, type TimerClock } from '../../core/index.ts';
 import { defineScript, RedisError, type RedisScript, type Subscriber } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 import { type Fact, Outgoing } from './outgoing.ts';
@@ -27,7 +27,7 @@ export interface BoardConnection {
 interface BoardDependencies {
   readonly connection: BoardConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Returns an id that no board has had before. */
   readonly newId: () => string;
   /** Facts that could not be applied and are skipped, or none: something else failed here. The fault is not Redis'. */
@@ -54,7 +54,7 @@ export class Board {
   readonly #keys: readonly string[];
   readonly #topics = new Map<string, Topic>();
   readonly #outgoing: Outgoing;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #soon = false;
   #syncing = false;
   #again = false;
@@ -112,11 +112,10 @@ export class Board {
       },
       refused: onSubscribed,
     });
-    this.#timer = setInterval(() => {
+    this.#timer = this.#dependencies.clock.every(TICK_MS, () => {
       const due = this.#dependencies.clock.monotonicMs() - this.#readAtMs >= READ_MS;
       if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
-    }, TICK_MS);
-    this.#timer.unref();
+    });
   }
 
   /** Reads and posts now, if Redis is available. */
@@ -127,14 +126,14 @@ export class Board {
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
   }
 
   #sendSoon(): void {
     if (this.#soon || this.#stopped) return;
     this.#soon = true;
     // Sends everything from one turn of the event loop as one command.
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#soon = false;
       this.look();
     });

@@ -1,5 +1,5 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import type { Clock } from '../../core/index.ts';
+import type { Timer, TimerClock } from '../../core/index.ts';
 import { digestOfWhom, type OffenceRule, type OffenceTally, type Restricted } from '../../limits/index.ts';
 import { defineScript, RedisError, type RedisScript } from '../connection/index.ts';
 
@@ -16,7 +16,7 @@ export interface FeedConnection {
 export interface OffenceFeedDependencies {
   readonly connection: FeedConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** All gateways together saw more offences than the rule tolerates. May be called repeatedly. */
   readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
 }
@@ -46,7 +46,7 @@ export class OffenceFeed implements OffenceTally {
   readonly #dependencies: OffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
   readonly #limiters = new Map<string, RateLimiterRedis>();
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #flushing = false;
   #left = 0;
 
@@ -77,12 +77,11 @@ export class OffenceFeed implements OffenceTally {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
-    this.#timer.unref();
+    this.#timer = this.#dependencies.clock.every(FLUSH_MS, () => void this.flush());
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#dependencies.clock.cancel(this.#timer);
   }
 
   /** Sends a batch; done regularly once started. Never rejects. */

@@ -14,6 +14,7 @@ import {
   holdSession,
   Roster,
   StallTimer,
+  type TimerClock,
 } from '../../core/index.ts';
 import {
   badRequest,
@@ -96,6 +97,10 @@ export class Http2Connection implements ClientConnection, SessionSide {
     socket.on('error', () => socket.destroy());
     // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.
     socket.on('end', () => this.#session.destroy());
+  }
+
+  get clock(): TimerClock {
+    return this.#state.clock;
   }
 
   get date(): string {

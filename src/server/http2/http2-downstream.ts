@@ -6,10 +6,12 @@ import {
   type Fields,
   firstValue,
   type GatewayError,
+  inNextTurn,
   NO_NAMES,
   type Release,
   type RosterEntry,
   StallTimer,
+  type TimerClock,
 } from '../../core/index.ts';
 import {
   bodyTooSlow,
@@ -38,6 +40,7 @@ const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true
 
 /** What a stream needs from its connection. */
 export interface SessionSide {
+  readonly clock: TimerClock;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** What its listener serves. */
@@ -243,7 +246,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #sendTrailers(): void {
     this.#send(() => this.stream.sendTrailers(asObject(this.#trailers, this.#neverIndexedBack)));
     // Node sends them in an immediate, too, which comes first.
-    setImmediate(() => this.#leaveRequest());
+    inNextTurn(() => this.#leaveRequest());
   }
 
   /**
@@ -253,7 +256,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #leaveRequest(): void {
     if (this.requestComplete) this.requestBody?.stop();
     else if (this.requestBody === null) closeWhenSent(this.stream);
-    else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS);
+    else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS, this.#connection.clock);
   }
 
   /** RFC 9110, 6.5.1. Beside a stated length they are worth their cost only to a client that asks for them, as those of gRPC do. */

@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import type { BodySink, BodySource } from '../../core/index.ts';
+import type { BodySink, BodySource, TimerClock } from '../../core/index.ts';
 import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { PacedBody } from '../body-pace.ts';
 
@@ -79,14 +79,14 @@ export class StreamBody implements BodySource, PacedBody {
   }
 
   /** Passes nothing on from here, but reads on, up to a number of bytes and a time. Then the stream is reset. */
-  drop(maxBytes: number, maxMs: number): void {
+  drop(maxBytes: number, maxMs: number, clock: TimerClock): void {
     this.stop();
     // No one waits for it any longer.
     this.#dropped = true;
     this.terms = NO_TERMS;
     const stream = this.#stream;
-    const timer = setTimeout(() => closeWhenSent(stream), maxMs);
-    stream.once('close', () => clearTimeout(timer));
+    const timer = clock.after(maxMs, () => closeWhenSent(stream));
+    stream.once('close', () => clock.cancel(timer));
     let left = maxBytes;
     stream.on('data', (bytes: Buffer) => {
       this.pieces++;

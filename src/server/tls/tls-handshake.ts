@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { HandshakeOutcome } from '../../core/index.ts';
+import { type HandshakeOutcome, inNextTurn } from '../../core/index.ts';
 import type { ClientConnection } from '../client-connection.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
@@ -38,7 +38,7 @@ export class TlsHandshake implements ClientConnection {
   readonly #onReadable = () => this.#readFirst();
   readonly #onEnd = () => this.fail('closed');
   // Node closes a socket for a reason that it tells in the same turn of the event loop.
-  readonly #onClose = () => void setImmediate(() => this.fail('closed'));
+  readonly #onClose = () => inNextTurn(() => this.fail('closed'));
 
   constructor(socket: Socket, nowMs: number, owner: HandshakeOwner) {
     this.socket = socket;
@@ -159,7 +159,7 @@ export class Handshakes {
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
-  #turn: NodeJS.Immediate | null = null;
+  #isAsked = false;
 
   constructor(max: number) {
     this.#max = max;
@@ -178,7 +178,7 @@ export class Handshakes {
   enter(handshake: Handshake): void {
     this.#waiting.add(handshake);
     if (this.#begun < BEGUN_AT_A_TIME) this.#beginNext();
-    this.#turn ??= setImmediate(() => this.#nextTurn());
+    this.#askForTurn();
   }
 
   /** A handshake has ended, whether or not it had begun. */
@@ -188,10 +188,16 @@ export class Handshakes {
   }
 
   #nextTurn(): void {
-    this.#turn = null;
+    this.#isAsked = false;
     this.#begun = 0;
     while (this.#waiting.size > 0 && this.#begun < BEGUN_AT_A_TIME) this.#beginNext();
-    if (this.#begun > 0) this.#turn = setImmediate(() => this.#nextTurn());
+    if (this.#begun > 0) this.#askForTurn();
+  }
+
+  #askForTurn(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    inNextTurn(() => this.#nextTurn());
   }
 
   #beginNext(): void {

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../core/index.ts';
+import type { Random, Timer, TimerClock } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
 import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../transport.ts';
@@ -18,7 +18,7 @@ const SWEEP_MS = 250;
  */
 export class ConnectionPool implements Transport, ConnectionShare<UpstreamConnection> {
   readonly options: UpstreamOptions;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly slabs = new SlabStore();
   readonly connect: Connect;
   readonly #random: Random;
@@ -26,14 +26,14 @@ export class ConnectionPool implements Transport, ConnectionShare<UpstreamConnec
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
-  #sweeper: NodeJS.Timeout | null = null;
+  #sweeper: Timer | null = null;
   readonly #closed = Promise.withResolvers<void>();
   #closing = false;
 
   /** `random` gives the jitter of connection ages; `connect` makes connections, as the options say by default. */
   constructor(
     options: UpstreamOptions,
-    clock: Clock,
+    clock: TimerClock,
     random: Random,
     connect: Connect = connectorFor(options, 'http/1.1'),
   ) {
@@ -92,7 +92,7 @@ export class ConnectionPool implements Transport, ConnectionShare<UpstreamConnec
     const connection = new UpstreamConnection(this, this.#random());
     this.#connections.add(connection);
     if (this.#closing) connection.closeWhenIdle();
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#sweeper ??= this.clock.every(SWEEP_MS, () => this.#sweep());
     return connection;
   }
 
@@ -101,7 +101,7 @@ export class ConnectionPool implements Transport, ConnectionShare<UpstreamConnec
     for (const connection of this.#connections) connection.sweep(now);
     this.slabs.trim();
     if (this.#connections.size > 0 || this.slabs.size > 0 || this.#sweeper === null) return;
-    clearInterval(this.#sweeper);
+    this.clock.cancel(this.#sweeper);
     this.#sweeper = null;
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { inNextTurn, type TimerClock } from '../../core/index.ts';
 import type { UpstreamConnection } from './upstream-connection.ts';
 
 /** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
@@ -22,14 +22,14 @@ interface Rest {
  * connection instead: docs/decisions/004-connections-rest.md.
  */
 export class RestingConnections {
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #release: (connection: UpstreamConnection) => void;
   /** In the order in which they began to rest. Includes connections that have been closed since. */
   #resting: Rest[] = [];
   #waking = false;
 
   /** @param release takes each connection that has rested and is still open */
-  constructor(clock: Clock, release: (connection: UpstreamConnection) => void) {
+  constructor(clock: TimerClock, release: (connection: UpstreamConnection) => void) {
     this.#clock = clock;
     this.#release = release;
   }
@@ -55,12 +55,12 @@ export class RestingConnections {
 
   #wakeIn(ms: number): void {
     this.#waking = true;
-    setTimeout(() => {
+    this.#clock.after(ms, () => {
       const dueMs = this.#clock.monotonicMs() - REST_MS;
       // After a busy spell, late bytes may still be in the system's buffer. Between a timer and its immediate the event loop
       // reads every socket, and with it whatever was due by now.
-      setImmediate(() => this.#wake(dueMs));
-    }, ms).unref();
+      inNextTurn(() => this.#wake(dueMs));
+    });
   }
 
   #wake(dueMs: number): void {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type ByteSink, SocketStream } from '../../core/index.ts';
+import { type ByteSink, SocketStream, type TimerClock } from '../../core/index.ts';
 import type { Reader, Reads, Slab, SlabStore } from './slab.ts';
 
 /** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
@@ -13,8 +13,8 @@ export class SwitchedStream extends SocketStream implements Reader {
   #slab: Slab | null = null;
   #to: ByteSink | null = null;
 
-  constructor(socket: Socket, reads: Reads, slabs: SlabStore, early: Buffer) {
-    super(socket, early);
+  constructor(socket: Socket, reads: Reads, slabs: SlabStore, early: Buffer, clock: TimerClock) {
+    super(socket, early, clock);
     this.#slabs = slabs;
     reads.reader = this;
     socket.on('close', () => this.#change(null));

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Clock, StallTimer } from '../../core/index.ts';
+import { StallTimer, type TimerClock } from '../../core/index.ts';
 import {
   type LastResponse,
   MalformedMessage,
@@ -189,7 +189,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#slab.letGo();
     this.#share.gone(this);
-    const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind);
+    const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
     sink?.switched(fields, stream);
     return !socket.isPaused();
   }
@@ -280,7 +280,7 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 /** What the connections of a pool share. */
 export interface ConnectionShare<Connection> {
   readonly options: UpstreamOptions;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly slabs: SlabStore;
   readonly connect: Connect;
   /** The connection may carry another request. */

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../core/index.ts';
+import type { Random, Timer, TimerClock } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
 import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../transport.ts';
@@ -14,7 +14,7 @@ const SWEEP_MS = 250;
  */
 export class SessionPool implements Transport, SessionShare, CallHolder {
   readonly options: UpstreamOptions;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly connect: Connect;
   readonly #random: Random;
   readonly #sessions = new Set<Session>();
@@ -22,14 +22,14 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   readonly #queue = new Set<StreamCall>();
   /** Streams that a connection is known to accept. */
   #usualStreams: number;
-  #sweeper: NodeJS.Timeout | null = null;
+  #sweeper: Timer | null = null;
   readonly #closed = Promise.withResolvers<void>();
   #closing = false;
 
   /** `random` gives the jitter of connection ages; `connect` makes connections, as the options say by default. */
   constructor(
     options: UpstreamOptions,
-    clock: Clock,
+    clock: TimerClock,
     random: Random,
     connect: Connect = connectorFor(options, 'h2'),
   ) {
@@ -128,7 +128,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
 
   #open(): void {
     this.#sessions.add(new Session(this, this.#random()));
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#sweeper ??= this.clock.every(SWEEP_MS, () => this.#sweep());
   }
 
   #sweep(): void {
@@ -138,7 +138,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
     // A connect that takes too long is found first, and says so.
     for (const call of this.#queue) call.sweep(now, this.options.connectTimeoutMs + SWEEP_MS, null);
     if (this.#sessions.size > 0 || this.#queue.size > 0 || this.#sweeper === null) return;
-    clearInterval(this.#sweeper);
+    this.clock.cancel(this.#sweeper);
     this.#sweeper = null;
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { FieldNames } from '../../core/index.ts';
+import { type FieldNames, inNextTurn } from '../../core/index.ts';
 import {
   ClientSession,
   type ClientSessionOptions,
@@ -107,7 +107,7 @@ export class SessionSocket implements ClientSessionOwner {
     if (this.#willFlush) return;
     this.#willFlush = true;
     // In an immediate: by then, other sockets have been read, and all of their requests leave in one write.
-    setImmediate(this.#flushLater);
+    inNextTurn(this.#flushLater);
   }
 
   settled(): void {

@@ -1,4 +1,4 @@
-import { type RosterEntry, StallTimer } from '../../core/index.ts';
+import { inNextTurn, type RosterEntry, StallTimer } from '../../core/index.ts';
 import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
 import {
   type ClientStream,
@@ -193,6 +193,6 @@ export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler
     this.#response.stop();
     if (wasQueued || !this.#stream?.cancel()) this.#holder.released(this);
     // In a turn of its own: servers on Node count a stream until they have dealt with what came along with its RST_STREAM.
-    else setImmediate(() => this.#holder.released(this));
+    else inNextTurn(() => this.#holder.released(this));
   }
 }

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { inNextTurn } from '../../core/index.ts';
 import { MalformedMessage } from '../../http1/index.ts';
 import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../../http2/index.ts';
 import type { CallSink, UpstreamFailure } from '../transport.ts';
@@ -98,7 +99,7 @@ export class StreamResponse {
     else if (head.statedLength === 0) this.#phase = 'empty';
     else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
       this.#phase = 'gathering';
-      setImmediate(() => this.handOn());
+      inNextTurn(() => this.handOn());
     } else {
       this.#phase = 'gathering';
       this.handOn();

@@ -13,7 +13,7 @@ import {
   Verifier,
 } from '../../../src/auth/index.ts';
 import type { RevocationSharing } from '../../../src/auth/revocation/revocation-rules.ts';
-import type { AuthListener, Clock } from '../../../src/core/index.ts';
+import { type AuthListener, systemClock } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
 
@@ -61,7 +61,7 @@ export const claims = {
 };
 
 /** Time that moves only by `vi.advanceTimersByTime`; the caller has called `freezeTime`. */
-export const clock: Clock = { epochMs: () => Date.now(), monotonicMs: () => Date.now() - START_MS };
+export const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => Date.now() - START_MS };
 
 export function freezeTime(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START_MS });

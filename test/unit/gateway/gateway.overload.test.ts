@@ -36,7 +36,7 @@ async function listening() {
   if (!loaded.ok) throw new Error('the configuration is wrong');
   const { snapshot } = loaded;
   let nowMs = 0;
-  const clock = { monotonicMs: () => nowMs, epochMs: () => nowMs };
+  const clock = { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs };
   const overload = new Overload(250, clock, listener);
   const limiting = new Limiting(snapshot.limits, snapshot.store, {
     ...{ clock: systemClock, limitKeys: 1_000, listener, storeListener: listener },

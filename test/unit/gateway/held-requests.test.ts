@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
 import type { Decision, LimitSet } from '../../../src/limits/index.ts';
 import type { Claim } from '../../../src/runtime/index.ts';
 import { limit, limits, newStore } from '../limits/stores.ts';
 
-const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() };
+const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };
 const PATIENCE_MS = 50;
 const GLOBAL = limits({ global: limit('2/1s', { role: 'global', bucket: '' }) });
 

@@ -1,7 +1,11 @@
-import type { Clock } from '../../../src/core/index.ts';
+import { systemClock, type TimerClock } from '../../../src/core/index.ts';
 
-/** A clock that only tests move. Its two hands have odd fractions, as real ones have. */
-export class FrozenClock implements Clock {
+/** A clock that only tests move. Its two hands have odd fractions, as real ones have. Its timers run by real time. */
+export class FrozenClock implements TimerClock {
+  readonly after = systemClock.after;
+  readonly every = systemClock.every;
+  readonly cancel = systemClock.cancel;
+  readonly signalAfter = systemClock.signalAfter;
   #monotonicMs = 5_000.4;
   #epochMs: number;
 

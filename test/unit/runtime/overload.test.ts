@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/core/index.ts';
 import { Overload } from '../../../src/runtime/overload.ts';
 
 /** An event loop whose turns are made by hand. */
@@ -7,7 +8,7 @@ function loop(maxDelayMs: number | null) {
   const told: string[] = [];
   const overload = new Overload(
     maxDelayMs,
-    { monotonicMs: () => nowMs, epochMs: () => nowMs },
+    { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs },
     {
       began: delayMs => told.push(`began at ${delayMs}`),
       ended: (lastedMs, refused) => told.push(`ended after ${lastedMs}, ${refused} refused`),

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ByteSink, SocketStream } from '../../../../src/core/bytes/byte-stream.ts';
+import { systemClock } from '../../../../src/core/index.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';
 
 /** A stream over a socket in memory, and what its sink hears. */
 function open(early = '', socket = new MemorySocket()) {
   const heard: string[] = [];
-  const stream = new SocketStream(socket.asSocket, Buffer.from(early));
+  const stream = new SocketStream(socket.asSocket, Buffer.from(early), systemClock);
   const sink: ByteSink = {
     bytes: piece => void heard.push(`${piece}`),
     drained: () => void heard.push('(drained)'),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../../src/core/index.ts';
 import { Deadlines, type Waiting } from '../../../../src/redis/connection/client.ts';
 
 interface Named extends Waiting {
@@ -6,7 +7,7 @@ interface Named extends Waiting {
 }
 
 const late: string[] = [];
-const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() };
+const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };
 const waiting = (name: string): Named => ({ name, dueMs: 0 });
 let deadlines: Deadlines<Named>;
 

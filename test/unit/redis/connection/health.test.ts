@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { StoreListener } from '../../../../src/core/index.ts';
+import { type StoreListener, systemClock } from '../../../../src/core/index.ts';
 import { Health, type HealthDependencies } from '../../../../src/redis/connection/health.ts';
 import { RedisError } from '../../../../src/redis/connection/redis-connection.ts';
 
@@ -44,7 +44,7 @@ function makeHealth(isCluster = false): Health {
     command: async (_name, key) => void redis.written.push(String(key)),
   };
   const replicas = { count: 1, beat: async () => ({ roundTripMs: 1, clockAheadMs: 0 }) };
-  const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() };
+  const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };
   return new Health({ connection, replicas, policy: 'local', clock, listener });
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ByteSink } from '../../../../src/core/index.ts';
+import { systemClock } from '../../../../src/core/index.ts';
 import { Reads, SLAB_BYTES, SlabStore } from '../../../../src/upstream/http1/slab.ts';
 import { SwitchedStream } from '../../../../src/upstream/http1/switched-stream.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';
@@ -11,7 +12,7 @@ function open(early = '') {
   const socket = new MemorySocket();
   const slabs = new SlabStore();
   const reads = new Reads({ buffer: () => Buffer.alloc(0), take: () => false });
-  const stream = new SwitchedStream(socket.asSocket, reads, slabs, Buffer.from(early));
+  const stream = new SwitchedStream(socket.asSocket, reads, slabs, Buffer.from(early), systemClock);
   const pieces: Buffer[] = [];
   const sink: ByteSink = {
     bytes: piece => void pieces.push(piece),
