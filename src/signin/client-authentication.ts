@@ -73,19 +73,16 @@ export function libraryConfiguration(
   clientId: string,
   authentication: ClientAuth,
 ): Configuration {
-  const configuration = new Configuration(
-    {
-      issuer: metadata.issuer,
-      ...(metadata.authorizationEndpoint === null
-        ? undefined
-        : { authorization_endpoint: metadata.authorizationEndpoint }),
-      ...(metadata.tokenEndpoint === null ? undefined : { token_endpoint: metadata.tokenEndpoint }),
-    },
-    clientId,
-    undefined,
-    authentication,
-  );
-  // address.ts already decided which addresses may be plain http.
+  const endpoints = {
+    authorization_endpoint: metadata.authorizationEndpoint,
+    token_endpoint: metadata.tokenEndpoint,
+    revocation_endpoint: metadata.revocationEndpoint,
+    introspection_endpoint: metadata.introspectionEndpoint,
+  };
+  const known = Object.fromEntries(Object.entries(endpoints).filter(([, url]) => url !== null));
+  const server = { issuer: metadata.issuer, ...known };
+  const configuration = new Configuration(server, clientId, undefined, authentication);
+  // provider/metadata.ts already decided which addresses may be plain http.
   allowInsecureRequests(configuration);
   return configuration;
 }

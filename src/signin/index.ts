@@ -1,4 +1,4 @@
-export { type Activity, Introspection } from './introspection/index.ts';
+export { type Activity, Introspection } from './introspection.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
 export {
   type ClientAuthentication,

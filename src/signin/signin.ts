@@ -1,17 +1,17 @@
-import { buildAuthorizationUrl, type ClientAuth, None } from 'openid-client';
+import { buildAuthorizationUrl, None } from 'openid-client';
 import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
-import { clientAuth, libraryConfiguration } from './client-authentication.ts';
+import { libraryConfiguration } from './client-authentication.ts';
+import { ProviderClient } from './client-request.ts';
+import type { Failure } from './failures.ts';
 import { InFlight } from './in-flight.ts';
 import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider/index.ts';
 import {
-  type AuthResponse,
   codeGrant,
-  type Failure,
+  type FailedOutcome,
   failure,
   failureOf,
   type Grant,
-  type LearntMark,
   noLoginPageYet,
   readRefreshToken,
   readRequest,
@@ -20,7 +20,7 @@ import {
   refreshGrant,
   requestTokens,
 } from './redeem/index.ts';
-import { SignOut } from './sign-out/index.ts';
+import { SignOut } from './sign-out.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
@@ -44,7 +44,7 @@ const SIGNED_OUT: SignInResponse = { status: 204, fields: [], body: Buffer.alloc
 
 type Ended =
   | { readonly outcome: 'success'; readonly response: SignInResponse }
-  | Failure
+  | Failure<FailedOutcome>
   | { readonly outcome: 'bad_body'; readonly error: GatewayError };
 
 const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
@@ -58,7 +58,7 @@ const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #parts: SignInDependencies;
-  readonly #authentication: ClientAuth;
+  readonly #client: ProviderClient;
   readonly #redirects: ReadonlySet<string> | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: InFlight;
@@ -67,11 +67,12 @@ export class SignIn {
   constructor(options: SignInOptions, parts: SignInDependencies) {
     this.#options = options;
     this.#parts = parts;
-    this.#inFlight = new InFlight(options.maxInFlight);
-    this.#authentication = clientAuth(options.clientAuthentication);
     const { provider, clock, listener } = parts;
-    const [authentication, inFlight] = [this.#authentication, this.#inFlight];
-    this.#signOut = new SignOut(options, { provider, clock, listener, authentication, inFlight });
+    const inFlight = new InFlight(options.maxInFlight);
+    const client = new ProviderClient(options, provider);
+    this.#inFlight = inFlight;
+    this.#client = client;
+    this.#signOut = new SignOut(options.signOutEnds, { clock, listener, client, inFlight });
     this.#redirects =
       options.redirectAllowList === null
         ? undefined
@@ -85,7 +86,7 @@ export class SignIn {
 
   /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
   authorizeUrl(): SignInResponse | GatewayError {
-    const metadata = this.#parts.provider.metadata;
+    const { metadata } = this.#client;
     if (metadata === undefined) return noLoginPageYet();
     if (this.#url?.metadata !== metadata) {
       const url = authorizeUrl(metadata, this.#options);
@@ -139,49 +140,30 @@ export class SignIn {
 
   async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
     if (grant instanceof GatewayError) return { outcome: 'bad_body', error: grant };
-    const metadata = this.#parts.provider.metadata;
+    const { metadata } = this.#client;
     if (metadata === undefined) return failure(grant.kind, 'not_ready');
     if (!this.#inFlight.take(address)) return failure(grant.kind, 'overloaded');
     try {
       return await this.#trade(grant, metadata);
     } catch (error) {
-      return failureOf(grant.kind, error, this.#secretsOf(grant));
+      return failureOf(grant.kind, error);
     } finally {
       this.#inFlight.giveBack(address);
     }
   }
 
   async #trade(grant: Grant, metadata: ProviderMetadata): Promise<Ended> {
-    const members = await requestTokens(grant, {
-      metadata,
-      provider: this.#parts.provider.options,
-      clientId: this.#options.clientId,
-      authentication: this.#authentication,
-    });
+    const members = await requestTokens(grant, this.#client, metadata);
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
     const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
-    this.#learn(mark);
-    return { outcome: 'success', response: tokenResponse(response) };
-  }
-
-  #learn(mark: LearntMark | undefined): void {
     if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
-  }
-
-  #secretsOf({ parameters }: Grant): readonly string[] {
-    const authentication = this.#options.clientAuthentication;
-    const secret = 'secret' in authentication ? authentication.secret : '';
-    return [...Object.values(parameters), secret];
+    return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
   }
 }
 
 function refreshGrantIn(body: Buffer): Grant | GatewayError {
   const token = readRefreshToken(body);
   return token instanceof GatewayError ? token : refreshGrant(token);
-}
-
-function tokenResponse(response: AuthResponse): SignInResponse {
-  return { status: 200, fields: TOKEN_FIELDS, body: json(response) };
 }
 
 function json(value: unknown): Buffer {

@@ -23,6 +23,20 @@ export interface ProviderResponse {
   readonly body: Buffer;
 }
 
+/** Without `fatal`: bytes that are not UTF-8 become U+FFFD. */
+const UTF8 = new TextDecoder();
+
+/** The members of a JSON object; `undefined` if the text is something else. A later duplicate replaces an earlier one. */
+export function jsonMembers(text: Buffer): ReadonlyMap<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(UTF8.decode(text));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? new Map(Object.entries(value)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The options that one request needs. */
 type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
 

@@ -1,4 +1,4 @@
-import { ProviderFault } from '../provider/index.ts';
+import { jsonMembers, ProviderFault } from '../provider/index.ts';
 
 /** The members of the provider's token response, unchecked. */
 export type TokenMembers = ReadonlyMap<string, unknown>;
@@ -113,10 +113,5 @@ function secondsLeft(claims: ReadonlyMap<string, unknown>, nowSeconds: number): 
 function unverifiedClaims(token: string | undefined): ReadonlyMap<string, unknown> {
   const parts = (token ?? '').split('.', 4);
   if (parts.length !== 3) return new Map();
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'));
-    return new Map(typeof claims === 'object' && claims !== null ? Object.entries(claims) : []);
-  } catch {
-    return new Map();
-  }
+  return jsonMembers(Buffer.from(parts[1] ?? '', 'base64url')) ?? new Map();
 }

@@ -1,6 +1,5 @@
-export { type AuthResponse, type LearntMark, readTokenResponse } from './auth-response.ts';
-export { type Failure, failure, noLoginPageYet, refusedBy } from './failures.ts';
-export { failureOf, judge } from './outcome.ts';
+export { readTokenResponse } from './auth-response.ts';
+export { type FailedOutcome, failure, failureOf, noLoginPageYet } from './failures.ts';
 export {
   codeGrant,
   type Grant,
@@ -9,5 +8,5 @@ export {
   redirectRefusal,
   refreshGrant,
 } from './request.ts';
-export { jsonMembers, MAX_REQUEST_BYTES, mediaTypeRefusal } from './request-body.ts';
+export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './request-body.ts';
 export { requestTokens } from './token-request.ts';

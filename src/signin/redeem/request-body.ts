@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { type ErrorDetail, GatewayError, RpcCode } from '../../core/index.ts';
+import { jsonMembers } from '../provider/index.ts';
 
 /** Largest body of a request to the sign-in endpoints, in bytes. */
 export const MAX_REQUEST_BYTES = 65_536;
@@ -19,7 +21,8 @@ export const TEXT_EXPECTED = 'must be a non-empty string of whole Unicode charac
  */
 export function readMembers(body: Buffer): ReadonlyMap<string, unknown> | GatewayError {
   if (body.length > MAX_REQUEST_BYTES) return tooLarge();
-  return jsonObject(body) ?? wrongBody([{ field: 'body', description: 'must be a JSON object in UTF-8' }]);
+  const members = isUtf8(body) ? jsonMembers(body) : undefined;
+  return members ?? wrongBody([{ field: 'body', description: 'must be a JSON object in UTF-8' }]);
 }
 
 /** Rejects lone surrogates: they have no UTF-8 form, so they could not reach the provider unchanged. */
@@ -50,16 +53,6 @@ export function mediaTypeRefusal(contentType: string | undefined): GatewayError 
   });
 }
 
-function jsonObject(body: Buffer): ReadonlyMap<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return new Map(Object.entries(value));
-  } catch {
-    return undefined;
-  }
-}
-
 function tooLarge(): GatewayError {
   return new GatewayError({
     status: 413,
@@ -67,15 +60,4 @@ function tooLarge(): GatewayError {
     side: 'client',
     message: `The request body must not exceed ${MAX_REQUEST_BYTES} bytes.`,
   });
-}
-
-/** The members of a JSON object; undefined: it is not one. */
-export function jsonMembers(body: Buffer): ReadonlyMap<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return new Map(Object.entries(value));
-  } catch {
-    return undefined;
-  }
 }

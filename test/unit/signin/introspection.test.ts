@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { GatewayError } from '../../../../src/core/index.ts';
-import { Provider } from '../../../../src/signin/index.ts';
-import { Introspection } from '../../../../src/signin/introspection/index.ts';
-import { PROVIDER_OPTIONS } from '../../../support/identity-options.ts';
-import { scripts, startScriptedProvider } from '../../../support/scripted-provider.ts';
+import { GatewayError } from '../../../src/core/index.ts';
+import { Provider } from '../../../src/signin/index.ts';
+import { Introspection } from '../../../src/signin/introspection.ts';
+import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
+import { scripts, startScriptedProvider } from '../../support/scripted-provider.ts';
 
 const ADDRESS = '192.0.2.1';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quietText } from '../../../../src/signin/redeem/quiet-text.ts';
+import { quietText } from '../../../src/signin/quiet-text.ts';
 
 test.each([
   'Code not valid',

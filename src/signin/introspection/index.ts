@@ -1,1 +1,0 @@
-export { type Activity, Introspection } from './introspection.ts';

@@ -1,0 +1,181 @@
+import { type ClientAuth, type Configuration, customFetch, tokenRevocation } from 'openid-client';
+import {
+  type Clock,
+  GatewayError,
+  RpcCode,
+  type SignInListener,
+  type SignOutOutcome,
+} from '../core/index.ts';
+import type { ProviderClient } from './client-request.ts';
+import { ERROR_KINDS, type ErrorKind, type Failure, judge } from './failures.ts';
+import type { InFlight } from './in-flight.ts';
+import type { SignOutEnds } from './options.ts';
+import { ProviderFault, type ProviderMetadata } from './provider/index.ts';
+import { readRefreshToken } from './redeem/index.ts';
+
+/** How the provider's part of a valid sign-out can fail. */
+type FailedSignOut = Exclude<SignOutOutcome, 'success' | 'bad_body'>;
+
+interface SignOutDependencies {
+  readonly clock: Clock;
+  readonly listener: Pick<SignInListener, 'signedOut'>;
+  readonly client: ProviderClient;
+  /** Shared with the other sign-in endpoints. */
+  readonly inFlight: InFlight;
+}
+
+type Ended =
+  | { readonly outcome: 'success'; readonly error: null }
+  | { readonly outcome: 'bad_body'; readonly error: GatewayError }
+  | Failure<FailedSignOut>;
+
+const SUCCESS: Ended = { outcome: 'success', error: null };
+
+/**
+ * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things. The session of the access token that came with the
+ * request, in the gateways: at once, and whatever the provider does or says. The refresh token, at the provider: nobody else can
+ * verify it (it may be opaque, or under the provider's own secret), so nothing in it is believed, and a 200 for it says nothing
+ * (RFC 7009, 2.2).
+ */
+export class SignOut {
+  readonly #ends: SignOutEnds;
+  readonly #parts: SignOutDependencies;
+
+  constructor(ends: SignOutEnds, parts: SignOutDependencies) {
+    this.#ends = ends;
+    this.#parts = parts;
+  }
+
+  /**
+   * Signs a client out. Returns the client's error, or `null` if all went well. Never rejects, and cannot be cancelled.
+   *
+   * @param endSession ends the session in the gateways; called unless the body is wrong, and once more when the provider is done
+   */
+  async run(body: Buffer, address: string, endSession: () => void): Promise<GatewayError | null> {
+    const startedMs = this.#parts.clock.monotonicMs();
+    const { outcome, error } = await this.#run(body, address, endSession);
+    const durationMs = this.#parts.clock.monotonicMs() - startedMs;
+    this.#parts.listener.signedOut({ outcome, durationMs, error });
+    return error;
+  }
+
+  async #run(body: Buffer, address: string, endSession: () => void): Promise<Ended> {
+    const refreshToken = readRefreshToken(body);
+    if (refreshToken instanceof GatewayError) return { outcome: 'bad_body', error: refreshToken };
+    endSession();
+    if (this.#ends === 'nothing') return SUCCESS;
+    const { inFlight } = this.#parts;
+    if (!inFlight.take(address)) return signOutFailure('overloaded');
+    try {
+      return await this.#endAtProvider(refreshToken, WAYS[this.#ends]);
+    } catch (error) {
+      const { outcome, cause } = judge(error, 'signing out', 'token_refused');
+      return signOutFailure(outcome, cause);
+    } finally {
+      inFlight.giveBack(address);
+      // Another tab of the client may have refreshed its tokens while the provider took its time.
+      endSession();
+    }
+  }
+
+  async #endAtProvider(refreshToken: string, { endpoint, successes, ...way }: Way): Promise<Ended> {
+    const { client } = this.#parts;
+    const { metadata } = client;
+    if (metadata === undefined) return signOutFailure('not_ready');
+    const url = way.addressIn(metadata);
+    if (url === null)
+      return signOutFailure(
+        'gateway_refused',
+        new ProviderFault('nonsense', `the provider publishes no usable ${endpoint}`),
+      );
+    const request = {
+      endpoint,
+      successes,
+      secrets: [refreshToken],
+      send: way.sender(refreshToken, url),
+      read: done,
+    };
+    await client.ask(request, metadata);
+    return SUCCESS;
+  }
+}
+
+/** What openid-client sees of a success, whose body says nothing. */
+function done(): Response {
+  return new Response();
+}
+
+/** How the provider is asked to end something. */
+interface Way {
+  /** The endpoint's name in the discovery document. */
+  readonly endpoint: string;
+  readonly successes: readonly number[];
+  /** The endpoint's address; `null` if the gateway may call none. */
+  addressIn(metadata: ProviderMetadata): string | null;
+  /** What sends the request. */
+  sender(
+    refreshToken: string,
+    url: string,
+  ): (configuration: Configuration, authenticate: ClientAuth) => Promise<void>;
+}
+
+const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
+  // RFC 7009, 2.1. The body of a 200 means nothing; one for an unknown token is a 200, too.
+  refresh_token: {
+    endpoint: 'revocation_endpoint',
+    successes: [200, 204],
+    addressIn: metadata => metadata.revocationEndpoint,
+    sender: token => configuration =>
+      tokenRevocation(configuration, token, { token_type_hint: 'refresh_token' }),
+  },
+  // Keycloak's way to end a session without a browser. Another provider shows a page to a browser here, with a 200.
+  session: {
+    endpoint: 'end_session_endpoint',
+    successes: [204],
+    addressIn: metadata => metadata.endSessionEndpoint,
+    sender: (token, url) => async (configuration, authenticate) => {
+      const body = new URLSearchParams({ refresh_token: token });
+      const headers = new Headers({
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+      });
+      // No standard has this request, so openid-client only authenticates it.
+      await authenticate(configuration.serverMetadata(), configuration.clientMetadata(), body, headers);
+      const post = {
+        method: 'POST',
+        headers: Object.fromEntries(headers),
+        body,
+        redirect: 'manual',
+      } as const;
+      await configuration[customFetch]?.(url, post);
+    },
+  },
+};
+
+const DONE = 'The access tokens of this session are refused from now on.';
+const VALID =
+  'the refresh token is still valid: forget it, or get a new access token with it and sign out again.';
+const PERHAPS = 'the refresh token may still be valid: forget it.';
+
+const KINDS: Readonly<Record<FailedSignOut, ErrorKind>> = {
+  ...ERROR_KINDS,
+  token_refused: { status: 400, rpcCode: RpcCode.invalidArgument, side: 'client' },
+};
+
+/** The client's messages: what happened, and what did not. */
+const MESSAGES: Readonly<Record<FailedSignOut, string>> = {
+  token_refused: 'The identity provider did not accept the refresh token, so it ended nothing there.',
+  gateway_refused: `Because of a fault in this service, ${VALID}`,
+  not_ready: `The identity provider could not be reached yet, so ${VALID}`,
+  overloaded: `Too many requests to the identity provider are under way, so ${VALID}`,
+  unreachable: `The identity provider cannot be reached, so ${VALID}`,
+  timed_out: `The identity provider did not answer in time: ${PERHAPS}`,
+  broken: `The identity provider failed: ${PERHAPS}`,
+  fault: `Because of a fault in this service, ${PERHAPS}`,
+};
+
+/** The failure with that outcome. `cause` goes to the log and must be safe there. */
+function signOutFailure(outcome: FailedSignOut, cause?: Error): Failure<FailedSignOut> {
+  const message = `${DONE} ${MESSAGES[outcome]}`;
+  return { outcome, error: new GatewayError({ ...KINDS[outcome], message, cause }) };
+}

@@ -1,1 +1,0 @@
-export { SignOut } from './sign-out.ts';
