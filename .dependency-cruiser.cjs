@@ -100,6 +100,14 @@ module.exports = {
       to: { path: '^(node:)?(net|tls|stream|timers)(/|$)' },
     },
     {
+      name: 'one-file-knows-redis',
+      comment:
+        'In runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/facts.ts).',
+      severity: 'error',
+      from: { path: '^src/runtime/', pathNot: '^src/runtime/shared-store\\.ts$' },
+      to: { path: '^src/redis/' },
+    },
+    {
       name: 'src-stands-alone',
       comment: 'What is published needs neither tests nor tools.',
       severity: 'error',

@@ -1,12 +1,15 @@
 import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
 import type { TimerClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
+import type { Replication } from '../runtime/index.ts';
 import type { BoundAddresses, Listeners } from '../server/index.ts';
 
 /** What a gateway needs besides its configuration. */
 export interface AppOptions {
   readonly clock: TimerClock;
   readonly log: Logger;
+  /** How gateways inform each other. Default: through Redis, if the configuration names one. */
+  readonly replication?: Replication;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
 }

@@ -64,7 +64,7 @@ export class RunningApp implements App {
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions, spans: SpanExport | null) {
+  constructor(snapshot: Snapshot, { clock, log, source, replication }: AppOptions, spans: SpanExport | null) {
     const { listen, caps, store, tracing } = snapshot;
     this.#fixed = { listen, caps, store, tracing };
     this.#spans = spans;
@@ -77,7 +77,7 @@ export class RunningApp implements App {
     const evicted = () => this.#observation.identityOf(null).revocationEvicted();
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot);
-    this.#limiting = this.#makeLimiting(snapshot);
+    this.#limiting = this.#makeLimiting(snapshot, replication);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway();
@@ -177,12 +177,13 @@ export class RunningApp implements App {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot): Limiting {
+  #makeLimiting({ limits, store, caps }: Snapshot, replication: AppOptions['replication']): Limiting {
     const limiting = new Limiting(limits, store, {
       clock: this.#clock,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
+      ...(replication && { replication }),
     });
     limiting.shareRevocations(this.#revocations);
     return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));

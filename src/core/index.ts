@@ -30,6 +30,7 @@ export {
   type GatewayErrorOptions,
   type PoolName,
 } from './error.ts';
+export type { Claims, Fact, Facts, FactTopic } from './facts.ts';
 export { type FieldNames, type Fields, firstValue, NO_NAMES } from './fields.ts';
 export type {
   AdminApiListener,

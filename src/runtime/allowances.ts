@@ -1,11 +1,13 @@
+import type { Facts } from '../core/index.ts';
 import type { AllowanceReading, AllowanceStore, CountedIn, IgnoredRefusals, Limit } from '../limits/index.ts';
 import { announceReset, onReset } from './replication.ts';
-import type { SharedStore } from './shared-store.ts';
 
 export interface AllowancesDependencies {
   readonly store: AllowanceStore;
-  /** Null: limits are counted in this process alone. */
-  readonly shared: SharedStore | null;
+  /** What gateways tell each other; `null` if there is one alone. */
+  readonly facts: Facts | null;
+  /** Makes the store ask again about the keys that it knows to be exhausted. */
+  readonly forgetKnown: () => void;
   readonly ignoredRefusals: IgnoredRefusals;
 }
 
@@ -15,27 +17,27 @@ export class Allowances {
 
   constructor(dependencies: AllowancesDependencies) {
     this.#dependencies = dependencies;
-    if (dependencies.shared !== null) onReset(dependencies.shared.board, () => this.#forgetRefusals());
+    if (dependencies.facts !== null) onReset(dependencies.facts, () => this.#forgetRefusals());
   }
 
-  /** Null: nothing counts now. */
+  /** Reads what is left of these limits; `null` if nothing counts now. */
   async read(limits: readonly Limit[], caller: string, main: string): Promise<AllowanceReading | null> {
     return this.#dependencies.store.read(limits, caller, main);
   }
 
-  /** Null: nothing counts now. */
+  /** Says where the counters were that it has reset; `null` if nothing counts now. */
   async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
-    const { store, shared } = this.#dependencies;
+    const { store, facts } = this.#dependencies;
     const countedIn = await store.reset(limits, caller, main);
     this.#forgetRefusals();
-    if (countedIn === 'redis' && shared !== null) announceReset(shared.board);
+    if (countedIn === 'redis' && facts !== null) announceReset(facts);
     return countedIn;
   }
 
-  /** Refusals that are remembered, to repeat them without asking and to tell who ignores them, no longer hold. */
+  /** Forgets the refusals that are remembered, to repeat them without asking and to tell who ignores them: they no longer hold. */
   #forgetRefusals(): void {
-    const { shared, ignoredRefusals } = this.#dependencies;
-    shared?.limits.forgetRefusals();
+    const { forgetKnown, ignoredRefusals } = this.#dependencies;
+    forgetKnown();
     ignoredRefusals.forgetWaits();
   }
 }

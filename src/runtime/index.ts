@@ -20,5 +20,6 @@ export {
   noteRefusal,
 } from './offences.ts';
 export { Overload } from './overload.ts';
+export type { Replication } from './replication.ts';
 export { Blocked, Restricting } from './restricting.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -9,18 +9,19 @@ import {
   type InvalidRequests,
   type LimitStore,
   type MemoryStore,
+  type OffenceFeed,
   Restrictions,
   type ShadowRestrictions,
   type StoreCounts,
   type WebhookNotFound,
 } from '../limits/index.ts';
-import { OffenceFeed } from '../redis/index.ts';
 import { Allowances } from './allowances.ts';
 import { followLimits, memoryCounters } from './memory-counters.ts';
 import { type Claim, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
   announceRestriction,
+  type Replication,
   shareRestrictions,
   shareRevocations,
   withdrawRestriction,
@@ -38,10 +39,10 @@ export class Limiting {
   readonly store: LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
   readonly memory: MemoryStore;
-  /** Null: limits are counted in this process alone. */
+  /** The shared store; `null` if limits are counted in this process alone. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
-  /** Null: nobody is. */
+  /** Who is refused for as long as limits.yaml lists them; `null` if it lists nobody. */
   blocked: Blocked | null = null;
   /** Whom the rules in shadow would restrict. */
   readonly shadowRestrictions: ShadowRestrictions;
@@ -51,6 +52,8 @@ export class Limiting {
   /** What callers have drawn. */
   readonly allowances: Allowances;
   readonly listener: LimitListener;
+  /** How gateways inform each other; `null` if there is one alone. */
+  readonly #replication: Replication | null;
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
   readonly #restricting: Restricting;
@@ -67,6 +70,8 @@ export class Limiting {
       readonly storeListener: StoreListener;
       /** Most counters held in this process. */
       readonly limitKeys: number;
+      /** How gateways inform each other. Default: through the shared store. Whoever hands it in starts and stops it. */
+      readonly replication?: Replication;
     },
   ) {
     const { clock, listener, storeListener } = dependencies;
@@ -79,9 +84,10 @@ export class Limiting {
         : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
+    this.#replication = dependencies.replication ?? this.shared;
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, listener);
-    this.#feed = this.#makeFeed(clock);
+    this.#feed = this.#makeFeed();
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
@@ -93,7 +99,8 @@ export class Limiting {
     this.ignoredRefusals = this.#restricting.ignoredRefusals;
     this.allowances = new Allowances({
       store: (this.shared?.limits ?? this.memory).allowances,
-      shared: this.shared,
+      facts: this.#replication?.facts ?? null,
+      forgetKnown: () => this.shared?.limits.forgetRefusals(),
       ignoredRefusals: this.ignoredRefusals,
     });
     this.use(model);
@@ -124,12 +131,12 @@ export class Limiting {
 
   /** Shares these revocations with the other gateways, if there are any. */
   shareRevocations(revocations: Revocations): void {
-    if (this.shared !== null) shareRevocations(this.shared.board, revocations);
+    if (this.#replication !== null) shareRevocations(this.#replication.facts, revocations);
   }
 
-  /** Whether no gateway has claimed this name for as long. Without a shared store there is no other. */
+  /** Whether no gateway has claimed this name in the last `forMs`. */
   async claim(name: string, forMs: number): Promise<boolean> {
-    return this.shared === null || this.shared.claims.claim(name, forMs);
+    return this.#replication === null || this.#replication.claims.claim(name, forMs);
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
@@ -144,7 +151,7 @@ export class Limiting {
   /** What is exchanged with other gateways. */
   get sharing() {
     return {
-      untold: this.shared?.board.outgoing ?? 0,
+      untold: this.#replication?.facts.outgoing ?? 0,
       adopted: this.restrictions.adopted,
       unshared: this.#feed?.left ?? 0,
     };
@@ -166,33 +173,27 @@ export class Limiting {
   }
 
   #makeRestrictions(clock: Clock, listener: LimitListener): Restrictions {
-    const board = this.shared?.board;
-    if (board === undefined) return new Restrictions({ clock, listener, networkOf: networkOfKey });
+    const facts = this.#replication?.facts;
+    if (facts === undefined) return new Restrictions({ clock, listener, networkOf: networkOfKey });
     const restrictions = new Restrictions({
       clock,
       listener,
       networkOf: networkOfKey,
-      announce: restriction => announceRestriction(board, restriction),
-      announceLift: lift => announceLift(board, lift),
-      withdraw: restriction => withdrawRestriction(board, restriction),
+      announce: restriction => announceRestriction(facts, restriction),
+      announceLift: lift => announceLift(facts, lift),
+      withdraw: restriction => withdrawRestriction(facts, restriction),
     });
-    shareRestrictions(board, restrictions);
+    shareRestrictions(facts, restrictions);
     return restrictions;
   }
 
-  #makeFeed(clock: TimerClock): OffenceFeed | null {
-    if (this.shared === null) return null;
-    const { connection, health } = this.shared;
-    return new OffenceFeed({
-      connection,
-      health,
-      clock,
-      exceeded: (offence, { restrictForMs, shadow }) => {
-        if (this.restrictions.isExempt(offence.key)) return;
-        if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
-        // If it is restricted already, the first gateway has set the end.
-        else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
-      },
+  #makeFeed(): OffenceFeed | null {
+    if (this.#replication === null) return null;
+    return this.#replication.feed((offence, { restrictForMs, shadow }) => {
+      if (this.restrictions.isExempt(offence.key)) return;
+      if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
+      // If it is restricted already, the first gateway has set the end.
+      else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
     });
   }
 }

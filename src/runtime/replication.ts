@@ -1,13 +1,22 @@
 import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../auth/index.ts';
-import { randomKey } from '../core/index.ts';
+import { type Claims, type Fact, type Facts, randomKey } from '../core/index.ts';
 import {
   type AnonymousRestriction,
   type Lift,
+  type OffenceFeed,
+  type OffencesExceeded,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restrictions,
 } from '../limits/index.ts';
-import type { Board, Fact } from '../redis/index.ts';
+
+/** How the gateways of one service inform each other. Redis is one way (`SharedStore`). */
+export interface Replication {
+  readonly facts: Facts;
+  readonly claims: Claims;
+  /** Makes the feed that adds up this gateway's offences with those of the others. */
+  feed(exceeded: OffencesExceeded): OffenceFeed;
+}
 
 const RESTRICTION = 'restriction';
 const LIFT = 'lift';
@@ -17,23 +26,23 @@ const RESET_MS = 5_000;
 const REVOCATION = 'revocation';
 
 /** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
-export function announceRestriction(board: Board, restriction: AnonymousRestriction): void {
-  board.post(factOf(restriction));
+export function announceRestriction(facts: Facts, restriction: AnonymousRestriction): void {
+  facts.post(factOf(restriction));
 }
 
-/** Takes a restriction off the board that was given up here while it lasts. Gateways that know it keep it. */
-export function withdrawRestriction(board: Board, restriction: AnonymousRestriction): void {
-  board.withdraw(factOf(restriction).name, restriction.lifts);
+/** Takes back a restriction that was given up here while it lasts. Gateways that know it keep it. */
+export function withdrawRestriction(facts: Facts, restriction: AnonymousRestriction): void {
+  facts.withdraw(factOf(restriction).name, restriction.lifts);
 }
 
 /** Announces a restriction that was lifted here; `shareRestrictions` handles those of other gateways. */
-export function announceLift(board: Board, lift: Lift): void {
-  board.post(factOfLift(lift));
+export function announceLift(facts: Facts, lift: Lift): void {
+  facts.post(factOfLift(lift));
 }
 
 /** Applies restrictions and lifts that other gateways announce. Their order does not matter. */
-export function shareRestrictions(board: Board, restrictions: Restrictions): void {
-  board.join(RESTRICTION, {
+export function shareRestrictions(facts: Facts, restrictions: Restrictions): void {
+  facts.join(RESTRICTION, {
     learn({ name, value: lifts, forMs }) {
       const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
       const kind = RESTRICTED_KINDS.find(each => each === kindName);
@@ -47,7 +56,7 @@ export function shareRestrictions(board: Board, restrictions: Restrictions): voi
       for (const restriction of restrictions.running()) yield factOf(restriction);
     },
   });
-  board.join(LIFT, {
+  facts.join(LIFT, {
     learn: ({ name, value, forMs }) => restrictions.adoptLift({ digest: name, count: value, forMs }),
     *everything() {
       for (const lift of restrictions.lifted()) yield factOfLift(lift);
@@ -55,27 +64,27 @@ export function shareRestrictions(board: Board, restrictions: Restrictions): voi
   });
 }
 
-/** Announces that an operator has reset counters. Whose they are is not told: each gateway forgets all refusals it remembers. */
-export function announceReset(board: Board): void {
-  board.post({ name: `${RESET}:${randomKey().toString('base64url')}`, value: 0, forMs: RESET_MS });
+/** Announces that an operator has reset counters, without saying whose: each gateway forgets all refusals that it remembers. */
+export function announceReset(facts: Facts): void {
+  facts.post({ name: `${RESET}:${randomKey().toString('base64url')}`, value: 0, forMs: RESET_MS });
 }
 
 /** Calls back when any gateway has reset counters, this one included. */
-export function onReset(board: Board, forget: () => void): void {
-  board.join(RESET, {
+export function onReset(facts: Facts, forget: () => void): void {
+  facts.join(RESET, {
     learn: forget,
-    // Nothing that a Redis that was lost has to know again.
+    // A reset is over at once, so nobody has to learn of it later.
     everything: () => [],
   });
 }
 
 /** Shares revocations, so that a token refused by any gateway is refused by all of them. */
-export function shareRevocations(board: Board, revocations: Revocations): void {
+export function shareRevocations(facts: Facts, revocations: Revocations): void {
   revocations.shareBy({
-    announce: revocation => board.post(factOfRevocation(revocation)),
-    withdraw: revocation => board.withdraw(nameOfRevocation(revocation), revocation.value),
+    announce: revocation => facts.post(factOfRevocation(revocation)),
+    withdraw: revocation => facts.withdraw(nameOfRevocation(revocation), revocation.value),
   });
-  board.join(REVOCATION, {
+  facts.join(REVOCATION, {
     learn({ name, value, forMs }) {
       const [kindName, issuer = '', whom = ''] = name.split(':');
       const kind = REVOCATION_KINDS.find(each => each === kindName);
@@ -88,8 +97,8 @@ export function shareRevocations(board: Board, revocations: Revocations): void {
 }
 
 /**
- * Of two facts about one restriction the one that began after more lifts wins, then the one that lasts longer. Gateways of older
- * versions read the name up to the digest.
+ * Makes the fact of a restriction. Of two facts about one restriction the one that began after more lifts wins, then the one that
+ * lasts longer. Gateways of older versions read the name up to the digest.
  */
 function factOf(restriction: AnonymousRestriction): Fact {
   const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner } = restriction;

@@ -1,15 +1,24 @@
 import type { StoreModel } from '../config/index.ts';
-import { randomKey, type StoreListener, type Timer, type TimerClock } from '../core/index.ts';
-import type { MemoryStore } from '../limits/index.ts';
+import {
+  type Claims,
+  type Facts,
+  randomKey,
+  type StoreListener,
+  type Timer,
+  type TimerClock,
+} from '../core/index.ts';
+import type { MemoryStore, OffenceFeed, OffencesExceeded } from '../limits/index.ts';
 import {
   Board,
-  Claims,
   type FailurePolicy,
   Health,
+  RedisClaims,
   RedisConnection,
+  RedisOffenceFeed,
   RedisStore,
   Replicas,
 } from '../redis/index.ts';
+import type { Replication } from './replication.ts';
 
 /** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
@@ -22,18 +31,16 @@ export interface SharedStoreDependencies {
   readonly keysPerCaller: number;
 }
 
-/** The Redis that all gateways share: the connection, its health, and the limits counted in it. */
-export class SharedStore {
-  /** Also carries the facts that gateways share. */
-  readonly connection: RedisConnection;
+/** The Redis that all gateways share: the connection, its health, the limits counted in it, and what gateways tell each other. */
+export class SharedStore implements Replication {
   readonly health: Health;
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
   readonly policy: FailurePolicy;
-  /** The facts that gateways share. */
-  readonly board: Board;
-  /** What one gateway of all may do once. */
+  readonly facts: Facts;
   readonly claims: Claims;
+  readonly #connection: RedisConnection;
+  readonly #board: Board;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   readonly #clock: TimerClock;
@@ -50,11 +57,11 @@ export class SharedStore {
     const connection = new RedisConnection(options, { clock });
     const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
     const health = new Health({ connection, replicas, policy, clock, listener });
-    this.connection = connection;
+    this.#connection = connection;
     this.policy = policy;
     this.health = health;
     this.#replicas = replicas;
-    this.board = new Board({
+    this.#board = new Board({
       connection,
       health,
       clock,
@@ -65,8 +72,9 @@ export class SharedStore {
         if (this.#waited && !this.#isStrict) listener.caughtUp();
       },
     });
-    this.claims = new Claims({ connection, health });
-    health.onFound(() => this.board.look());
+    this.facts = this.#board;
+    this.claims = new RedisClaims({ connection, health });
+    health.onFound(() => this.#board.look());
     this.limits = new RedisStore({
       connection,
       health,
@@ -81,7 +89,7 @@ export class SharedStore {
 
   /** The other gateways' facts have been read, or the wait for Redis is over. Stays true from then on. */
   get isReady(): boolean {
-    return this.board.isLoaded || this.isBehind;
+    return this.#board.isLoaded || this.isBehind;
   }
 
   /** Whether every request that has a limit is refused now: Redis is away, and the policy is `closed`. */
@@ -91,13 +99,22 @@ export class SharedStore {
 
   /** This gateway serves, and could not read yet what the others know. */
   get isBehind(): boolean {
-    return this.#waited && !this.#isStrict && !this.board.isLoaded;
+    return this.#waited && !this.#isStrict && !this.#board.isLoaded;
+  }
+
+  feed(exceeded: OffencesExceeded): OffenceFeed {
+    return new RedisOffenceFeed({
+      connection: this.#connection,
+      health: this.health,
+      clock: this.#clock,
+      exceeded,
+    });
   }
 
   start(): void {
-    this.connection.start();
+    this.#connection.start();
     this.health.start();
-    this.board.start();
+    this.#board.start();
     this.#timer = this.#clock.after(START_MS, () => {
       this.#waited = true;
       this.health.giveUpWaiting();
@@ -107,9 +124,9 @@ export class SharedStore {
 
   stop(): void {
     this.#clock.cancel(this.#timer);
-    this.board.stop();
+    this.#board.stop();
     this.health.stop();
     this.#replicas.leave();
-    this.connection.stop();
+    this.#connection.stop();
   }
 }

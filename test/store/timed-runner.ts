@@ -1,7 +1,11 @@
 import type { Redis } from 'ioredis';
-import { defineScript, type RedisScript } from '../../src/redis/connection/index.ts';
-import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
-import type { ScriptRunner } from '../../src/redis/store/store-dependencies.ts';
+import {
+  defineScript,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+  type ReplyCallback,
+} from '../../src/redis/connection/index.ts';
 
 const CLOCK = "redis.call('TIME')";
 
@@ -9,7 +13,7 @@ const CLOCK = "redis.call('TIME')";
  * Runs the scripts on a real server at a moment that the test chooses: what they read from Redis' clock they are told instead.
  * Nothing in the scripts themselves knows of it.
  */
-export class TimedRunner implements ScriptRunner {
+export class TimedRunner implements Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'> {
   readonly isCluster: boolean;
   readonly prefix: string;
   nowMs = 0;

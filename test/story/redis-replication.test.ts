@@ -3,6 +3,7 @@ import { changeLimits, serves, statusOf } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
+import { MemoryReplication } from '../support/memory-replication.ts';
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -19,11 +20,32 @@ const KNOWN_MS = 1_000;
 
 let redis: RedisServer;
 let issuer: TestIssuer;
+/** What gateways inform each other by; null: by Redis. */
+let memory: MemoryReplication | null = null;
 beforeEach(async () => {
   redis = await startRedis();
   issuer = await startIssuer();
 });
 afterEach(() => redis.close());
+
+/** What holds whatever gateways inform each other by. */
+const EITHER_WAY = [{ way: 'Redis' }, { way: 'the memory of their process' }] as const;
+
+function informBy(way: (typeof EITHER_WAY)[number]['way']): void {
+  beforeEach(() => {
+    memory = way === 'Redis' ? null : new MemoryReplication();
+  });
+  afterEach(() => {
+    memory = null;
+  });
+}
+
+/** The names of the facts that gateways share. */
+async function factNames(): Promise<readonly string[]> {
+  if (memory !== null) return memory.names;
+  const names = await redis.client.call('zrange', 'weir:1:{board}:news', '0', '-1');
+  return Array.isArray(names) ? names.map(String) : [];
+}
 
 const everything = { global: { user: '10000/1s', bot: '10000/1s', address: '10000/1s' } };
 const invalidRequests = { ...everything, invalid_requests: { limit: '8/60s', restrict_for: '60s' } };
@@ -41,10 +63,12 @@ async function startReplica(
     ...settings,
     limits,
     routes: [{ path: '/open/**', authentication: 'none' }, ...routes],
-    // On a busy machine a response may take its time.
-    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } },
+    ...(memory === null
+      ? // On a busy machine a response may take its time.
+        { config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } } }
+      : { replication: memory.replication() }),
   });
-  await redisDecides(started.gateway);
+  if (memory === null) await redisDecides(started.gateway);
   return { ...started, issuer };
 }
 
@@ -60,7 +84,9 @@ async function expectRestricted(fronts: readonly LimitedGateway[], target: strin
   }
 }
 
-describe('what two gateways see of one offender is added up', () => {
+describe.each(EITHER_WAY)('what two gateways see of one offender is added up by $way', ({ way }) => {
+  informBy(way);
+
   test('ten invalid requests over two gateways, of which eight are allowed, restrict the address at both', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     for (const front of fronts) {
@@ -95,7 +121,7 @@ describe('what two gateways see of one offender is added up', () => {
     for (const front of fronts) expect((await askOnce(front, 'POST /hooks/1/other')).status).toBe(404);
   });
 
-  test('calls of a hundred deleted webhooks: the address is refused at both, and Redis no longer holds one for each', async () => {
+  test('calls of a hundred deleted webhooks: the address is refused at both, and no fact is held for each', async () => {
     const limits = { ...everything, webhook_not_found: { limit: '1/10m', restrict_for: '10m' } };
     const settings = {
       upstream: (exchange => exchange.answer(404)) as Script,
@@ -111,9 +137,7 @@ describe('what two gateways see of one offender is added up', () => {
     await waitFor('one restriction stands for all', async () => (await held(one)) + (await held(two)) === 2);
     for (const front of fronts)
       expect(refusalOf(await askOnce(front, 'GET /open/a'))).toMatchObject({ global: true, code: 8 });
-    const facts = await redis.client.call('zrange', 'weir:1:{board}:news', '0', '-1');
-    const names = Array.isArray(facts) ? facts.map(String) : [];
-    expect(names).toEqual([expect.stringMatching(/^restriction:address:webhook_not_found:/)]);
+    expect(await factNames()).toEqual([expect.stringMatching(/^restriction:address:webhook_not_found:/)]);
   });
 
   test('refusals that a caller does not wait for', async () => {
@@ -154,7 +178,9 @@ describe('what two gateways see of one offender is added up', () => {
   });
 });
 
-describe('a restriction', () => {
+describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
+  informBy(way);
+
   test('is known to a new gateway before its first response', async () => {
     const first = await startReplica(invalidRequests);
     await askTimes(first, 9, 'GET /a');
@@ -163,32 +189,6 @@ describe('a restriction', () => {
     await sleep(KNOWN_MS);
     const later = await startReplica(invalidRequests);
     expect((await askOnce(later, 'GET /open/a')).status).toBe(429);
-  });
-
-  test('of while Redis was away is known to the others after its return, and those that Redis has lost as well', async () => {
-    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
-    const [one, two] = fronts;
-    if (one === undefined || two === undefined) return;
-    await askTimes(one, 9, 'GET /a');
-    await expectRestricted(fronts, 'GET /open/a');
-    await redis.kill();
-    for (const { gateway } of fronts) {
-      await waitFor('the outage shows', async () => {
-        await gateway.ask(head('GET /open/a'), { localAddress: '127.0.0.9' });
-        return (await storeIsUp(gateway)) === 0;
-      });
-    }
-    const client = await one.gateway.connect({ localAddress: '127.0.0.7' });
-    for (let i = 0; i < 9; i++) await client.ask(head('GET /a'));
-    const status = async (front: LimitedGateway, localAddress: string) =>
-      (await front.gateway.ask(head('GET /open/a'), { localAddress })).status;
-    expect([await status(one, '127.0.0.7'), await status(two, '127.0.0.7')]).toEqual([429, 200]);
-    await redis.start();
-    for (const { gateway } of fronts) await redisDecides(gateway);
-    await waitFor('the other knows', async () => (await status(two, '127.0.0.7')) === 429, KNOWN_MS);
-    const third = await startReplica(invalidRequests);
-    expect([await status(third, '127.0.0.1'), await status(third, '127.0.0.7')]).toEqual([429, 429]);
-    expect(await status(third, '127.0.0.9')).toBe(200);
   });
 
   test('does not hold at a gateway whose list says never', async () => {
@@ -221,13 +221,42 @@ describe('a restriction', () => {
     await serves(second.gateway, 2);
     // It knows the address by its digest alone, which does not tell the network.
     expect(await counted(second)).toBe(1);
-    expect((await second.gateway.metric('weir_restrictions_adopted')).get('')).toBe(1);
+    // Without Redis, there are no metrics of what gateways share.
+    if (memory === null) expect((await second.gateway.metric('weir_restrictions_adopted')).get('')).toBe(1);
     await changeLimits(first.gateway, spared);
     await serves(first.gateway, 2);
     expect(await counted(first)).toBe(0);
     await waitFor('the other knows', async () => (await counted(second)) === 0, KNOWN_MS);
     expect(await counted(await startReplica(spared))).toBe(0);
     expect([...(await first.gateway.metric('weir_restricted')).values()]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('a restriction that Redis carries', () => {
+  test('of while Redis was away is known to the others after its return, and those that Redis has lost as well', async () => {
+    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    await askTimes(one, 9, 'GET /a');
+    await expectRestricted(fronts, 'GET /open/a');
+    await redis.kill();
+    for (const { gateway } of fronts) {
+      await waitFor('the outage shows', async () => {
+        await gateway.ask(head('GET /open/a'), { localAddress: '127.0.0.9' });
+        return (await storeIsUp(gateway)) === 0;
+      });
+    }
+    const client = await one.gateway.connect({ localAddress: '127.0.0.7' });
+    for (let i = 0; i < 9; i++) await client.ask(head('GET /a'));
+    const status = async (front: LimitedGateway, localAddress: string) =>
+      (await front.gateway.ask(head('GET /open/a'), { localAddress })).status;
+    expect([await status(one, '127.0.0.7'), await status(two, '127.0.0.7')]).toEqual([429, 200]);
+    await redis.start();
+    for (const { gateway } of fronts) await redisDecides(gateway);
+    await waitFor('the other knows', async () => (await status(two, '127.0.0.7')) === 429, KNOWN_MS);
+    const third = await startReplica(invalidRequests);
+    expect([await status(third, '127.0.0.1'), await status(third, '127.0.0.7')]).toEqual([429, 429]);
+    expect(await status(third, '127.0.0.9')).toBe(200);
   });
 
   test('gets to the other without a message as well: messages are only faster', async () => {
@@ -240,24 +269,28 @@ describe('a restriction', () => {
   });
 });
 
-test('a not-before mark that one gateway learns refuses the older tokens at the other within a second', async () => {
-  const fronts = [await startReplica(everything), await startReplica(everything)];
-  const [one, two] = fronts;
-  if (one === undefined || two === undefined) return;
-  const mark = Math.floor(Date.now() / 1_000) - 60;
-  const old = issuer.bearer({ iat: mark - 1 });
-  const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
-  expect((await askOnce(two, 'GET /a', old)).status).toBe(200);
-  issuer.provider.token = scripts.tokens({
-    access_token: issuer.token({ sub: 'alice' }),
-    'not-before-policy': mark,
+describe.each(EITHER_WAY)('a revocation, by $way,', ({ way }) => {
+  informBy(way);
+
+  test('a not-before mark that one gateway learns refuses the older tokens at the other within a second', async () => {
+    const fronts = [await startReplica(everything), await startReplica(everything)];
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    const mark = Math.floor(Date.now() / 1_000) - 60;
+    const old = issuer.bearer({ iat: mark - 1 });
+    const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
+    expect((await askOnce(two, 'GET /a', old)).status).toBe(200);
+    issuer.provider.token = scripts.tokens({
+      access_token: issuer.token({ sub: 'alice' }),
+      'not-before-policy': mark,
+    });
+    expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
+    await waitFor('it is refused', async () => (await askOnce(two, 'GET /a', old)).status === 401, KNOWN_MS);
+    expect((await askOnce(two, 'GET /a', bobs)).status).toBe(200);
+    expect((await askOnce(two, 'GET /a', issuer.bearer())).status).toBe(200);
+    const later = await startReplica(everything);
+    expect((await askOnce(later, 'GET /a', old)).status).toBe(401);
   });
-  expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
-  await waitFor('it is refused', async () => (await askOnce(two, 'GET /a', old)).status === 401, KNOWN_MS);
-  expect((await askOnce(two, 'GET /a', bobs)).status).toBe(200);
-  expect((await askOnce(two, 'GET /a', issuer.bearer())).status).toBe(200);
-  const later = await startReplica(everything);
-  expect((await askOnce(later, 'GET /a', old)).status).toBe(401);
 });
 
 /** How often Redis did each command since the start. */

@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { Clock } from '../../src/core/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
+import type { Replication } from '../../src/runtime/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
@@ -34,6 +35,7 @@ export interface IdentitySettings {
   readonly clock?: Clock;
   /** As in GatewaySettings. */
   readonly settleMs?: number;
+  readonly replication?: Replication;
 }
 
 export interface IdentityGateway {
@@ -57,7 +59,18 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: CaptureUpstream,
 ): Promise<GatewaySettings> {
-  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs } = settings;
+  const {
+    issuer,
+    provider,
+    tokens,
+    routes = [],
+    limits,
+    api,
+    config,
+    clock,
+    settleMs,
+    replication,
+  } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
@@ -65,6 +78,7 @@ export async function identityConfig(
     ...(api && { api }),
     ...(clock && { clock }),
     ...(settleMs && { settleMs }),
+    ...(replication && { replication }),
     config: {
       identity_provider: {
         issuer,

@@ -3,7 +3,9 @@ export {
   DEFAULT_MAX_EVENT_KEYS,
   EventCounter,
   InvalidRequests,
+  type OffenceFeed,
   type OffenceRule,
+  type OffencesExceeded,
   type OffenceTally,
   WebhookNotFound,
 } from './offence-counter.ts';

@@ -20,6 +20,17 @@ export interface OffenceTally {
   forget(offence: Restricted, rule: OffenceRule): void;
 }
 
+/** An `OffenceTally` in operation. It calls back when all gateways together saw more offences than a rule tolerates. */
+export interface OffenceFeed extends OffenceTally {
+  /** Counts the offences that this gateway alone has seen, because too many were waiting. */
+  readonly left: number;
+  start(): void;
+  stop(): void;
+}
+
+/** Called when all gateways together saw more offences than the rule tolerates. May be called repeatedly. */
+export type OffencesExceeded = (offence: Restricted, rule: OffenceRule) => void;
+
 export interface OffenceCounterOptions extends EventCounterOptions {
   /** Default null: this process counts alone. */
   readonly tally?: OffenceTally | null;

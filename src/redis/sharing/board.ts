@@ -1,38 +1,24 @@
-import { inNextTurn, type Timer, type TimerClock } from '../../core/index.ts';
-import { defineScript, RedisError, type RedisScript, type Subscriber } from '../connection/index.ts';
+import {
+  type Fact,
+  type Facts,
+  type FactTopic,
+  inNextTurn,
+  type Timer,
+  type TimerClock,
+} from '../../core/index.ts';
+import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
-import { type Fact, Outgoing } from './outgoing.ts';
-
-export type { Fact };
-
-/** Holds the facts of one topic. */
-interface Topic {
-  /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
-  learn(fact: Fact): void;
-  /** All known facts of the topic, with full names, for posting them again to a Redis that has lost them. */
-  everything(): Iterable<Fact>;
-}
-
-/** What the board needs of a connection. */
-export interface BoardConnection {
-  readonly prefix: string;
-  script(
-    script: RedisScript,
-    keys: readonly string[],
-    ...args: readonly (string | number)[]
-  ): Promise<unknown>;
-  subscribe(channel: string, subscriber: Subscriber): void;
-}
+import { Outgoing } from './outgoing.ts';
 
 interface BoardDependencies {
-  readonly connection: BoardConnection;
-  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
+  readonly connection: Pick<RedisConnection, 'prefix' | 'script' | 'subscribe'>;
+  readonly health: Pick<Health, 'isShared' | 'mention'>;
   readonly clock: TimerClock;
   /** Returns an id that no board has had before. */
   readonly newId: () => string;
   /** Facts that could not be applied and are skipped, or none: something else failed here. The fault is not Redis'. */
   readonly onFault: (skippedFacts: number, error: unknown) => void;
-  /** Null: messages arrive. Else why Redis refuses to send them. */
+  /** Called with `null` when messages arrive from now on, else with the reason why Redis refuses to send them. */
   readonly onSubscribed: (refusal: string | null) => void;
   /** Everything on the board has been read for the first time. */
   readonly onLoaded?: () => void;
@@ -46,13 +32,13 @@ const READ_MS = 750;
 const PORTION = 200;
 
 /**
- * Shares facts between gateways. Nothing waits for it: a fact is posted when Redis is available, and the others read it at
- * once, prompted by a message, or at the next regular read. What was posted during an outage is sent when Redis is back.
+ * Shares facts through Redis. A fact is posted when Redis is available, and the other gateways read it at once, prompted by a
+ * message, or at the next regular read. What was posted during an outage is sent when Redis is back.
  */
-export class Board {
+export class Board implements Facts {
   readonly #dependencies: BoardDependencies;
   readonly #keys: readonly string[];
-  readonly #topics = new Map<string, Topic>();
+  readonly #topics = new Map<string, FactTopic>();
   readonly #outgoing: Outgoing;
   #timer: Timer | null = null;
   #soon = false;
@@ -60,7 +46,7 @@ export class Board {
   #again = false;
   #stopped = false;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  /** Null: nothing has been read yet. */
+  /** The id of the board that was read last; `null` until then. */
   #id: string | null = null;
   #readTo = 0;
   #loaded = false;
@@ -83,8 +69,8 @@ export class Board {
     return this.#outgoing.size;
   }
 
-  join(topic: string, listener: Topic): void {
-    this.#topics.set(topic, listener);
+  join(topic: string, holder: FactTopic): void {
+    this.#topics.set(topic, holder);
   }
 
   post(fact: Fact): void {
@@ -93,10 +79,6 @@ export class Board {
     this.#sendSoon();
   }
 
-  /**
-   * Takes a fact off the board that another one has made superfluous, unless it has a larger value there. Post the other one
-   * first. Nobody forgets what they have learnt: this bounds what Redis holds.
-   */
   withdraw(name: string, value: number): void {
     this.#outgoing.withdraw(name, value);
     this.#sendSoon();
@@ -216,46 +198,6 @@ export class Board {
         await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
       }
       this.#outgoing.sent();
-    }
-  }
-}
-
-interface ClaimsDependencies {
-  readonly connection: {
-    readonly prefix: string;
-    script(
-      script: RedisScript,
-      keys: readonly string[],
-      ...args: readonly (string | number)[]
-    ): Promise<unknown>;
-  };
-  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
-}
-
-const CLAIM = defineScript("return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1])");
-
-/** What one gateway of all may do once. While Redis is away, each gateway may. */
-export class Claims {
-  readonly #dependencies: ClaimsDependencies;
-
-  constructor(dependencies: ClaimsDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  /** Whether no gateway has claimed this name for as long. */
-  async claim(name: string, forMs: number): Promise<boolean> {
-    const { connection, health } = this.#dependencies;
-    if (!health.isShared) return true;
-    try {
-      const reply = await connection.script(
-        CLAIM,
-        [`${connection.prefix}notice:${name}`],
-        Math.max(1, forMs),
-      );
-      return reply !== null;
-    } catch (error) {
-      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
-      return true;
     }
   }
 }

@@ -1,2 +1,3 @@
-export { Board, type BoardConnection, Claims, type Fact } from './board.ts';
-export { OffenceFeed } from './offence-feed.ts';
+export { Board } from './board.ts';
+export { RedisClaims } from './claims.ts';
+export { RedisOffenceFeed } from './offence-feed.ts';

@@ -1,25 +1,28 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Timer, TimerClock } from '../../core/index.ts';
-import { digestOfWhom, type OffenceRule, type OffenceTally, type Restricted } from '../../limits/index.ts';
-import { defineScript, RedisError, type RedisScript } from '../connection/index.ts';
+import {
+  digestOfWhom,
+  type OffenceFeed,
+  type OffenceRule,
+  type OffencesExceeded,
+  type Restricted,
+} from '../../limits/index.ts';
+import {
+  defineScript,
+  type Health,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+} from '../connection/index.ts';
 
-/** What the feed needs of a connection. */
-export interface FeedConnection {
-  readonly prefix: string;
-  script(
-    script: RedisScript,
-    keys: readonly string[],
-    ...args: readonly (string | number)[]
-  ): Promise<unknown>;
-}
-
-export interface OffenceFeedDependencies {
+export interface RedisOffenceFeedDependencies {
   readonly connection: FeedConnection;
-  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
+  readonly health: Pick<Health, 'isShared' | 'mention'>;
   readonly clock: TimerClock;
-  /** All gateways together saw more offences than the rule tolerates. May be called repeatedly. */
-  readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
+  readonly exceeded: OffencesExceeded;
 }
+
+type FeedConnection = Pick<RedisConnection, 'prefix' | 'script'>;
 
 const FLUSH_MS = 250;
 /** Offenders queued at a time. */
@@ -42,19 +45,18 @@ interface Pending {
  * times a second, one command per offender, so that noting one costs no round trip. While Redis is unreachable, each gateway
  * counts on its own.
  */
-export class OffenceFeed implements OffenceTally {
-  readonly #dependencies: OffenceFeedDependencies;
+export class RedisOffenceFeed implements OffenceFeed {
+  readonly #dependencies: RedisOffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
   readonly #limiters = new Map<string, RateLimiterRedis>();
   #timer: Timer | null = null;
   #flushing = false;
   #left = 0;
 
-  constructor(dependencies: OffenceFeedDependencies) {
+  constructor(dependencies: RedisOffenceFeedDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Offences counted by this gateway alone because the queue was full. */
   get left(): number {
     return this.#left;
   }

@@ -1,13 +1,4 @@
-import type { Clock } from '../../core/index.ts';
-
-/** Something that all gateways should know. */
-export interface Fact {
-  /** `topic:name`; holds no secret and identifies no client. */
-  readonly name: string;
-  /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
-  readonly value: number;
-  readonly forMs: number;
-}
+import type { Clock, Fact } from '../../core/index.ts';
 
 type Message =
   | (Fact & {

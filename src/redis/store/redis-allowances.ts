@@ -1,14 +1,13 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
-import { RedisError, type RedisScript } from '../connection/index.ts';
+import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
 import { DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
 import { textOf } from './plan.ts';
-import type { HealthView, ScriptRunner } from './store-dependencies.ts';
 
 export interface RedisAllowancesDependencies {
-  readonly connection: ScriptRunner;
-  readonly health: HealthView;
+  readonly connection: Pick<RedisConnection, 'run'>;
+  readonly health: Pick<Health, 'isShared' | 'failed'>;
   readonly keys: Keys;
   readonly fallback: Fallback;
   readonly keysPerCaller: () => number;

@@ -1,6 +1,6 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
 import { type Decision, type Limit, type LimitSet, type LimitStore, UNLIMITED } from '../../limits/index.ts';
-import { RedisError } from '../connection/index.ts';
+import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
@@ -14,11 +14,10 @@ import {
   textOf,
 } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
-import type { HealthView, ScriptRunner } from './store-dependencies.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
-  readonly connection: ScriptRunner;
-  readonly health: HealthView;
+  readonly connection: Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'>;
+  readonly health: Pick<Health, 'isShared' | 'failed'>;
   readonly keysPerCaller: number;
   readonly clock: Clock;
 }

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Board, type BoardConnection, type Fact, RedisError } from '../../../../src/redis/index.ts';
+import type { Fact } from '../../../../src/core/index.ts';
+import { Board, type RedisConnection, RedisError } from '../../../../src/redis/index.ts';
 import { POST } from '../../../../src/redis/sharing/board-scripts.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 /** Redis as a board sees it: what it was asked, and its next replies. */
-class ScriptedRedis implements BoardConnection {
+class ScriptedRedis implements Pick<RedisConnection, 'prefix' | 'script' | 'subscribe'> {
   readonly prefix = 'p:';
   readonly posts: unknown[][] = [];
   readonly reads: unknown[][] = [];

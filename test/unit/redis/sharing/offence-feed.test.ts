@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { parseQuota, type Restricted } from '../../../../src/limits/index.ts';
-import { OffenceFeed, RedisError } from '../../../../src/redis/index.ts';
+import { RedisError, RedisOffenceFeed } from '../../../../src/redis/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 let clock: FrozenClock;
@@ -38,14 +38,14 @@ const connection = {
   },
 };
 
-function newFeed(): OffenceFeed {
+function newFeed(): RedisOffenceFeed {
   const health = {
     get isShared() {
       return isShared;
     },
     mention: () => void mentioned++,
   };
-  return new OffenceFeed({
+  return new RedisOffenceFeed({
     connection: {
       ...connection,
       script: (script, keys, a = '', b = '') => connection.script(script, keys, a, b),

@@ -1,0 +1,39 @@
+/** Something that all gateways of a service should know, such as that a client is restricted. */
+export interface Fact {
+  /** `topic:name`. The name holds no secret and identifies no client. */
+  readonly name: string;
+  /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
+  readonly value: number;
+  readonly forMs: number;
+}
+
+/** Keeps what this gateway knows about one topic. */
+export interface FactTopic {
+  /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
+  learn(fact: Fact): void;
+  /** Lists all known facts with their full names, to post them again where they were lost. */
+  everything(): Iterable<Fact>;
+}
+
+/**
+ * Shares facts between gateways, whatever carries them. Each gateway learns what any of them posts, in no certain order; one that
+ * starts later learns what still holds. Nothing waits for it.
+ */
+export interface Facts {
+  /** Counts the facts and withdrawals that the other gateways have yet to be told. */
+  readonly outgoing: number;
+  /** Hands all facts of a topic to `holder`, those posted before included. */
+  join(topic: string, holder: FactTopic): void;
+  post(fact: Fact): void;
+  /**
+   * Takes back a fact that another one has made superfluous, unless a larger value of it is known by now. Post the other one first.
+   * No gateway forgets what it has learnt: this bounds what is kept for those that start later.
+   */
+  withdraw(name: string, value: number): void;
+}
+
+/** Lets one gateway of all do something once. */
+export interface Claims {
+  /** Whether no gateway has claimed this name in the last `forMs`. */
+  claim(name: string, forMs: number): Promise<boolean>;
+}
