@@ -182,7 +182,7 @@
 {{- end -}}
 {{- $containers := dict "check" "the chart's" "weir" "the chart's" -}}
 {{- range $value := list "initContainers" "sidecars" -}}
-{{- range $container := get $.Values $value -}}
+{{- range $container := index $.Values $value -}}
 {{- with get $containers $container.name -}}
 {{- $errors = append $errors (printf "%s has a second %s: the other is %s" $value $container.name .) -}}
 {{- end -}}
