@@ -92,10 +92,14 @@ export interface UpstreamTls {
   readonly verify: boolean;
 }
 
-/** How to reach an upstream. Times in milliseconds. */
-export interface UpstreamOptions {
+/** Where an upstream listens: a name to resolve or an IP address, with a port. */
+export interface EndpointAddress {
   readonly host: string;
   readonly port: number;
+}
+
+/** How to reach an upstream. Times in milliseconds. */
+export interface UpstreamOptions extends EndpointAddress {
   /** Null: cleartext. */
   readonly tls: UpstreamTls | null;
   readonly protocol: UpstreamProtocol;

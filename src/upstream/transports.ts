@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Random, TimerClock } from '../core/index.ts';
 import { ConnectionPool } from './http1/index.ts';
 import { SessionPool } from './http2/index.ts';
+import { EndpointTransport } from './pool.ts';
 import type { Transport, UpstreamOptions } from './transport.ts';
 
-/** What a transport needs to know of an upstream. */
-interface UpstreamAddress {
+/** An upstream as the configuration describes it. */
+interface ConfiguredUpstream {
   readonly name: string;
   readonly options: UpstreamOptions;
 }
@@ -35,7 +36,7 @@ export class Transports {
   }
 
   /** The transports for these upstreams: those in use if they fit, otherwise new ones. Changes nothing yet. */
-  plan(upstreams: readonly UpstreamAddress[]): TransportMap {
+  plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
       upstreams.map(({ name, options }) => {
         const known = this.#current.get(name);
@@ -76,8 +77,14 @@ export class Transports {
   }
 }
 
-/** Opens the transport for the protocol of the upstream. It does not connect before its first request. */
+/** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
 export function openTransport(options: UpstreamOptions, clock: TimerClock, random: Random): Transport {
+  const { host, port } = options;
+  return new EndpointTransport([{ address: { host, port }, pool: openPool(options, clock, random) }]);
+}
+
+/** Makes the pool of one address for the protocol of the upstream. */
+function openPool(options: UpstreamOptions, clock: TimerClock, random: Random): Transport {
   return options.protocol === 'http1'
     ? new ConnectionPool(options, clock, random)
     : new SessionPool(options, clock, random);

@@ -9,16 +9,16 @@ import {
   ResponseReader,
   type Switched,
 } from '../../http1/index.ts';
-import { type Connect, readyEvent, reset } from '../connect.ts';
+import { readyEvent, reset } from '../connect.ts';
+import { Lifetime, type PoolTerms } from '../pool.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '../transport.ts';
-import { Lifetime, type UpstreamPhase, upstreamLateness } from './lifetime.ts';
 import { RequestSending } from './request-sending.ts';
 import { type Reader, Reads, type Slab, type SlabStore } from './slab.ts';
 import { SwitchedStream } from './switched-stream.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
 export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
-  readonly #share: ConnectionShare<UpstreamConnection>;
+  readonly #share: ConnectionShare;
   readonly #socket: Socket;
   readonly #reads = new Reads(this);
   readonly #handlers = [
@@ -43,7 +43,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #closeWhenIdle = false;
 
   /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
-  constructor(share: ConnectionShare<UpstreamConnection>, chance: number) {
+  constructor(share: ConnectionShare, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
     this.#response = new ResponseReader(options.maxHeadBytes);
@@ -277,18 +277,58 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
   return bodiless || status === 429 || (request !== null && mayAnswerTwice(request));
 }
 
-/** What the connections of a pool share. */
-export interface ConnectionShare<Connection> {
-  readonly options: UpstreamOptions;
+/** What the connections of a pool share, and tell it. */
+export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
   readonly slabs: SlabStore;
-  readonly connect: Connect;
   /** The connection may carry another request. */
-  idle(connection: Connection): void;
+  idle(connection: UpstreamConnection): void;
   /** The connection may carry another request once late bytes of its last response would have shown. */
-  rest(connection: Connection): void;
+  rest(connection: UpstreamConnection): void;
   /** The connection is closed. */
-  gone(connection: Connection): void;
+  gone(connection: UpstreamConnection): void;
   /** The connection broke as soon as it was used again: it had been closed unnoticed. */
   stale(): void;
+}
+
+/** What a connection is doing. */
+type UpstreamPhase =
+  /** Being established; the request waits. */
+  | 'connecting'
+  /** Nothing is in flight. Any byte closes it. */
+  | 'idle'
+  /** A request is being sent or was sent; the head of its response is not complete. */
+  | 'waiting'
+  /** The body of a response is coming in. */
+  | 'answering'
+  | 'closed';
+
+/** How an upstream is late: the failure to report, and what to write to the log. */
+interface Lateness {
+  readonly kind: UpstreamFailure['kind'];
+  readonly why: string;
+}
+
+const CONNECT: Lateness = { kind: 'connect', why: 'the connect timed out' };
+const FIRST_BYTE: Lateness = { kind: 'timeout', why: 'no response came in time' };
+const IDLE_BODY: Lateness = { kind: 'truncated', why: 'the response stood still for too long' };
+
+/** Decides whether the upstream has kept a request waiting for too long; null: it is in time. */
+function upstreamLateness(
+  phase: UpstreamPhase,
+  waitedMs: number,
+  { connectTimeoutMs }: UpstreamOptions,
+  request: OutgoingRequest | null,
+): Lateness | null {
+  switch (phase) {
+    case 'connecting':
+      return waitedMs > connectTimeoutMs ? CONNECT : null;
+    case 'waiting':
+      return waitedMs > (request?.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY) ? FIRST_BYTE : null;
+    case 'answering':
+      return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
+    case 'idle':
+    case 'closed':
+      return null;
+  }
 }

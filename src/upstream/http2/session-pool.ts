@@ -1,52 +1,27 @@
-import type { Random, Timer, TimerClock } from '../../core/index.ts';
+import type { Random, TimerClock } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
-import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../transport.ts';
+import { Pool, SWEEP_MS } from '../pool.ts';
+import type { CallSink, TransportCall, UpstreamOptions } from '../transport.ts';
 import { Session, type SessionShare } from './session.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
 
-/** How often sessions are swept, and so the precision of timeouts. */
-const SWEEP_MS = 250;
-
 /**
- * A transport over HTTP/2: few connections, many streams. A call goes to the connection with the fewest streams. If all have as
- * many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
+ * The pool of an address over HTTP/2: few connections, many streams. A call goes to the connection with the fewest streams. If
+ * all have as many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
  */
-export class SessionPool implements Transport, SessionShare, CallHolder {
-  readonly options: UpstreamOptions;
-  readonly clock: TimerClock;
-  readonly connect: Connect;
-  readonly #random: Random;
-  readonly #sessions = new Set<Session>();
+export class SessionPool extends Pool<Session> implements SessionShare, CallHolder {
   /** Calls that wait for a stream, in their order. */
   readonly #queue = new Set<StreamCall>();
-  /** Streams that a connection is known to accept. */
+  /** How many streams a connection is known to accept. */
   #usualStreams: number;
-  #sweeper: Timer | null = null;
-  readonly #closed = Promise.withResolvers<void>();
-  #closing = false;
 
-  /** `random` gives the jitter of connection ages; `connect` makes connections, as the options say by default. */
-  constructor(
-    options: UpstreamOptions,
-    clock: TimerClock,
-    random: Random,
-    connect: Connect = connectorFor(options, 'h2'),
-  ) {
-    this.options = options;
-    this.clock = clock;
-    this.#random = random;
-    this.connect = connect;
+  constructor(options: UpstreamOptions, clock: TimerClock, random: Random, connect?: Connect) {
+    super(options, clock, random, connect ?? connectorFor(options, 'h2'));
     this.#usualStreams = options.http2.maxStreams;
   }
 
-  get connections(): number {
-    let open = 0;
-    for (const session of this.#sessions) if (session.open) open++;
-    return open;
-  }
-
-  send(request: OutgoingRequest, sink: CallSink): TransportCall {
+  override send(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new StreamCall(request, sink, this, this.options);
     const session = this.#leastBusy();
     if (session === null) this.#queue.add(call);
@@ -55,11 +30,8 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
     return call;
   }
 
-  close(): Promise<void> {
-    this.#closing = true;
-    for (const session of [...this.#sessions]) if (session.open && session.calls === 0) session.retire();
-    this.#closeIfEmpty();
-    return this.#closed.promise;
+  protected override retire(session: Session): void {
+    if (session.open && session.calls === 0) session.retire();
   }
 
   released(call: StreamCall): void {
@@ -70,7 +42,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
     this.#usualStreams = Math.max(1, Math.min(this.options.http2.maxStreams, session.maxStreams));
     // One that allows no streams at all is of no use either.
     if (session.maxStreams > 0) this.#serveQueue();
-    if (this.#closing && session.calls === 0) session.retire();
+    if (this.closing && session.calls === 0) session.retire();
   }
 
   retired(): void {
@@ -78,22 +50,22 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   }
 
   gone(session: Session, cause: Error | null): void {
-    this.#sessions.delete(session);
+    this.members.delete(session);
     // Another in the place of one that was of no use comes with the sweep. At once, it would be thousands a second.
     if (cause === null) this.#serveQueue();
     else if (!this.#anyAccepts()) this.#failQueue(cause);
-    this.#closeIfEmpty();
+    this.closeIfEmpty();
   }
 
   #leastBusy(): Session | null {
     let best: Session | null = null;
-    for (const session of this.#sessions)
+    for (const session of this.members)
       if (session.hasRoom && (best === null || session.calls < best.calls)) best = session;
     return best;
   }
 
   #anyAccepts(): boolean {
-    for (const session of this.#sessions) if (session.accepts) return true;
+    for (const session of this.members) if (session.accepts) return true;
     return false;
   }
 
@@ -118,7 +90,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   #grow(): void {
     const needed = Math.max(1, Math.ceil(this.#queue.size / this.#usualStreams));
     let [accepting, connecting] = [0, 0];
-    for (const session of this.#sessions) {
+    for (const session of this.members) {
       if (session.accepts) accepting++;
       if (session.connecting) connecting++;
     }
@@ -127,22 +99,14 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   }
 
   #open(): void {
-    this.#sessions.add(new Session(this, this.#random()));
-    this.#sweeper ??= this.clock.every(SWEEP_MS, () => this.#sweep());
+    this.add(new Session(this, this.random()));
   }
 
-  #sweep(): void {
-    const now = this.clock.monotonicMs();
+  protected override sweep(nowMs: number): boolean {
     if (this.#queue.size > 0) this.#grow();
-    for (const session of this.#sessions) session.sweep(now);
+    for (const session of this.members) session.sweep(nowMs);
     // A connect that takes too long is found first, and says so.
-    for (const call of this.#queue) call.sweep(now, this.options.connectTimeoutMs + SWEEP_MS, null);
-    if (this.#sessions.size > 0 || this.#queue.size > 0 || this.#sweeper === null) return;
-    this.clock.cancel(this.#sweeper);
-    this.#sweeper = null;
-  }
-
-  #closeIfEmpty(): void {
-    if (this.#closing && this.#sessions.size === 0) this.#closed.resolve();
+    for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
+    return this.#queue.size > 0;
   }
 }

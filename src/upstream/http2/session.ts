@@ -1,7 +1,6 @@
-import { type Clock, Roster, StallTimer } from '../../core/index.ts';
+import { Roster, StallTimer } from '../../core/index.ts';
 import { ErrorCode, type Http2Fault } from '../../http2/index.ts';
-import type { Connect } from '../connect.ts';
-import type { UpstreamOptions } from '../transport.ts';
+import { Lifetime, type PoolTerms } from '../pool.ts';
 import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
@@ -15,11 +14,8 @@ const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
-/** What the sessions of a pool share. */
-export interface SessionShare {
-  readonly options: UpstreamOptions;
-  readonly clock: Clock;
-  readonly connect: Connect;
+/** What the sessions of a pool share, and tell it. */
+export interface SessionShare extends PoolTerms {
   /** There may be room for another call: the session is new, or a stream has closed. */
   vacant(session: Session): void;
   /** The session takes no further call. It has carried some. */
@@ -53,8 +49,7 @@ export class Session implements CallSession, SessionSocketOwner {
   readonly #calls = new Roster<StreamCall>();
   /** Requests carried so far. */
   #carried = 0;
-  #bornAt: number;
-  readonly #maxAgeMs: number;
+  readonly #lifetime: Lifetime;
   #closedUnawares = false;
   /** The upstream's GOAWAY, if it named an error. */
   #departure: Error | null = null;
@@ -62,13 +57,12 @@ export class Session implements CallSession, SessionSocketOwner {
   readonly #stall = new StallTimer();
   readonly #liveness: UpstreamLiveness;
 
-  /** `chance`, 0 up to 1, takes up to a fifth off the connection's age, so that a burst does not close all at once. */
+  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: SessionShare, chance: number) {
     const { options, clock } = share;
     this.#share = share;
     this.#origin = originOf(options);
-    this.#bornAt = clock.monotonicMs();
-    this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
+    this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#liveness = new UpstreamLiveness(options.http2);
     this.#socket = new SessionSocket(share.connect, options, this);
   }
@@ -151,8 +145,9 @@ export class Session implements CallSession, SessionSocketOwner {
   }
 
   #sweepOpen(nowMs: number, waitedMs: number): void {
-    const isIdle = this.#calls.size === 0 && waitedMs >= this.#share.options.keepAliveMs;
-    if (isIdle || nowMs - this.#bornAt > this.#maxAgeMs || this.#carried > MAX_CARRIED) this.retire();
+    this.#lifetime.age(nowMs);
+    const isIdle = this.#calls.size === 0 && this.#lifetime.isOverAfter(waitedMs);
+    if (isIdle || this.#lifetime.isTooOld || this.#carried > MAX_CARRIED) this.retire();
     for (const call of this.#calls) call.sweep(nowMs, 0, this);
     const next = this.#liveness.sweep(nowMs, this.#socket.bytesRead, this.#calls.size === 0);
     if (next === 'ping') this.#ping();
@@ -167,7 +162,7 @@ export class Session implements CallSession, SessionSocketOwner {
   settled(): void {
     if (this.#phase === 'connecting') {
       this.#phase = 'open';
-      this.#bornAt = this.#share.clock.monotonicMs();
+      this.#lifetime.begin(this.#share.clock.monotonicMs());
       this.#stall.begin();
     }
     if (this.#phase === 'open') this.#share.vacant(this);

@@ -1,0 +1,158 @@
+import type { Clock, Random, Timer, TimerClock } from '../core/index.ts';
+import type { OutgoingRequest } from '../http1/index.ts';
+import type { Connect } from './connect.ts';
+import type { CallSink, EndpointAddress, Transport, TransportCall, UpstreamOptions } from './transport.ts';
+
+/** How often the connections of a pool are swept, and so the precision of timeouts. */
+export const SWEEP_MS = 250;
+/** Subtracted from a server's keep-alive time: its close and our next request could cross. */
+const KEEP_ALIVE_MARGIN_MS = 1_000;
+
+/** What the connections of a pool share. */
+export interface PoolTerms {
+  readonly options: UpstreamOptions;
+  readonly clock: Clock;
+  readonly connect: Connect;
+}
+
+interface PooledConnection {
+  /** Whether it is established. */
+  readonly open: boolean;
+}
+
+/** The connections to one address of an upstream. The protocol's own pool decides which of them carries a request. */
+export abstract class Pool<Connection extends PooledConnection> implements Transport, PoolTerms {
+  readonly options: UpstreamOptions;
+  readonly clock: TimerClock;
+  readonly connect: Connect;
+  protected readonly random: Random;
+  protected readonly members = new Set<Connection>();
+  protected closing = false;
+  readonly #closed = Promise.withResolvers<void>();
+  #sweeper: Timer | null = null;
+
+  /**
+   * @param random gives the jitter of connection ages
+   * @param connect makes connections
+   */
+  protected constructor(options: UpstreamOptions, clock: TimerClock, random: Random, connect: Connect) {
+    this.options = options;
+    this.clock = clock;
+    this.random = random;
+    this.connect = connect;
+  }
+
+  get connections(): number {
+    let open = 0;
+    for (const connection of this.members) if (connection.open) open++;
+    return open;
+  }
+
+  abstract send(request: OutgoingRequest, sink: CallSink): TransportCall;
+
+  close(): Promise<void> {
+    this.closing = true;
+    for (const connection of [...this.members]) this.retire(connection);
+    this.closeIfEmpty();
+    return this.#closed.promise;
+  }
+
+  /** Closes the connection once nothing is in flight on it. */
+  protected abstract retire(connection: Connection): void;
+
+  /** Checks whether something has taken too long. Returns whether more than connections has to be swept again. */
+  protected abstract sweep(nowMs: number): boolean;
+
+  protected add(connection: Connection): void {
+    this.members.add(connection);
+    this.#sweeper ??= this.clock.every(SWEEP_MS, () => this.#onSweep());
+  }
+
+  /** Call it after a connection has left `members`. */
+  protected closeIfEmpty(): void {
+    if (this.closing && this.members.size === 0) this.#closed.resolve();
+  }
+
+  #onSweep(): void {
+    const goesOn = this.sweep(this.clock.monotonicMs());
+    if (goesOn || this.members.size > 0 || this.#sweeper === null) return;
+    this.clock.cancel(this.#sweeper);
+    this.#sweeper = null;
+  }
+}
+
+/** How long a connection may live, and how long it may be idle. */
+export class Lifetime {
+  readonly #options: UpstreamOptions;
+  readonly #maxAgeMs: number;
+  #idleMs: number;
+  #bornAtMs: number;
+  #isTooOld = false;
+
+  /** `chance`, 0 up to 1, takes up to a fifth off the maximum age, so that a burst does not close all at once. */
+  constructor(options: UpstreamOptions, chance: number, nowMs: number) {
+    this.#options = options;
+    this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
+    this.#idleMs = options.keepAliveMs;
+    this.#bornAtMs = nowMs;
+  }
+
+  /** Whether another request may follow. */
+  get hasTimeLeft(): boolean {
+    return this.#idleMs > 0 && !this.#isTooOld;
+  }
+
+  /** Whether the connection had reached its maximum age at the last sweep. */
+  get isTooOld(): boolean {
+    return this.#isTooOld;
+  }
+
+  /** Starts the age when the connection is established. */
+  begin(nowMs: number): void {
+    this.#bornAtMs = nowMs;
+  }
+
+  /** Notes how long the server keeps the connection, in milliseconds; null: it did not say. */
+  serverKeeps(keepAliveMs: number | null): void {
+    if (keepAliveMs !== null)
+      this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);
+  }
+
+  /** Notes the connection's age. Call at each sweep. */
+  age(nowMs: number): void {
+    this.#isTooOld = nowMs - this.#bornAtMs > this.#maxAgeMs;
+  }
+
+  /** Whether to close a connection that has been idle for `idleMs`. */
+  isOverAfter(idleMs: number): boolean {
+    return idleMs >= this.#idleMs || this.#isTooOld;
+  }
+}
+
+/** An address of an upstream, with the pool of connections to it. */
+export interface Endpoint {
+  readonly address: EndpointAddress;
+  readonly pool: Transport;
+}
+
+/** Carries the requests to an upstream: each by the pool of one of its endpoints. */
+export class EndpointTransport implements Transport {
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+
+  /** @param endpoints one for each address; requests go to the first */
+  constructor(endpoints: readonly [Endpoint, ...Endpoint[]]) {
+    this.endpoints = endpoints;
+  }
+
+  get connections(): number {
+    return this.endpoints.reduce((sum, { pool }) => sum + pool.connections, 0);
+  }
+
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
+    return this.endpoints[0].pool.send(request, sink);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.endpoints.map(({ pool }) => pool.close()));
+  }
+}
