@@ -1,21 +1,27 @@
 import type { RpcCode } from './rpc-code.ts';
 
 /** The side that failed: what a log reader or an alert asks first. */
-export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
+export const ERROR_SIDES = ['client', 'gateway', 'upstream', 'provider', 'store'] as const;
+export type ErrorSide = (typeof ERROR_SIDES)[number];
 
-/** A kind of exchange with its own cap at each upstream. */
-export type PoolName = 'requests' | 'websockets' | 'grpc_calls';
+/** The kinds of exchange that have caps of their own at each upstream. */
+const POOL_NAMES = ['requests', 'websockets', 'grpc_calls'] as const;
+export type PoolName = (typeof POOL_NAMES)[number];
 
-/** A limit on what is in flight at once, by its key in gateway.yaml. */
-export type Cap =
-  | 'connections'
-  | 'connections_per_address'
-  | 'requests'
-  | 'requests_per_address'
-  | 'event_loop_delay'
-  | `max_${PoolName}`
-  | `max_${PoolName}_per_caller`
-  | 'max_in_flight';
+type UpstreamCap = `max_${PoolName}` | `max_${PoolName}_per_caller`;
+
+/** Limits on what is in flight at once at an upstream, by their keys in gateway.yaml. */
+export const UPSTREAM_CAPS = POOL_NAMES.flatMap((name): UpstreamCap[] => [
+  `max_${name}`,
+  `max_${name}_per_caller`,
+]);
+
+/** Limits on what is in flight at once in the gateway, by their keys in gateway.yaml. */
+export const GATEWAY_CAPS = [
+  ...(['connections', 'connections_per_address', 'requests', 'requests_per_address'] as const),
+  ...(['event_loop_delay', 'max_in_flight'] as const),
+] as const;
+export type Cap = (typeof GATEWAY_CAPS)[number] | UpstreamCap;
 
 /** One entry of an error object's `details`: a `google.protobuf.Any` as JSON. */
 export interface ErrorDetail {

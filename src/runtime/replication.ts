@@ -1,13 +1,18 @@
 import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../auth/index.ts';
-import { type Claims, type Fact, type Facts, randomKey } from '../core/index.ts';
 import {
-  type AnonymousRestriction,
-  type Lift,
-  type OffenceFeed,
-  type OffencesExceeded,
+  type Claims,
+  type Fact,
+  type Facts,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
-  type Restrictions,
+  randomKey,
+} from '../core/index.ts';
+import type {
+  AnonymousRestriction,
+  Lift,
+  OffenceFeed,
+  OffencesExceeded,
+  Restrictions,
 } from '../limits/index.ts';
 
 /** How the gateways of one service inform each other. Redis is one way (`SharedStore`). */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../core/index.ts';
 import { EXPLAINED_METHODS } from '../../explain/index.ts';
-import { RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../limits/index.ts';
 
 // What the admin API takes and returns. openapi.ts makes the schemas of the document of these.
 

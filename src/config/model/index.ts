@@ -1,10 +1,10 @@
+export type { CallerClass } from '../../core/index.ts';
 export { formatHostPort, type HostPort } from '../host-port.ts';
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
 export { hasBots, type IdentityModel, type ProviderModel, signInProvider } from './identity-model.ts';
 export type {
   BucketLimits,
   BucketModel,
-  CallerClass,
   LimitRouteModel,
   LimitsModel,
   Listed,

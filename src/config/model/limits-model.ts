@@ -1,3 +1,4 @@
+import type { CallerClass } from '../../core/index.ts';
 import type { AddressSet } from '../../http/index.ts';
 import type {
   BucketHash,
@@ -9,9 +10,6 @@ import type {
 } from '../../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
-
-/** The kind of a caller, for limits. `address`: callers without a valid token. */
-export type CallerClass = 'bot' | 'user' | 'address';
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {

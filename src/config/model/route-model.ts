@@ -1,7 +1,7 @@
-import type { NoticeKind, PoolName } from '../../core/index.ts';
+import type { CallerClass, NoticeKind, PoolName } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
 import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
-import type { BucketLimits, BucketModel, CallerClass } from './limits-model.ts';
+import type { BucketLimits, BucketModel } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
 export type RouteModel = ForwardRoute | OwnRoute;

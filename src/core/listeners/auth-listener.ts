@@ -1,51 +1,61 @@
 import type { GatewayError } from '../error.ts';
 
-/** Why a token is refused: a closed list, so it can be a metric label. Never shown to the client. */
-export type InvalidReason =
-  /** The scheme is not one of those configured. */
-  | 'scheme'
-  /** Nothing follows the scheme. */
-  | 'credentials'
-  /** Longer than any token may be. */
-  | 'length'
-  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
-  | 'malformed'
-  /** `alg` is not asymmetric, or does not fit the key that `kid` names. */
-  | 'algorithm'
-  /** Has a `crit` header, which demands an extension; the gateway supports none. */
-  | 'critical'
-  /** A required claim is missing or of the wrong type. */
-  | 'claim'
-  | 'issuer'
-  | 'audience'
-  | 'expired'
-  /** Lives longer than tokens may. */
-  | 'lifetime'
-  | 'not_yet_valid'
-  | RevocationReason
-  /** An ID, refresh or logout token. */
-  | 'token_kind'
-  /** Signed by a key that is not in the issuer's key set. */
-  | 'unknown_key'
-  | 'signature'
-  /** The provider says that it is no longer valid (`introspection` of a route). */
-  | 'inactive';
+// The lists here are closed: their words are values of metric labels and of log lines.
 
 /** Why a token that was valid is not any more. */
-export type RevocationReason =
+export const REVOCATION_REASONS = [
   /** Issued before a not-before mark. */
-  | 'not_before'
+  'not_before',
   /** Its session ended. */
-  | 'signed_out';
+  'signed_out',
+] as const;
+export type RevocationReason = (typeof REVOCATION_REASONS)[number];
+
+/** Why a token is refused. Never shown to the client. */
+export const INVALID_REASONS = [
+  /** The scheme is not one of those configured. */
+  'scheme',
+  /** Nothing follows the scheme. */
+  'credentials',
+  /** Longer than any token may be. */
+  'length',
+  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
+  'malformed',
+  /** `alg` is not asymmetric, or does not fit the key that `kid` names. */
+  'algorithm',
+  /** Has a `crit` header, which demands an extension; the gateway supports none. */
+  'critical',
+  /** A required claim is missing or of the wrong type. */
+  'claim',
+  'issuer',
+  'audience',
+  'expired',
+  /** Lives longer than tokens may. */
+  'lifetime',
+  'not_yet_valid',
+  ...REVOCATION_REASONS,
+  /** An ID, refresh or logout token. */
+  'token_kind',
+  /** Signed by a key that is not in the issuer's key set. */
+  'unknown_key',
+  'signature',
+  /** The provider says that it is no longer valid (`introspection` of a route). */
+  'inactive',
+] as const;
+export type InvalidReason = (typeof INVALID_REASONS)[number];
 
 /** The signature algorithms that are accepted, by their names in a token's `alg`. */
-export type SignatureAlgorithm = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}` | 'EdDSA' | 'Ed25519' | 'Ed448';
+export const SIGNATURE_ALGORITHMS = [
+  ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
+  ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'Ed448'] as const),
+] as const;
+export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
 /** A key that an issuer publishes for signatures and that is left out because it cannot or must not verify any. */
 export interface FlawedKey {
-  /** `kid`, its first 100 characters; null: it has none. */
+  /** The first 100 characters of `kid`; `null` if the key has none. */
   readonly keyId: string | null;
-  /** In words that continue "the key has". */
+  /** Says what is wrong, in words that continue "the key has". */
   readonly flaw: string;
 }
 
@@ -75,89 +85,89 @@ export interface AuthListener {
 /** What a client trades for tokens. */
 export type GrantKind = 'code' | 'refresh_token';
 
-/**
- * How an attempt to trade a code or a refresh token for tokens ended. Every attempt has exactly one outcome. The list is closed, fit for a metric's
- * label.
- *
- * - `success`: the client has its tokens
- * - `bad_body`: the request's body was wrong; the provider was not asked
- * - `code_refused`: the provider refused the code or its redirect URI
- * - `token_refused`: the provider refused the refresh token
- * - `gateway_refused`: the provider refused the gateway itself (wrong secret, wrong client): page someone
- * - `not_ready`: the provider's endpoints are not known yet; the provider was not asked
- * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
- * - `unreachable`: no connection to the provider; not a byte of the code or token was sent
- * - `timed_out`: the provider did not finish in time; the code or token may be spent
- * - `broken`: the provider failed, or its response broke off or makes no sense; the code or token may be spent
- * - `fault`: a fault of the gateway itself
- */
-export type RedeemOutcome =
-  | 'success'
-  | 'bad_body'
-  | 'code_refused'
-  | 'token_refused'
-  | 'gateway_refused'
-  | 'not_ready'
-  | 'overloaded'
-  | 'unreachable'
-  | 'timed_out'
-  | 'broken'
-  | 'fault';
+/** How the provider's part of something failed. */
+const PROVIDER_FAILURES = [
+  /** The provider refused the gateway itself (wrong secret, wrong client): page someone. */
+  'gateway_refused',
+  /** The provider's endpoints are not known yet; the provider was not asked. */
+  'not_ready',
+  /** Too many requests to the provider were in flight; the provider was not asked. */
+  'overloaded',
+  /** No connection to the provider; not a byte of the code or token was sent. */
+  'unreachable',
+  /** The provider did not finish in time; the code or token may be spent. */
+  'timed_out',
+  /** The provider failed, or its response broke off or makes no sense; the code or token may be spent. */
+  'broken',
+  /** A fault of the gateway itself. */
+  'fault',
+] as const;
+
+/** How an attempt to trade a code or a refresh token for tokens ended. Every attempt has exactly one outcome. */
+export const REDEEM_OUTCOMES = [
+  /** The client has its tokens. */
+  'success',
+  /** The request's body was wrong; the provider was not asked. */
+  'bad_body',
+  /** The provider refused the code or its redirect URI. */
+  'code_refused',
+  /** The provider refused the refresh token. */
+  'token_refused',
+  ...PROVIDER_FAILURES,
+] as const;
+export type RedeemOutcome = (typeof REDEEM_OUTCOMES)[number];
 
 export interface RedeemEvent {
   readonly grant: GrantKind;
   readonly outcome: RedeemOutcome;
-  /** From the end of the request's body to the response. */
+  /** Time from the end of the request's body to the response. */
   readonly durationMs: number;
-  /** The error sent to the client; its `cause` is safe to log. Null after `success`. */
+  /** The error sent to the client, `null` after `success`. Its `cause` is safe to log. */
   readonly error: GatewayError | null;
 }
 
-/** How the provider's part of a sign-out ended; the session's access tokens are refused in any case but `bad_body`. */
+/** How the provider's part of a sign-out ended. Unless it is `bad_body`, the session's access tokens are refused from then on. */
 export type SignOutOutcome = Exclude<RedeemOutcome, 'code_refused'>;
 
 export interface SignOutEvent {
   readonly outcome: SignOutOutcome;
-  /** From the end of the request's body to the response. */
+  /** Time from the end of the request's body to the response. */
   readonly durationMs: number;
-  /** The error sent to the client; its `cause` is safe to log. Null after `success`. */
+  /** The error sent to the client, `null` after `success`. Its `cause` is safe to log. */
   readonly error: GatewayError | null;
 }
 
-/**
- * What came of asking the provider whether a token is still valid. The list is closed, fit for a metric's label; failures are
- * those of `RedeemOutcome`.
- */
-export type IntrospectionOutcome =
-  | 'active'
-  | 'inactive'
-  | Extract<
-      RedeemOutcome,
-      'gateway_refused' | 'not_ready' | 'overloaded' | 'unreachable' | 'timed_out' | 'broken' | 'fault'
-    >;
+/** What came of asking the provider whether a token is still valid. */
+export const INTROSPECTION_OUTCOMES = ['active', 'inactive', ...PROVIDER_FAILURES] as const;
+export type IntrospectionOutcome = (typeof INTROSPECTION_OUTCOMES)[number];
 
 export interface IntrospectionEvent {
   readonly outcome: IntrospectionOutcome;
   readonly durationMs: number;
-  /** The error sent to the client; its `cause` is safe to log. Null: the provider has answered. */
+  /** The error sent to the client, `null` if the provider has answered. Its `cause` is safe to log. */
   readonly error: GatewayError | null;
 }
 
+/** How an attempt to learn the provider's endpoints ended. */
+export const DISCOVERY_OUTCOMES = [
+  /** Endpoints are known for the first time, or have changed. */
+  'learnt',
+  /** They have not changed. */
+  'confirmed',
+  /** What was known before stays in use. */
+  'failed',
+] as const;
+
 /** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
-  /**
-   * - `learnt`: endpoints are known for the first time, or have changed
-   * - `confirmed`: they have not changed
-   * - `failed`: whatever was known before stays in use
-   */
-  readonly outcome: 'learnt' | 'confirmed' | 'failed';
+  readonly outcome: (typeof DISCOVERY_OUTCOMES)[number];
   /** Attempts that failed in a row, this one included; 0 after a good one. */
   readonly failures: number;
-  /** Until the next attempt. */
+  /** Time until the next attempt. */
   readonly nextMs: number;
   /** Whether endpoints are known, from this attempt or an earlier one. */
   readonly ready: boolean;
-  /** Why it failed, safe to log; null if it did not. */
+  /** Why it failed, safe to log; `null` if it did not. */
   readonly cause: Error | null;
 }
 
@@ -171,18 +181,23 @@ export interface SignInListener {
 }
 
 /** What a provider tells the gateway unasked. */
-export type NoticeKind = 'not_before_push' | 'back_channel_logout';
+const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/**
- * What became of a notice. A closed list, so it can be a metric label.
- *
- * - `accepted`: it applies from now on
- * - `outdated`: it is genuine, but a newer one is known
- * - `refused`: it is not one that the provider sent for this gateway now
- * - `undecided`: its key could not be fetched; the provider may send it again
- * - `put_off`: its sender's address has sent too many bad ones
- */
-export type NoticeOutcome = 'accepted' | 'outdated' | 'refused' | 'undecided' | 'put_off';
+/** What became of a notice. */
+export const NOTICE_OUTCOMES = [
+  /** It applies from now on. */
+  'accepted',
+  /** It is genuine, but a newer one is known. */
+  'outdated',
+  /** It is not one that the provider sent for this gateway now. */
+  'refused',
+  /** Its key could not be fetched; the provider may send it again. */
+  'undecided',
+  /** Its sender's address has sent too many bad ones. */
+  'put_off',
+] as const;
+export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 
 /** Why a notice is refused. `lifetime`: it would be valid for longer than its id is remembered. */
 export type NoticeFlaw =
@@ -197,11 +212,11 @@ export type NoticeFlaw =
 export interface NoticeEvent {
   readonly kind: NoticeKind;
   readonly outcome: NoticeOutcome;
-  /** Null: it was not refused. */
+  /** Why it was refused; `null` if it was not. */
   readonly flaw: NoticeFlaw | null;
-  /** The claim that is missing or of the wrong type; null: the flaw is another. */
+  /** The claim that is missing or of the wrong type; `null` if the flaw is another. */
   readonly claim: string | null;
-  /** Of an accepted push, the mark in seconds since the epoch; else null. */
+  /** The mark of an accepted push, in seconds since the epoch; else `null`. */
   readonly notBeforeS: number | null;
 }
 

@@ -1,56 +1,65 @@
-import type { Cap } from '../error.ts';
+import type { Cap, ErrorSide } from '../error.ts';
 import type { RpcCode } from '../rpc-code.ts';
-import type { ShadowRefuser } from './limit-listener.ts';
+import type { InvalidReason } from './auth-listener.ts';
+import type { CallerClass, DecisionOutcome, ShadowRefuser } from './limit-listener.ts';
+
+// The lists here are closed: their words are values of metric labels and of log lines.
 
 /** The protocol of an exchange on the client's side. */
-export type Protocol = 'http1' | 'h2' | 'grpc' | 'websocket';
+const PROTOCOLS = ['http1', 'h2', 'grpc', 'websocket'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
 
 /** How an exchange ended. */
-export type Outcome =
+const OUTCOMES = [
   /** The upstream's response went out whole. */
-  | 'forwarded'
+  'forwarded',
   /** The gateway answered by itself: a refusal or an error. */
-  | 'answered'
+  'answered',
   /** The upstream's response broke off, so the client's was broken off too. */
-  | 'truncated'
+  'truncated',
   /** The client went away first. */
-  | 'abandoned';
+  'abandoned',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** Why a token was refused. */
 export interface TokenRefusal {
-  /** One of a closed list, the label of a metric. */
-  readonly reason: string;
+  readonly reason: InvalidReason;
   /** The claim that is missing or of the wrong type, if that is the reason; a name from the configuration or a standard. */
   readonly claim: string | null;
   /** Whose token it is, if that is known. Identifies a person: never write it unhashed. */
   readonly principal: string | null;
 }
 
-/** Which limits a request draws on, by its route's policies and its caller: on both kinds, on one, or on none. */
-export type Draws = 'all' | 'global' | 'bucket' | 'none';
+/** Which limits a request consumes units of, by its route's policies and its caller: of both kinds, of one, or of none. */
+export const DRAWS = ['all', 'global', 'bucket', 'none'] as const;
+export type Draws = (typeof DRAWS)[number];
 
 /** What limits decided about a request. */
 export interface DecisionRecord {
-  /** The bucket as configured; null: it has none. */
+  /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
   /** Value of the bucket's main parameter, '' if it has none. May be a secret: never write it unhashed. */
   readonly main: string;
-  /** `admitted`, or the limit that refused. */
-  readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+  readonly outcome: DecisionOutcome;
   readonly draws: Draws;
-  /** When, in milliseconds since the epoch: by the clock that the limits count by, so that differences are exact. */
+  /** The moment of the decision, in milliseconds since the epoch, by the clock that the limits count by: differences are exact. */
   readonly decidedAtMs: number;
 }
 
 /** What refused a request before its limits were asked: a restriction, or `blocked` in limits.yaml. */
-export type RestrictedBy = 'address' | 'caller' | 'webhook' | 'blocked_address' | 'blocked_caller';
+export const RESTRICTED_BY = ['address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'] as const;
+export type RestrictedBy = (typeof RESTRICTED_BY)[number];
+
+/** The scopes that a service's 429 may have. */
+const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
 
 /** A request that a restriction or a block refused. */
 export interface RestrictionRecord {
   readonly by: RestrictedBy;
-  /** When, by the clock of `DecisionRecord.decidedAtMs`. */
+  /** The moment of the refusal, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
-  /** What it could have drawn on. */
+  /** Which limits it could have consumed units of. */
   readonly draws: Draws;
   /** It came with a token that was not looked at, so its caller is not known. */
   readonly isCallerUnknown: boolean;
@@ -58,7 +67,7 @@ export interface RestrictionRecord {
 
 /** When something happened between the decisions of other exchanges. */
 export interface MomentRecord {
-  /** By the clock of `DecisionRecord.decidedAtMs`. */
+  /** Milliseconds since the epoch, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
   /** The number of the latest exchange by then: those with a higher one were decided later. */
   readonly after: number;
@@ -67,7 +76,7 @@ export interface MomentRecord {
 /** The place of an exchange in a trace. Ids are hexadecimal digits: 32 of a trace, 16 of a span. */
 export interface TraceRecord {
   readonly traceId: string;
-  /** The span that it is part of; null: it begins the trace. */
+  /** The span that it is part of; `null` if it begins the trace. */
   readonly parentId: string | null;
   /** Its own span, and that of its upstream. */
   readonly spanId: string;
@@ -85,58 +94,58 @@ export interface ExchangeRecord {
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
-  /** Canonical; null: it was refused before it was read. May hold secrets: never write it as it is. */
+  /** The canonical path; `null` if the request was refused before it was read. May hold secrets: never write it as it is. */
   readonly path: string | null;
-  /** The route as configured, null when none matched. */
+  /** The route as configured; `null` if none matched. */
   readonly route: string | null;
   readonly upstream: string | null;
   readonly clientAddress: string;
   /** Status of the response; 0 if none was started. For a refused gRPC call, the equivalent HTTP status. */
   readonly status: number;
-  /** How a gRPC call ended; null: not a gRPC call, or broken off. */
+  /** How a gRPC call ended; `null` if it is none, or was broken off. */
   readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */
   readonly bytesReceived: number;
   readonly bytesSent: number;
-  /** From the request's head to the last byte of the response. */
+  /** Time from the request's head to the last byte of the response. */
   readonly durationMs: number;
-  /** From sending the request upstream to the head of the response; null if there was none. */
+  /** Time from sending the request upstream to the head of the response; `null` if there was none. */
   readonly upstreamMs: number | null;
   readonly caller: {
-    readonly class: 'bot' | 'user' | 'address';
-    /** The stable key of a bot or user; null for an address. Identifies a person: never write it unhashed. */
+    readonly class: CallerClass;
+    /** The stable key of a bot or user; `null` for an address. Identifies a person: never write it unhashed. */
     readonly principal: string | null;
   };
-  /** Why its token was refused, even if it was served without one; null: the token was accepted, or there was none. */
+  /** Why its token was refused, even if it was served without one; `null` if the token was accepted, or there was none. */
   readonly tokenRefused: TokenRefusal | null;
-  /** What limits decided; null if none were asked. */
+  /** What limits decided; `null` if none were asked. */
   readonly decision: DecisionRecord | null;
-  /** Null: no restriction refused it. */
+  /** The restriction that refused it; `null` if none did. */
   readonly restriction: RestrictionRecord | null;
   /**
-   * When it counted towards a restriction: it ended invalid, or with a webhook's 404 (docs/contract.md, 5.1 and 5.3). Null: it does not
-   * count.
+   * When it counted towards a restriction, as it ended invalid or with a webhook's 404 (docs/contract.md, 5.1 and 5.3); `null` if it
+   * does not count.
    */
   readonly offence: MomentRecord | null;
-  /** When it returned the unit that it drew on a resource limit; null: it did not. */
+  /** When it returned the unit that it had consumed of a resource limit; `null` if it did not. */
   readonly returned: MomentRecord | null;
-  /** The scope of a service's 429; null: its service did not answer so. */
-  readonly scopeOf429: 'user' | 'shared' | 'global' | null;
+  /** The scope of a service's 429; `null` if its service did not answer so. */
+  readonly scopeOf429: (typeof SCOPES_OF_429)[number] | null;
   readonly isPreflight: boolean;
   /** The hash of the webhook that it called; '' if it called none. */
   readonly webhook: string;
   /** Its caller is under `never_restrict`. */
   readonly isSpared: boolean;
-  /** How long limits held it, for which it would have been refused otherwise; 0: not at all. */
+  /** Time held for a limit (`patience`) instead of being refused; 0 if it was not held. */
   readonly heldMs: number;
-  /** From the request's head until it was sent upstream; null: it was not. */
+  /** Time from the request's head until it was sent upstream; `null` if it was not. */
   readonly sentAfterMs: number | null;
-  /** Null: the gateway takes part in no traces. */
+  /** Its place in a trace; `null` if the gateway takes part in none. */
   readonly trace: TraceRecord | null;
   /** What would have refused it if it were not in shadow. */
   readonly shadowRefusals: readonly ShadowRefuser[];
-  /** What the client says that it is; null: nothing, or nobody wants to know. */
+  /** The request's `User-Agent`; `null` if it has none, or `log.fields` does not ask for it. */
   readonly userAgent: string | null;
   /** It lasted so long that its admission was recorded apart (see `ExchangeListener.lasting`). */
   readonly lasted: boolean;
@@ -145,7 +154,7 @@ export interface ExchangeRecord {
   /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */
   readonly error: {
     readonly message: string;
-    readonly side: string;
+    readonly side: ErrorSide;
     /** The cap that was reached. */
     readonly cap: Cap | null;
     readonly cause: string | null;
@@ -167,57 +176,62 @@ export interface ExchangeListener {
   untrustedForwarding(): void;
 }
 
-/**
- * Why a listener for the PROXY protocol closed a connection:
- * - `untrusted_peer`: it comes from no trusted proxy
- * - `missing`: it begins with something else
- * - `broken`: its header is not valid, or it ended inside the header
- * - `late`: its header did not come in time
- */
-export type ProxyHeaderFault = 'untrusted_peer' | 'missing' | 'broken' | 'late';
+/** Why a listener for the PROXY protocol closed a connection. */
+export const PROXY_HEADER_FAULTS = [
+  /** It comes from no trusted proxy. */
+  'untrusted_peer',
+  /** It begins with something else. */
+  'missing',
+  /** Its header is not valid, or it ended inside the header. */
+  'broken',
+  /** Its header did not come in time. */
+  'late',
+] as const;
+export type ProxyHeaderFault = (typeof PROXY_HEADER_FAULTS)[number];
 
-/**
- * How a TLS handshake ended:
- * - `full`, `resumed`: well, with a new session or an earlier one
- * - `timeout`: it took too long
- * - `capacity`: there was no room for the connection, or more handshakes than `caps.tls_handshakes` were under way
- * - `cleartext`: the client did not speak TLS
- * - `no_overlap`: no version, cipher or protocol is spoken by both
- * - `client_certificate`: the client sent none, or one that cannot be verified
- * - `rejected`: the client broke it off with an alert, for example as it does not trust the certificate
- * - `closed`: the client closed the connection
- * - `malformed`: anything else that breaks TLS
- */
-export type HandshakeOutcome =
-  | 'full'
-  | 'resumed'
-  | 'timeout'
-  | 'capacity'
-  | 'cleartext'
-  | 'no_overlap'
-  | 'client_certificate'
-  | 'rejected'
-  | 'closed'
-  | 'malformed';
+/** How a TLS handshake ended. */
+export const HANDSHAKE_OUTCOMES = [
+  /** It succeeded, with a new session. */
+  'full',
+  /** It succeeded, with an earlier session. */
+  'resumed',
+  /** It took too long. */
+  'timeout',
+  /** There was no room for the connection, or more handshakes than `caps.tls_handshakes` were under way. */
+  'capacity',
+  /** The client did not speak TLS. */
+  'cleartext',
+  /** No version, cipher or protocol is spoken by both. */
+  'no_overlap',
+  /** The client sent no certificate, or one that cannot be verified. */
+  'client_certificate',
+  /** The client broke it off with an alert, for example because it does not trust the certificate. */
+  'rejected',
+  /** The client closed the connection. */
+  'closed',
+  /** Anything else that breaks TLS. */
+  'malformed',
+] as const;
+export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
-/**
- * Why a connection over HTTP/2 was closed:
- * - `resets`: too many of its streams ended by a reset, the client's or one that it provoked
- * - `unexplained_bytes`: too much came that is part of no request and acknowledges no response, such as PING or WINDOW_UPDATE
- * - `control_frames`: it sent PING or SETTINGS faster than they can be acknowledged
- * - `continuations`: a header block in too many frames
- * - `invalid_frames`: too many frames that are invalid or empty
- * - `refused_streams`: too many streams past the maximum
- * - `protocol`: any other violation of RFC 9113
- */
-export type Http2FaultReason =
-  | 'resets'
-  | 'unexplained_bytes'
-  | 'control_frames'
-  | 'continuations'
-  | 'invalid_frames'
-  | 'refused_streams'
-  | 'protocol';
+/** Why a connection over HTTP/2 was closed. */
+export const HTTP2_FAULTS = [
+  /** Too many of its streams ended by a reset, the client's or one that it provoked. */
+  'resets',
+  /** Too much came that is part of no request and acknowledges no response, such as PING or WINDOW_UPDATE. */
+  'unexplained_bytes',
+  /** It sent PING or SETTINGS faster than they can be acknowledged. */
+  'control_frames',
+  /** A header block came in too many frames. */
+  'continuations',
+  /** Too many frames are invalid or empty. */
+  'invalid_frames',
+  /** Too many streams were opened past the maximum. */
+  'refused_streams',
+  /** Any other violation of RFC 9113. */
+  'protocol',
+] as const;
+export type Http2FaultReason = (typeof HTTP2_FAULTS)[number];
 
 /** Hears how connections begin and end. Called for each of them: must be quick and must not throw. */
 export interface ConnectionListener {
@@ -264,33 +278,39 @@ export interface ReloadListener {
 }
 
 /** Why the admin listener turned a request away. */
-export type AdminRefusal =
+export const ADMIN_REFUSALS = [
   /** It brought a wrong token. */
-  | 'wrong_token'
+  'wrong_token',
   /** Its address brought too many wrong tokens of late. */
-  | 'too_many_tokens'
+  'too_many_tokens',
   /** It needs a token and brought none, or none is configured. */
-  | 'no_token'
+  'no_token',
   /** A page of another origin sent it, or a name led it here that is not of this machine. */
-  | 'foreign_origin';
+  'foreign_origin',
+] as const;
+export type AdminRefusal = (typeof ADMIN_REFUSALS)[number];
+
+/** What an operator may change by the admin API. */
+export const ADMIN_CHANGES = ['restriction_added', 'restriction_lifted', 'buckets_reset'] as const;
 
 /** Something that an operator changed by the admin API. */
 export interface AdminChange {
-  readonly what: 'restriction_added' | 'restriction_lifted' | 'buckets_reset';
-  /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here, or all clients. */
+  readonly what: (typeof ADMIN_CHANGES)[number];
+  /** The gateway's client that it is about: an address, or the pseudonym of a caller; `null` if not known here, or if it is about all. */
   readonly client: string | null;
-  /** The one bucket that it is about; null: it is about more, or about none. */
+  /** The one bucket that it is about; `null` if it is about several or none. */
   readonly bucket: string | null;
   /** Where the change came from: the address of the peer. */
   readonly by: string;
 }
 
-/** What of the admin listener a request is for. */
-export type AdminEndpoint = 'metrics' | 'status' | 'health' | 'api' | 'notices' | 'other';
+/** What a request to the admin listener is for. */
+export const ADMIN_ENDPOINTS = ['metrics', 'status', 'health', 'api', 'notices', 'other'] as const;
+export type AdminEndpoint = (typeof ADMIN_ENDPOINTS)[number];
 
 /** Hears what the admin API refuses and changes, and what the admin listener fails to answer. Must be quick and must not throw. */
 export interface AdminApiListener {
-  /** `address`: of the peer. */
+  /** @param address of the peer */
   refused(refusal: AdminRefusal, address: string): void;
   changed(change: AdminChange): void;
   /** A fault of the gateway: the request was answered 500. */

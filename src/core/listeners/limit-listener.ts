@@ -1,43 +1,70 @@
+// The lists here are closed: their words are values of metric labels and of log lines.
+
+/** What limits may decide: `admitted`, or the limit that refused. */
+export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'resource'] as const;
+export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
+
+/** What a caller is identified by: a token of a bot or of a user, or its address. */
+export const CALLER_CLASSES = ['bot', 'user', 'address'] as const;
+export type CallerClass = (typeof CALLER_CLASSES)[number];
+
 /** What was decided about a request. */
 export interface DecisionEvent {
-  /** The bucket as configured; null: the request has none. */
+  /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
-  readonly callerClass: 'bot' | 'user' | 'address';
+  readonly callerClass: CallerClass;
   /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
   readonly caller: string;
-  /** `admitted`, or the limit that refused. */
-  readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+  readonly outcome: DecisionOutcome;
   /** At least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
 }
 
-/** Why something is restricted, by its key in limits.yaml; `operator`: somebody added it by the admin API. */
-export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals' | 'operator';
+/** What a restriction refuses: everything of an address, everything of a principal, or one address on one webhook. */
+export const RESTRICTED_KINDS = ['address', 'principal', 'webhook'] as const;
+export type RestrictedKind = (typeof RESTRICTED_KINDS)[number];
+
+/** What each reason restricts. The reasons are keys of limits.yaml; `operator` is a restriction added by the admin API. */
+export const RESTRICTS = {
+  invalid_requests: ['address'],
+  webhook_not_found: ['webhook', 'address'],
+  ignored_refusals: ['address', 'principal'],
+  operator: ['address', 'principal'],
+} as const satisfies Readonly<Record<string, readonly RestrictedKind[]>>;
+export type RestrictionReason = keyof typeof RESTRICTS;
+export const RESTRICTION_REASONS = Object.keys(RESTRICTS) as readonly RestrictionReason[];
+
+/**
+ * Restrictions have tables of their own: an operator's stand in one, the others in one for each kind. Filling one takes nothing from
+ * another.
+ */
+export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
+export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
 
 /** A restriction refused a request, or `blocked` in limits.yaml did: before a bucket was looked up. */
 export interface RestrictionRefusal {
-  readonly callerClass: 'bot' | 'user' | 'address';
+  readonly callerClass: CallerClass;
   /** As in `DecisionEvent`. */
   readonly caller: string;
   readonly why: RestrictionReason | 'blocked';
 }
 
 /** What would have refused a request if it were not in shadow: one of its limits, or a restriction. */
-export type ShadowRefuser = 'global' | 'caller' | 'resource' | RestrictionReason;
+export type ShadowRefuser = Exclude<DecisionOutcome, 'admitted'> | RestrictionReason;
 
 /** A request went on that something in shadow would have refused. */
 export interface ShadowEvent {
-  /** The bucket as configured; null: the request has none. */
+  /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
-  readonly callerClass: 'bot' | 'user' | 'address';
+  readonly callerClass: CallerClass;
   readonly by: ShadowRefuser;
 }
 
 /** A temporary refusal. Metrics use its kind and reason only. */
 export interface RestrictionEvent {
-  readonly kind: 'address' | 'principal' | 'webhook';
+  readonly kind: RestrictedKind;
   readonly reason: RestrictionReason;
-  /** The address or principal: for the log. */
+  /** The address or principal, for the log. */
   readonly key: string;
   readonly untilEpochMs: number;
 }
@@ -45,13 +72,21 @@ export interface RestrictionEvent {
 /** A restriction that had to give way. `key` is null if its client has not been seen by this gateway. */
 export interface EvictionEvent extends Omit<RestrictionEvent, 'key'> {
   readonly key: string | null;
-  readonly table: 'operator' | 'principal' | 'address' | 'webhook';
+  readonly table: RestrictionTableName;
 }
 
-/**
- * How holding a request ended: decided anew, or its client went away. `no_room`: it was decided at once because too many are held.
- */
-export type HeldOutcome = 'admitted' | 'refused' | 'abandoned' | 'no_room';
+/** How holding a request ended. */
+export const HELD_OUTCOMES = [
+  /** It was decided anew, and served. */
+  'admitted',
+  /** It was decided anew, and refused. */
+  'refused',
+  /** Its client went away. */
+  'abandoned',
+  /** It was decided at once, because too many were held. */
+  'no_room',
+] as const;
+export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
 /** Hears what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
@@ -76,17 +111,23 @@ export interface LimitListener {
 
 /** Hears when the gateway sheds. Must be quick and must not throw. */
 export interface OverloadListener {
-  /** New work is refused from now on. `delayMs`: how late the event loop is, on the average of a second. */
+  /**
+   * New work is refused from now on.
+   *
+   * @param delayMs how late the event loop is, on the average of a second
+   */
   began(delayMs: number): void;
   /** All requests are served again. `refused`: those that were not. */
   ended(lastedMs: number, refused: number): void;
 }
 
 /** What decided about a request: the shared store, one of its recent refusals, or the policy while it is unreachable. */
-export type DecidedBy = 'redis' | 'known_refusal' | 'local' | 'open' | 'closed';
+export const DECIDED_BY = ['redis', 'known_refusal', 'local', 'open', 'closed'] as const;
+export type DecidedBy = (typeof DECIDED_BY)[number];
 
 /** Why a command to the shared store failed. */
-export type StoreFailure = 'timeout' | 'disconnected' | 'error';
+export const STORE_FAILURES = ['timeout', 'disconnected', 'error'] as const;
+export type StoreFailure = (typeof STORE_FAILURES)[number];
 
 /** Hears about the health of the shared store. Called on the request's path: must be quick and must not throw. */
 export interface StoreListener {
@@ -103,7 +144,7 @@ export interface StoreListener {
   caughtUp(): void;
   /** What gateways share could not be applied here, through a fault of this gateway: so many facts are skipped. */
   shareFailed(skippedFacts: number, error: unknown): void;
-  /** Null: messages of the other gateways arrive. Else why Redis refuses them, so that their news are found by polling alone. */
+  /** @param refusal why Redis refuses the other gateways' messages, so that polling alone finds them; `null` if they arrive */
   subscribed(refusal: string | null): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;

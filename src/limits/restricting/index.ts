@@ -16,13 +16,10 @@ export {
   KnownClient,
   type Lift,
   type ListedRestriction,
-  RESTRICTED_KINDS,
-  RESTRICTION_REASONS,
   type Restricted,
   type RestrictedClient,
   type Restriction,
   type RestrictionListener,
-  type RestrictionReason,
 } from './restriction.ts';
 export { Restrictions } from './restrictions.ts';
 export { ShadowRestrictions } from './shadow-restrictions.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/index.ts';
+import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS, type Quota } from '../counting/index.ts';
-import type { Restricted, RestrictedKind, RestrictionReason } from './restriction.ts';
+import type { Restricted } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
 import type { ShadowRestrictions } from './shadow-restrictions.ts';
 

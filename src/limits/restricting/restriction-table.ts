@@ -1,3 +1,9 @@
+import {
+  RESTRICTION_TABLES,
+  type RestrictedKind,
+  type RestrictionReason,
+  type RestrictionTableName,
+} from '../../core/index.ts';
 import { EvictionOrder } from './eviction-order.ts';
 import {
   digestOfWhom,
@@ -5,12 +11,8 @@ import {
   type Held,
   isHeld,
   isOver,
-  RESTRICTION_TABLES,
   type Restricted,
   type RestrictedClient,
-  type RestrictedKind,
-  type RestrictionReason,
-  type RestrictionTableName,
   tableOf,
 } from './restriction.ts';
 

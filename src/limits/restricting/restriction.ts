@@ -1,26 +1,14 @@
-import { type Clock, digestOf, ownString } from '../../core/index.ts';
+import {
+  type Clock,
+  digestOf,
+  ownString,
+  type RestrictedKind,
+  type RestrictionReason,
+  type RestrictionTableName,
+} from '../../core/index.ts';
 import type { Member } from './eviction-order.ts';
 
-/** What is refused: everything of an address, everything of a principal, or one address on one webhook. */
-export const RESTRICTED_KINDS = ['address', 'principal', 'webhook'] as const;
-export type RestrictedKind = (typeof RESTRICTED_KINDS)[number];
-
-/** The reasons: keys of the configuration, and `operator` for one that was added by hand. */
-export const RESTRICTION_REASONS = [
-  'invalid_requests',
-  'webhook_not_found',
-  'ignored_refusals',
-  'operator',
-] as const;
-export type RestrictionReason = (typeof RESTRICTION_REASONS)[number];
-
-/**
- * Each has room of its own: an operator's restrictions stand in one table, the others in one for each kind. Filling one takes
- * nothing from another.
- */
-export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
-export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
-
+/** The table that holds a restriction. */
 export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): RestrictionTableName {
   return reason === 'operator' ? 'operator' : kind;
 }

@@ -1,4 +1,4 @@
-import { type Clock, ownString } from '../../core/index.ts';
+import { type Clock, ownString, type RestrictedKind, type RestrictionReason } from '../../core/index.ts';
 import { Lifts } from './lifts.ts';
 import {
   type AnonymousRestriction,
@@ -13,10 +13,8 @@ import {
   type Lift,
   type Restricted,
   type RestrictedClient,
-  type RestrictedKind,
   type Restriction,
   type RestrictionListener,
-  type RestrictionReason,
   type RestrictionsOptions,
   slackOf,
   tableOf,

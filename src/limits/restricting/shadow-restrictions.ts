@@ -1,13 +1,11 @@
-import type { Clock } from '../../core/index.ts';
 import {
-  type Held,
-  isHeld,
+  type Clock,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
-  type Restricted,
   type RestrictedKind,
   type RestrictionReason,
-} from './restriction.ts';
+} from '../../core/index.ts';
+import { type Held, isHeld, type Restricted } from './restriction.ts';
 import { RestrictionTable } from './restriction-table.ts';
 import { MAX_WEBHOOKS } from './restrictions.ts';
 

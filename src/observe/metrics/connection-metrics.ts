@@ -1,25 +1,23 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import {
+  ADMIN_CHANGES,
+  ADMIN_ENDPOINTS,
+  ADMIN_REFUSALS,
   type AdminApiListener,
   type AdminChange,
   type AdminEndpoint,
   type AdminRefusal,
   type ConnectionListener,
+  HANDSHAKE_OUTCOMES,
   type HandshakeOutcome,
+  HTTP2_FAULTS,
   type Http2FaultReason,
   type OverloadListener,
+  PROXY_HEADER_FAULTS,
   type ProxyHeaderFault,
   readVersion,
 } from '../../core/index.ts';
 import { type LabelModel, prepareSeries } from './label-model.ts';
-import {
-  ADMIN_CHANGES,
-  ADMIN_ENDPOINTS,
-  ADMIN_REFUSALS,
-  HANDSHAKE_OUTCOMES,
-  HTTP2_FAULTS,
-  PROXY_HEADER_FAULTS,
-} from './label-values.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 const HEADERS_REFUSED = {

@@ -1,26 +1,24 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type {
-  AuthListener,
-  DiscoveryEvent,
-  IntrospectionEvent,
-  InvalidReason,
-  NoticeEvent,
-  NoticeKind,
-  NoticeListener,
-  RedeemEvent,
-  SignatureAlgorithm,
-  SignInListener,
-  SignOutEvent,
-} from '../../core/index.ts';
-import type { LabelModel } from './label-model.ts';
 import {
+  type AuthListener,
   DISCOVERY_OUTCOMES,
+  type DiscoveryEvent,
   INTROSPECTION_OUTCOMES,
   INVALID_REASONS,
+  type IntrospectionEvent,
+  type InvalidReason,
   NOTICE_OUTCOMES,
+  type NoticeEvent,
+  type NoticeKind,
+  type NoticeListener,
   REDEEM_OUTCOMES,
+  type RedeemEvent,
   SIGNATURE_ALGORITHMS,
-} from './label-values.ts';
+  type SignatureAlgorithm,
+  type SignInListener,
+  type SignOutEvent,
+} from '../../core/index.ts';
+import type { LabelModel } from './label-model.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** Seconds: a nearby provider answers within milliseconds; one in trouble is given up after several seconds. */

@@ -1,21 +1,20 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type {
-  DecisionEvent,
-  EvictionEvent,
-  HeldOutcome,
-  LimitListener,
-  RestrictionEvent,
-  RestrictionRefusal,
-  ShadowEvent,
+import {
+  type DecisionEvent,
+  type EvictionEvent,
+  HELD_OUTCOMES,
+  type HeldOutcome,
+  type LimitListener,
+  RESTRICTED_KINDS,
+  RESTRICTION_REASONS,
+  RESTRICTION_TABLES,
+  RESTRICTS,
+  type RestrictionEvent,
+  type RestrictionReason,
+  type RestrictionRefusal,
+  type ShadowEvent,
 } from '../../core/index.ts';
 import { type LabelModel, prepareSeries } from './label-model.ts';
-import {
-  HELD_OUTCOMES,
-  REFUSING_REASONS,
-  RESTRICTED_KINDS,
-  RESTRICTION_TABLES,
-  RESTRICTIONS,
-} from './label-values.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** What a store holds, read at each scrape. Counts are since the start. */
@@ -128,10 +127,11 @@ export class LimitMetrics implements LimitListener {
     this.#evicted = new Counter({ ...EVICTED, registers });
     for (const outcome of HELD_OUTCOMES) this.#held.inc({ outcome }, 0);
     for (const status of INVALID_STATUSES) this.#invalid.of(status);
-    for (const labels of RESTRICTIONS) {
-      this.#restrictions.inc(labels, 0);
-      if (labels.reason !== 'operator') this.#shadowRestrictions.inc(labels, 0);
-    }
+    for (const reason of RESTRICTION_REASONS)
+      for (const kind of RESTRICTS[reason]) {
+        this.#restrictions.inc({ kind, reason }, 0);
+        if (reason !== 'operator') this.#shadowRestrictions.inc({ kind, reason }, 0);
+      }
     for (const kind of RESTRICTED_KINDS) this.#restricted.inc({ kind }, 0);
     for (const table of RESTRICTION_TABLES) this.#evicted.inc({ table }, 0);
   }
@@ -150,7 +150,7 @@ export class LimitMetrics implements LimitListener {
     prepareSeries(
       this.byRestriction,
       [...new Set(buckets.map(({ callerClass }) => callerClass))].flatMap(callerClass =>
-        REFUSING_REASONS[callerClass === 'address' ? 'address' : 'caller'].map(why => [callerClass, why]),
+        refusalsOf(callerClass).map(why => [callerClass, why]),
       ),
       0,
     );
@@ -241,6 +241,13 @@ export class LimitMetrics implements LimitListener {
     this.#evicted.inc({ table });
     if (key !== null) this.#restricted.dec({ kind });
   }
+}
+
+/** Why a restriction or a block may refuse requests of a class of callers. Every restriction of a webhook refuses an address. */
+function refusalsOf(callerClass: string): readonly RestrictionRefusal['why'][] {
+  const concerns = (reason: RestrictionReason) =>
+    callerClass === 'address' || RESTRICTS[reason].some(kind => kind === 'principal');
+  return [...RESTRICTION_REASONS.filter(concerns), 'blocked'];
 }
 
 /** Registers a counter whose values are kept elsewhere. Numbers that are tried count with those that hold. */

@@ -1,9 +1,15 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type ExchangeListener, type ExchangeRecord, RpcCode, rpcCodeName } from '../../core/index.ts';
+import {
+  type ExchangeListener,
+  type ExchangeRecord,
+  GATEWAY_CAPS,
+  RpcCode,
+  rpcCodeName,
+  UPSTREAM_CAPS,
+} from '../../core/index.ts';
 import { observeBuild } from './connection-metrics.ts';
 import { type LabelModel, prepareSeries, type Rows } from './label-model.ts';
-import { GATEWAY_CAPS, UPSTREAM_CAPS } from './label-values.ts';
 import { Tally, type TallyHistogram, tallyCounter, tallyHistogram } from './tally.ts';
 
 /** Connections open now, read at each scrape. */

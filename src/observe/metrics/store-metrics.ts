@@ -1,6 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DecidedBy, StoreFailure, StoreListener } from '../../core/index.ts';
-import { DECIDED_BY, STORE_FAILURES } from './label-values.ts';
+import {
+  DECIDED_BY,
+  type DecidedBy,
+  STORE_FAILURES,
+  type StoreFailure,
+  type StoreListener,
+} from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** What gateways share, read at each scrape. Counts are since the start. */

@@ -1,5 +1,11 @@
-import type { CallerClass } from '../../config/index.ts';
-import type { DecisionRecord, Draws } from '../../core/index.ts';
+import {
+  CALLER_CLASSES,
+  type CallerClass,
+  DECISION_OUTCOMES,
+  type DecisionOutcome,
+  DRAWS,
+  type Draws,
+} from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
 import { isMoment } from './is-moment.ts';
@@ -11,7 +17,7 @@ import {
 } from './restriction-facts.ts';
 
 /** `undecided`: it never came to the limits, and no restriction refused it; it is the `end` of something that counts. */
-export type LoggedOutcome = DecisionRecord['outcome'] | 'restricted' | 'blocked' | 'undecided';
+export type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
 
 /** A line of the access log about a request that the limits decided on, or that counts for restrictions. */
 export interface LoggedRequest {
@@ -46,14 +52,9 @@ export interface LoggedRequest {
 /** What a line of a log is. `early`: a request refused with 429 before the limits were asked. */
 export type LogLine = LoggedRequest | 'early' | 'other' | 'broken';
 
-const CLASSES: ReadonlySet<unknown> = new Set<CallerClass>(['bot', 'user', 'address']);
-const OUTCOMES: ReadonlySet<unknown> = new Set<DecisionRecord['outcome']>([
-  'admitted',
-  'global',
-  'caller',
-  'resource',
-]);
-const DRAWS: ReadonlySet<unknown> = new Set<Draws>(['all', 'global', 'bucket', 'none']);
+const CLASSES: ReadonlySet<unknown> = new Set(CALLER_CLASSES);
+const OUTCOMES: ReadonlySet<unknown> = new Set(DECISION_OUTCOMES);
+const DRAW_WORDS: ReadonlySet<unknown> = new Set(DRAWS);
 const PARTS: Readonly<Record<string, 'whole' | 'begin'>> = { access: 'whole', admission: 'begin' };
 
 /**
@@ -177,5 +178,5 @@ function isOutcome(value: unknown): value is LoggedOutcome {
 }
 
 function isDraws(value: unknown): value is Draws {
-  return DRAWS.has(value);
+  return DRAW_WORDS.has(value);
 }

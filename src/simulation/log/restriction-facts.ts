@@ -1,4 +1,4 @@
-import { type RestrictedBy, RpcCode } from '../../core/index.ts';
+import { RESTRICTED_BY, type RestrictedBy, RpcCode } from '../../core/index.ts';
 import { isMoment } from './is-moment.ts';
 
 /** What few lines tell. */
@@ -54,9 +54,7 @@ export interface CommonFacts {
   readonly writtenAtMs: number;
 }
 
-const RESTRICTED: ReadonlySet<unknown> = new Set<RestrictedBy>([
-  ...(['address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'] as const),
-]);
+const RESTRICTED: ReadonlySet<unknown> = new Set(RESTRICTED_BY);
 
 /** What refused a request that never came to the limits; `undecided`: nothing did that a replay could ask again, but it counts. */
 export function outcomeBefore({

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RESTRICTION_REASONS } from '../../../../src/core/index.ts';
 import {
   addressRestricted,
   bucketRefused,
@@ -6,7 +7,6 @@ import {
   globallyRefused,
   webhookRestricted,
 } from '../../../../src/gateway/responses/rate-limit-error.ts';
-import { RESTRICTION_REASONS } from '../../../../src/limits/index.ts';
 
 const GLOBAL = ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
 const NO_STORE = ['Cache-Control', 'no-store'];

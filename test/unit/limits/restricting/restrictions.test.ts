@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { RestrictionReason } from '../../../../src/core/index.ts';
 import {
   type AnonymousRestriction,
   type EvictedRestriction,
   type Lift,
   type Restriction,
   type RestrictionListener,
-  type RestrictionReason,
   Restrictions,
 } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type ExchangeRecord, RpcCode } from '../../../../src/core/index.ts';
+import {
+  ERROR_SIDES,
+  type ErrorSide,
+  type ExchangeRecord,
+  type InvalidReason,
+  RpcCode,
+} from '../../../../src/core/index.ts';
 import { AccessLine, Pseudonyms } from '../../../../src/observe/log/access-log.ts';
 import { makeLogger, type PathNaming } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
@@ -151,7 +157,7 @@ const records = fc.record<ExchangeRecord>({
   error: orNull(
     fc.record({
       message: text,
-      side: fc.oneof(text, fc.constant('client')),
+      side: fc.constantFrom(...ERROR_SIDES),
       cap: orNull(fc.constantFrom('requests', 'max_requests')),
       cause: orNull(text),
     }),
@@ -191,7 +197,7 @@ test('a request that was held says for how long, and no other does', () => {
 });
 
 test('a refused token is logged with its reason and the claim that it lacks', () => {
-  const told = (reason: string, claim: string | null) => {
+  const told = (reason: InvalidReason, claim: string | null) => {
     const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim, principal: null } })));
     expect(line).not.toHaveProperty('refusedCaller');
     return [line.tokenRefused, line.claim];
@@ -201,7 +207,7 @@ test('a refused token is logged with its reason and the claim that it lacks', ()
 });
 
 test('a refused token is logged with the pseudonym of its caller, apart from that of callers who were served', () => {
-  const tokenRefused = { reason: 'expired', claim: null, principal: 'user:web ada' };
+  const tokenRefused = { reason: 'expired', claim: null, principal: 'user:web ada' } as const;
   const caller = { class: 'address', principal: null } as const;
   const line = JSON.parse(lineOf(exchangeRecord({ caller, tokenRefused })));
   expect(line.refusedCaller).toBe(pseudonyms.of('user:web ada'));
@@ -210,10 +216,11 @@ test('a refused token is logged with the pseudonym of its caller, apart from tha
 
 test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {
   const [message, cause] = ['The code was not accepted.', 'the token endpoint answered 400 invalid_grant'];
-  const told = (side: string) =>
+  const told = (side: ErrorSide) =>
     JSON.parse(lineOf(exchangeRecord({ error: { message, side, cap: null, cause } }))).cause;
   expect(told('client')).toBe(cause);
-  for (const side of ['gateway', 'upstream', 'provider', 'store']) expect(told(side)).toBeUndefined();
+  for (const side of ['gateway', 'upstream', 'provider', 'store'] as const)
+    expect(told(side)).toBeUndefined();
 });
 
 test.each([
@@ -228,7 +235,7 @@ test.each([
   ['astral characters', '\u{1f600}'],
   ['much text', '"x"'.repeat(10_000)],
 ])('%s in a text from outside stays in it, on one line of good UTF-8', (_, text) => {
-  const error = { message: text, side: 'client', cap: null, cause: text };
+  const error = { message: text, side: 'client', cap: null, cause: text } as const;
   const record = exchangeRecord({ requestId: text, method: text, clientAddress: text, error });
   const line = lineOf(record);
   expect(line.indexOf('\n')).toBe(line.length - 1);

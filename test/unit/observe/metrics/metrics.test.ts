@@ -17,7 +17,7 @@ async function series({ registry }: Metrics, before: readonly string[] = []): Pr
 test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
   const metrics = new Metrics();
   const met = (cap: Cap, upstream: string | null) => {
-    const error = { message: 'Full.', side: 'gateway', cap, cause: null };
+    const error = { message: 'Full.', side: 'gateway', cap, cause: null } as const;
     metrics.started();
     metrics.finished(exchangeRecord({ upstream, upstreamMs: null, status: 503, outcome: 'answered', error }));
   };
@@ -35,7 +35,7 @@ test('requests are counted by route, status and outcome, with their bytes, and a
   for (let i = 0; i < 4; i++) metrics.started();
   metrics.finished(exchangeRecord({ bytesReceived: 7 }));
   metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
-  const error = { message: 'No.', side: 'client', cap: null, cause: null };
+  const error = { message: 'No.', side: 'client', cap: null, cause: null } as const;
   metrics.finished(
     exchangeRecord({ route: null, upstream: null, upstreamMs: null, status: 0, outcome: 'abandoned', error }),
   );

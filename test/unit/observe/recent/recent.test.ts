@@ -86,7 +86,7 @@ describe('callers', () => {
 });
 
 describe('errors', () => {
-  const error = { message: 'failed', side: 'upstream', cap: null, cause: 'ECONNREFUSED: refused' };
+  const error = { message: 'failed', side: 'upstream', cap: null, cause: 'ECONNREFUSED: refused' } as const;
 
   it('of an upstream are counted with the last cause', () => {
     const { recent } = made();
