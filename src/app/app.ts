@@ -1,15 +1,26 @@
 import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
 import type { TimerClock } from '../core/index.ts';
+import type { GatewayPermits } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Replication } from '../runtime/index.ts';
-import type { BoundAddresses, Listeners } from '../server/index.ts';
+import type { BoundAddresses, ConnectionCaps, Listeners } from '../server/index.ts';
+
+/** What gateways of one machine may share. Whoever makes a part starts and stops it. */
+export interface SharedParts {
+  /** How gateways inform each other. Default: through Redis, if the configuration names one. */
+  readonly replication?: Replication;
+  /** Count requests in flight up to their caps. Default: each gateway counts its own. */
+  readonly permits?: GatewayPermits;
+  /** Count open connections up to their caps. Default: each gateway counts its own. */
+  readonly connectionCaps?: ConnectionCaps;
+}
 
 /** What a gateway needs besides its configuration. */
 export interface AppOptions {
   readonly clock: TimerClock;
   readonly log: Logger;
-  /** How gateways inform each other. Default: through Redis, if the configuration names one. */
-  readonly replication?: Replication;
+  /** What this gateway shares with others. Default: nothing but what Redis carries. */
+  readonly shared?: SharedParts;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
 }

@@ -33,7 +33,7 @@ import { type Generation, Generations, isReady, Limiting, Overload } from '../ru
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews } from './admin-view.ts';
-import { type App, type AppOptions, atMost, drainListeners } from './app.ts';
+import { type App, type AppOptions, atMost, drainListeners, type SharedParts } from './app.ts';
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
 export class RunningApp implements App {
@@ -64,7 +64,7 @@ export class RunningApp implements App {
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log, source, replication }: AppOptions, spans: SpanExport | null) {
+  constructor(snapshot: Snapshot, { clock, log, source, shared = {} }: AppOptions, spans: SpanExport | null) {
     const { listen, caps, store, tracing } = snapshot;
     this.#fixed = { listen, caps, store, tracing };
     this.#spans = spans;
@@ -77,10 +77,10 @@ export class RunningApp implements App {
     const evicted = () => this.#observation.identityOf(null).revocationEvicted();
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot);
-    this.#limiting = this.#makeLimiting(snapshot, replication);
+    this.#limiting = this.#makeLimiting(snapshot, shared);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
-    this.#gateway = this.#makeGateway();
+    this.#gateway = this.#makeGateway(shared);
     this.#listeners = this.#follows(
       new Listeners({
         ...snapshot,
@@ -88,6 +88,7 @@ export class RunningApp implements App {
         clock,
         random: systemRandom,
         connectionListener: this.#observation.connections,
+        connectionCaps: shared.connectionCaps,
       }),
       (listeners, next) => listeners.use(next.snapshot),
     );
@@ -177,13 +178,13 @@ export class RunningApp implements App {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot, replication: AppOptions['replication']): Limiting {
+  #makeLimiting({ limits, store, caps }: Snapshot, { replication }: SharedParts): Limiting {
     const limiting = new Limiting(limits, store, {
       clock: this.#clock,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
-      ...(replication && { replication }),
+      replication,
     });
     limiting.shareRevocations(this.#revocations);
     return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
@@ -195,7 +196,7 @@ export class RunningApp implements App {
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
   }
 
-  #makeGateway(): Gateway {
+  #makeGateway({ permits }: SharedParts): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
       clock: this.#clock,
@@ -204,6 +205,7 @@ export class RunningApp implements App {
       limiting: this.#limiting,
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
+      permits,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }

@@ -1,7 +1,7 @@
 import { type ExchangeListener, hexSource, type TimerClock } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
-import { Permits, UpstreamPermits } from './permits.ts';
+import { type GatewayPermits, type Permits, processPermits, type UpstreamPermits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
@@ -15,6 +15,8 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
+  /** Default: those of this process alone. */
+  readonly permits?: GatewayPermits | undefined;
 }
 
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
@@ -28,8 +30,8 @@ export class GatewayState {
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
   readonly drawHex = hexSource();
-  readonly addressPermits = new Permits();
-  readonly upstreamPermits = new UpstreamPermits();
+  readonly addressPermits: Permits;
+  readonly upstreamPermits: UpstreamPermits;
   generation: RequestGeneration;
   inFlight = 0;
   sequence = 0;
@@ -43,5 +45,8 @@ export class GatewayState {
     this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome));
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
+    const { addresses, upstreams } = parts.permits ?? processPermits();
+    this.addressPermits = addresses;
+    this.upstreamPermits = upstreams;
   }
 }

@@ -1,7 +1,7 @@
 import type { HeldOutcome, Timer, TimerClock } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
-import { Permits } from './permits.ts';
+import { ProcessPermits } from './permits.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
 /** Most requests held at once: of one caller, and in all. Each is an exchange in flight, some kilobytes. */
@@ -50,7 +50,7 @@ export class HeldRequests {
   readonly #clock: TimerClock;
   readonly #ended: (outcome: HeldOutcome) => void;
   readonly #lines = new Map<string, Line>();
-  readonly #perCaller = new Permits();
+  readonly #perCaller = new ProcessPermits();
   #count = 0;
 
   constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void) {

@@ -6,6 +6,7 @@ export {
   webhookOf,
 } from './exchange/index.ts';
 export { Gateway } from './gateway.ts';
+export { type GatewayPermits, processPermits } from './permits.ts';
 export {
   badRequest,
   bodyTooLarge,

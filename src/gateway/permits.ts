@@ -1,30 +1,18 @@
 import type { GatewayError, PoolName } from '../core/index.ts';
 
-/** Counts what is in flight under each key, up to a cap. Holds only keys in use. */
-export class Permits {
-  readonly #inFlight = new Map<string, number>();
-
-  /** False: `cap` are in flight under this key already. */
-  take(key: string, cap: number): boolean {
-    const count = this.#inFlight.get(key) ?? 0;
-    if (count >= cap) return false;
-    this.#inFlight.set(key, count + 1);
-    return true;
-  }
-
-  giveBack(key: string): void {
-    const count = this.#inFlight.get(key) ?? 0;
-    if (count <= 1) this.#inFlight.delete(key);
-    else this.#inFlight.set(key, count - 1);
-  }
+/** Counts what is in flight under each key, up to a cap. */
+export interface Permits {
+  /** Counts one more, and returns true; false if `cap` are in flight under this key already. */
+  take(key: string, cap: number): boolean;
+  giveBack(key: string): void;
 }
 
-/** What permits are taken from: of one kind, to one upstream. */
+/** A cap of an upstream, for one kind of exchange. */
 export interface Pool {
   readonly name: PoolName;
   readonly upstream: string;
   readonly max: number;
-  /** Of one caller. */
+  /** How many of these one caller may have in flight. */
   readonly maxPerCaller: number;
 }
 
@@ -41,7 +29,49 @@ export interface NoRoom {
 }
 
 /** The place of one exchange among those of its kind to its upstream. */
-export class UpstreamPermit {
+export interface UpstreamPermit {
+  /** May be called again. */
+  giveBack(): void;
+}
+
+/** Counts what is in flight to each upstream, by its kind, in all and for each caller. */
+export interface UpstreamPermits {
+  /** Returns the permit, or the cap that is met. */
+  take(pool: Pool, caller: string): UpstreamPermit | PoolCap;
+  /** How many exchanges of this kind are in flight to this upstream. */
+  taken(upstream: string, pool: PoolName): number;
+}
+
+/** The permits that exchanges take. Several gateways may share them. */
+export interface GatewayPermits {
+  readonly addresses: Permits;
+  readonly upstreams: UpstreamPermits;
+}
+
+/** Makes the permits of one process. */
+export function processPermits(): GatewayPermits {
+  return { addresses: new ProcessPermits(), upstreams: new ProcessUpstreamPermits() };
+}
+
+/** Counts in this process. Holds only keys in use. */
+export class ProcessPermits implements Permits {
+  readonly #inFlight = new Map<string, number>();
+
+  take(key: string, cap: number): boolean {
+    const count = this.#inFlight.get(key) ?? 0;
+    if (count >= cap) return false;
+    this.#inFlight.set(key, count + 1);
+    return true;
+  }
+
+  giveBack(key: string): void {
+    const count = this.#inFlight.get(key) ?? 0;
+    if (count <= 1) this.#inFlight.delete(key);
+    else this.#inFlight.set(key, count - 1);
+  }
+}
+
+class ProcessUpstreamPermit implements UpstreamPermit {
   #inFlight: InFlight | null;
   readonly #caller: string;
 
@@ -50,7 +80,6 @@ export class UpstreamPermit {
     this.#caller = caller;
   }
 
-  /** May be called again. */
   giveBack(): void {
     if (this.#inFlight === null) return;
     this.#inFlight.all--;
@@ -61,31 +90,26 @@ export class UpstreamPermit {
 
 interface InFlight {
   all: number;
-  readonly callers: Permits;
+  readonly callers: ProcessPermits;
 }
 
-/**
- * Counts what is in flight to each upstream, by its kind, in all and for each caller. Holds only callers with something in
- * flight.
- */
-export class UpstreamPermits {
+/** Counts in this process. Holds only callers with something in flight. */
+class ProcessUpstreamPermits implements UpstreamPermits {
   /** Upstreams are few, and stay when nothing is in flight to them. */
   readonly #upstreams = new Map<string, Readonly<Record<PoolName, InFlight>>>();
 
-  /** The permit, or the cap that is met. */
   take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
     const inFlight = this.#to(upstream)[name];
     // First: a caller that has used its share is told so, even if the upstream is full as well.
     if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';
     if (inFlight.all < max) {
       inFlight.all++;
-      return new UpstreamPermit(inFlight, caller);
+      return new ProcessUpstreamPermit(inFlight, caller);
     }
     inFlight.callers.giveBack(caller);
     return 'full';
   }
 
-  /** In flight to this upstream. */
   taken(upstream: string, pool: PoolName): number {
     return this.#to(upstream)[pool].all;
   }
@@ -101,5 +125,5 @@ export class UpstreamPermits {
 }
 
 function nothing(): InFlight {
-  return { all: 0, callers: new Permits() };
+  return { all: 0, callers: new ProcessPermits() };
 }

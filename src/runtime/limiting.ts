@@ -71,7 +71,7 @@ export class Limiting {
       /** Most counters held in this process. */
       readonly limitKeys: number;
       /** How gateways inform each other. Default: through the shared store. Whoever hands it in starts and stops it. */
-      readonly replication?: Replication;
+      readonly replication?: Replication | undefined;
     },
   ) {
     const { clock, listener, storeListener } = dependencies;

@@ -2,30 +2,45 @@ import type { CapsModel } from '../config/index.ts';
 import type { Cap } from '../core/index.ts';
 import { type AddressSet, addressKey } from '../http/index.ts';
 
-/** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
-export class ConnectionCaps {
-  #caps: CapsModel;
+type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
+
+/**
+ * Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. Several
+ * processes or threads may share the counts.
+ */
+export interface ConnectionCaps {
+  /** The most connections that all addresses together may have. */
+  readonly maxConnections: number;
+  /** Sets other caps. Open connections stay and are counted. */
+  use(caps: Caps, trusted: AddressSet): void;
+  /** Counts a connection and returns null; or returns the cap that it would exceed. */
+  take(address: string): Cap | null;
+  /** Counts an open connection as one of another address. Returns the cap that it would exceed there, and then changes nothing. */
+  move(from: string, to: string): Cap | null;
+  giveBack(address: string): void;
+}
+
+/** Counts in this process. */
+export class ProcessConnectionCaps implements ConnectionCaps {
+  #caps: Caps;
   #trusted: AddressSet;
   readonly #byAddress = new Map<string, number>();
   #open = 0;
 
-  constructor(caps: CapsModel, trusted: AddressSet) {
+  constructor(caps: Caps, trusted: AddressSet) {
     this.#caps = caps;
     this.#trusted = trusted;
   }
 
-  /** Of all addresses together. */
   get maxConnections(): number {
     return this.#caps.connections;
   }
 
-  /** Sets other caps. Open connections stay and are counted. */
-  use(caps: CapsModel, trusted: AddressSet): void {
+  use(caps: Caps, trusted: AddressSet): void {
     this.#caps = caps;
     this.#trusted = trusted;
   }
 
-  /** Counts a connection and returns null; or returns the cap that it would exceed. */
   take(address: string): Cap | null {
     if (this.#open >= this.#caps.connections) return 'connections';
     const key = addressKey(address);
@@ -34,7 +49,6 @@ export class ConnectionCaps {
     return null;
   }
 
-  /** Counts an open connection as one of another address. Returns the cap that it would exceed there, and then changes nothing. */
   move(from: string, to: string): Cap | null {
     const key = addressKey(to);
     if (key === addressKey(from)) return null;

@@ -10,7 +10,7 @@ import type { ConnectionListener, Random, Timer, TimerClock } from '../core/inde
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from './client-connection.ts';
-import { ConnectionCaps } from './connection-caps.ts';
+import { type ConnectionCaps, ProcessConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
 import type { ListenerState } from './listener-state.ts';
 import { Handshakes, TicketKeys, TlsTermination } from './tls/index.ts';
@@ -22,6 +22,8 @@ export interface ListenersOptions extends ListenerLimits {
   readonly clock: TimerClock;
   readonly random: Random;
   readonly connectionListener: ConnectionListener;
+  /** Default: those of this process alone. */
+  readonly connectionCaps?: ConnectionCaps | undefined;
 }
 
 /** What a reload may change. */
@@ -63,6 +65,7 @@ export class Listeners {
     caps,
     http2,
     trustedProxies,
+    connectionCaps = new ProcessConnectionCaps(caps, trustedProxies),
   }: ListenersOptions) {
     this.#state = {
       gateway,
@@ -78,7 +81,7 @@ export class Listeners {
       keepAliveHint: hintOf(timeouts),
       draining: false,
     };
-    this.#caps = new ConnectionCaps(caps, trustedProxies);
+    this.#caps = connectionCaps;
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = new TicketKeys(clock.monotonicMs());
     const tls = { handshakes: this.#handshakes, events: connectionListener };

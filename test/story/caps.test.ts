@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { SharedParts } from '../../src/app/index.ts';
+import { processPermits } from '../../src/gateway/index.ts';
+import { AddressSet } from '../../src/http/index.ts';
+import { ProcessConnectionCaps } from '../../src/server/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -181,5 +185,36 @@ describe('a body larger than its route accepts', () => {
     const extended = `1;${'a'.repeat(200)}\r\nx\r\n`.repeat(5);
     const chunked = `${head('POST /a', 'Transfer-Encoding: chunked')}${extended}0\r\n\r\n`;
     expect((await gateway.ask(chunked)).status).toBe(413);
+  });
+});
+
+describe('gateways that share what they count are at a cap together', () => {
+  test.each([
+    ['requests of one address', { config: { caps: { requests_per_address: 1 } } }],
+    ['requests to one upstream', { api: { max_requests: 1 } }],
+  ])('%s', async (_, settings) => {
+    const shared: SharedParts = { permits: processPermits() };
+    const one = await front({ ...settings, shared });
+    const other = await front({ ...settings, shared });
+    const first = one.gateway.ask(head('GET /held'));
+    await waitFor('one is in flight', () => one.upstream.requests.length === 1);
+    expectOverloaded(await other.gateway.ask(head('GET /a')));
+    expect(other.upstream.requests).toHaveLength(0);
+    one.release();
+    expect((await first).status).toBe(200);
+    await waitFor('there is room', async () => (await other.gateway.ask(head('GET /a'))).status === 200);
+  });
+
+  test('connections', async () => {
+    const caps = { connections: 2, connectionsPerAddress: 2 };
+    const shared: SharedParts = { connectionCaps: new ProcessConnectionCaps(caps, new AddressSet([])) };
+    const [one, other] = [await front({ shared }), await front({ shared })];
+    const clients = [await one.gateway.connect(), await one.gateway.connect()];
+    for (const client of clients) expect((await client.ask(head('GET /a'))).status).toBe(200);
+    const third = await other.gateway.connect();
+    await third.send(head('GET /a'));
+    expectOverloaded(await third.answer());
+    clients[0]?.destroy();
+    await waitFor('there is room', async () => (await other.gateway.ask(head('GET /a'))).status === 200);
   });
 });

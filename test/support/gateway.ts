@@ -2,11 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { type App, startApp } from '../../src/app/index.ts';
+import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
 import { type Clock, systemClock, withTimers } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import type { Replication } from '../../src/runtime/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
 
@@ -26,8 +25,8 @@ export interface GatewaySettings {
   readonly clock?: Clock;
   /** How long changed files rest before a gateway in this process takes them. Default 20 ms; reloads that a test asks for do not wait. */
   readonly settleMs?: number;
-  /** How a gateway in this process informs others. Default: through Redis, if its configuration names one. */
-  readonly replication?: Replication;
+  /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
+  readonly shared?: SharedParts;
 }
 
 /**
@@ -83,7 +82,7 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
     clock: withTimers(settings.clock ?? systemClock),
     log,
     source,
-    ...(settings.replication && { replication: settings.replication }),
+    ...(settings.shared && { shared: settings.shared }),
   });
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, path, lines);

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { SharedParts } from '../../src/app/index.ts';
 import type { Clock } from '../../src/core/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
-import type { Replication } from '../../src/runtime/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
@@ -35,7 +35,7 @@ export interface IdentitySettings {
   readonly clock?: Clock;
   /** As in GatewaySettings. */
   readonly settleMs?: number;
-  readonly replication?: Replication;
+  readonly shared?: SharedParts;
 }
 
 export interface IdentityGateway {
@@ -59,18 +59,7 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: CaptureUpstream,
 ): Promise<GatewaySettings> {
-  const {
-    issuer,
-    provider,
-    tokens,
-    routes = [],
-    limits,
-    api,
-    config,
-    clock,
-    settleMs,
-    replication,
-  } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs, shared } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
@@ -78,7 +67,7 @@ export async function identityConfig(
     ...(api && { api }),
     ...(clock && { clock }),
     ...(settleMs && { settleMs }),
-    ...(replication && { replication }),
+    ...(shared && { shared }),
     config: {
       identity_provider: {
         issuer,

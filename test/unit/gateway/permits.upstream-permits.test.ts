@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
-import { type Pool, UpstreamPermit, UpstreamPermits } from '../../../src/gateway/permits.ts';
+import {
+  type Pool,
+  processPermits,
+  type UpstreamPermit,
+  type UpstreamPermits,
+} from '../../../src/gateway/permits.ts';
 
 const API: Pool = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
 
 /** A permit of the caller, which there has to be. */
 function permit(permits: UpstreamPermits, caller: string, pool = API): UpstreamPermit {
   const taken = permits.take(pool, caller);
-  if (taken instanceof UpstreamPermit) return taken;
+  if (typeof taken === 'object') return taken;
   throw new Error(`${caller} meets the cap ${taken}`);
 }
 
@@ -14,12 +19,12 @@ function permit(permits: UpstreamPermits, caller: string, pool = API): UpstreamP
 function take(permits: UpstreamPermits, callers: string, pool = API): (string | null)[] {
   return [...callers].map(caller => {
     const taken = permits.take(pool, caller);
-    return taken instanceof UpstreamPermit ? null : taken;
+    return typeof taken === 'object' ? null : taken;
   });
 }
 
 test('a caller gets its share and no more, and the rest is for others', () => {
-  const permits = new UpstreamPermits();
+  const permits = processPermits().upstreams;
   const first = permit(permits, 'a');
   expect(take(permits, 'aab')).toEqual([null, 'share taken', null]);
   expect(permits.taken('api', 'requests')).toBe(3);
@@ -28,7 +33,7 @@ test('a caller gets its share and no more, and the rest is for others', () => {
 });
 
 test('an upstream gets no more than its cap, however many callers there are', () => {
-  const permits = new UpstreamPermits();
+  const permits = processPermits().upstreams;
   const first = permit(permits, 'b');
   expect(take(permits, 'acde')).toEqual([null, null, null, 'full']);
   expect(permits.taken('api', 'requests')).toBe(4);
@@ -38,18 +43,18 @@ test('an upstream gets no more than its cap, however many callers there are', ()
 });
 
 test('a caller at its share is told so, and not that the upstream is full', () => {
-  expect(take(new UpstreamPermits(), 'aabba')).toEqual([null, null, null, null, 'share taken']);
+  expect(take(processPermits().upstreams, 'aabba')).toEqual([null, null, null, null, 'share taken']);
 });
 
 test('upstreams are independent of each other', () => {
-  const permits = new UpstreamPermits();
+  const permits = processPermits().upstreams;
   take(permits, 'aabb');
   permit(permits, 'a', { ...API, upstream: 'other' }).giveBack();
   expect([permits.taken('other', 'requests'), permits.taken('api', 'requests')]).toEqual([0, 4]);
 });
 
 test('a permit returned twice is returned once', () => {
-  const permits = new UpstreamPermits();
+  const permits = processPermits().upstreams;
   const first = permit(permits, 'a');
   take(permits, 'a');
   first.giveBack();
@@ -58,7 +63,7 @@ test('a permit returned twice is returned once', () => {
 });
 
 test('caps may change while permits are out', () => {
-  const permits = new UpstreamPermits();
+  const permits = processPermits().upstreams;
   take(permits, 'aabb');
   expect(take(permits, 'c', { ...API, max: 5 })).toEqual([null]);
   expect(take(permits, 'ac', { ...API, max: 9, maxPerCaller: 1 })).toEqual(['share taken', 'share taken']);
