@@ -1,6 +1,7 @@
 export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
 export { connectionOptions, hopFieldNames, MalformedMessage } from './message/index.ts';
 export {
+  BodyWriter,
   type IncomingHead,
   mayAnswerTwice,
   OtherVersion,
@@ -12,10 +13,10 @@ export {
   type RequestFraming,
   RequestReader,
   type RequestReaderOwner,
-  RequestWriter,
+  RequestSender,
   type RequestWriterOwner,
   requestFraming,
-  requestHead,
+  statesLength,
   UnknownMethod,
 } from './request/index.ts';
 export {

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { Exchange } from '../../src/gateway/exchange/exchange.ts';
 import { ExchangeResponse } from '../../src/gateway/exchange/response.ts';
 import { LengthBody } from '../../src/http1/body/body-decoder.ts';
-import { RequestWriter } from '../../src/http1/request/request-writer.ts';
+import { BodyWriter } from '../../src/http1/request/request-writer.ts';
 import { ResponseReader } from '../../src/http1/response/response-reader.ts';
 import { FrameReader } from '../../src/http2/frames/frame-reader.ts';
 import { FaultLog } from '../../src/observe/log/access-log.ts';
@@ -138,7 +138,7 @@ test('a fault in the reading of frames ends the connection to the upstream, and 
 });
 
 test.each([
-  ['what writes it upstream', RequestWriter.prototype, 'chunk'],
+  ['what writes it upstream', BodyWriter.prototype, 'chunk'],
   ['what reads it', LengthBody.prototype, 'decode'],
 ])('a body over HTTP/1.1 that fails in %s is a 500', async (_, where, name) => {
   const gateway = await front('http1');
@@ -150,7 +150,7 @@ test.each([
 test('a body over HTTP/2 that fails in what writes it upstream is a 500, and its connection stays', async () => {
   const gateway = await front('http1');
   const session = connectHttp2(gateway);
-  breakMethod(RequestWriter.prototype, 'chunk');
+  breakMethod(BodyWriter.prototype, 'chunk');
   expect(await ask(session, { ':method': 'POST', ':path': '/a' }, 'hello')).toMatchObject({ status: 500 });
   expect(await ask(session, { ':path': '/b' })).toMatchObject({ status: 200 });
   await expectOwnFault(gateway);

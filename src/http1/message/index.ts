@@ -14,5 +14,4 @@ export {
   sectionEnd,
   TEXT,
   TOKEN,
-  type Wire,
 } from './head.ts';

@@ -5,6 +5,7 @@ import {
   MalformedMessage,
   mayAnswerTwice,
   type OutgoingRequest,
+  RequestSender,
   type RequestWriterOwner,
   ResponseReader,
   type Switched,
@@ -12,7 +13,6 @@ import {
 import { readyEvent, reset } from '../connect.ts';
 import { Lifetime, type PoolTerms } from '../pool.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '../transport.ts';
-import { RequestSending } from './request-sending.ts';
 import { type Reader, Reads, type Slab, type SlabStore } from './slab.ts';
 import { SwitchedStream } from './switched-stream.ts';
 
@@ -33,7 +33,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #phase: UpstreamPhase = 'connecting';
   #connected = false;
   #call: Http1Call | null = null;
-  readonly #sending: RequestSending;
+  readonly #sending: RequestSender;
   /** The sink has enough for now: nothing is read. */
   #paused = false;
   /** Requests carried so far. */
@@ -50,7 +50,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#slab = slabs.take();
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#socket = connect(options, this.#reads);
-    this.#sending = new RequestSending(this.#socket, this);
+    this.#sending = new RequestSender(this.#socket, this);
     this.#socket.on(readyEvent(options), () => this.#onConnect());
     for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
   }

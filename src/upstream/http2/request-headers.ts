@@ -1,10 +1,12 @@
-import type { BodyLength, BodySink, BodySource, FieldNames } from '../../core/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
+import type { BodyLength, BodySource, FieldNames } from '../../core/index.ts';
+import {
+  BodyWriter,
+  type OutgoingRequest,
+  type RequestWriterOwner,
+  statesLength,
+} from '../../http1/index.ts';
 import type { ClientStream } from '../../http2/index.ts';
 import type { UpstreamOptions } from '../transport.ts';
-
-/** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
-const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Where the value of `:authority` is. */
 const AUTHORITY = 5;
@@ -32,8 +34,7 @@ export function requestHeaders(request: OutgoingRequest, origin: Origin): string
     else if (value !== '') headers[AUTHORITY] = value;
   }
   if (takesTrailers) headers.push('te', 'trailers');
-  if (bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method)))
-    headers.push('content-length', String(bodyLength));
+  if (statesLength(request)) headers.push('content-length', String(bodyLength));
   return headers;
 }
 
@@ -54,77 +55,25 @@ export function originOf({ host, port, tls }: Pick<UpstreamOptions, 'host' | 'po
   return { scheme, authority: isUsual ? name : `${name}:${port}` };
 }
 
-export interface BodyWriterOwner {
-  /** The last byte of the request is written. */
-  requestSent(): void;
-  /** The body broke off: what the upstream got must not look like a whole request. */
-  requestBroken(): void;
-}
-
 /** Writes the body of a request into its stream, no faster than the upstream's windows let it. */
-export class BodyWriter implements BodySink {
+export class StreamBodyWriter extends BodyWriter {
   readonly #stream: ClientStream;
-  readonly #source: BodySource;
-  readonly #length: BodyLength;
-  readonly #owner: BodyWriterOwner;
-  #written = 0;
-  #blocked = false;
-  #over = false;
 
-  constructor(stream: ClientStream, source: BodySource, length: BodyLength, owner: BodyWriterOwner) {
+  constructor(stream: ClientStream, source: BodySource, length: BodyLength, owner: RequestWriterOwner) {
+    super(source, length, owner);
     this.#stream = stream;
-    this.#source = source;
-    this.#length = length;
-    this.#owner = owner;
   }
 
   /** Bytes that have left. */
   get bytesTaken(): number {
-    return this.#written - this.#stream.unsent;
+    return this.written - this.#stream.unsent;
   }
 
-  start(): void {
-    this.#source.start(this);
+  protected override write(bytes: Buffer): boolean {
+    return this.#stream.write(bytes);
   }
 
-  /** Stops writing. */
-  stop(): void {
-    this.#over = true;
-  }
-
-  chunk(bytes: Buffer): boolean {
-    // Pauses the source: no one takes this any more.
-    if (this.#over) return false;
-    if (bytes.length === 0) return true;
-    this.#written += bytes.length;
-    if (this.#length !== 'chunked' && this.#written > this.#length) {
-      this.fail();
-      return false;
-    }
-    this.#blocked = !this.#stream.write(bytes);
-    return !this.#blocked;
-  }
-
-  end(): void {
-    if (this.#over) return;
-    if (this.#length !== 'chunked' && this.#written !== this.#length) {
-      this.fail();
-      return;
-    }
-    this.#over = true;
+  protected override finish(): void {
     this.#stream.end();
-    this.#owner.requestSent();
-  }
-
-  fail(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#owner.requestBroken();
-  }
-
-  drained(): void {
-    if (!this.#blocked || this.#over) return;
-    this.#blocked = false;
-    this.#source.resume();
   }
 }

@@ -1,5 +1,5 @@
 import { inNextTurn, type RosterEntry, StallTimer } from '../../core/index.ts';
-import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
+import { MalformedMessage, type OutgoingRequest, type RequestWriterOwner } from '../../http1/index.ts';
 import {
   type ClientStream,
   ErrorCode,
@@ -8,7 +8,7 @@ import {
   type StreamHandler,
 } from '../../http2/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '../transport.ts';
-import { BodyWriter, type BodyWriterOwner } from './request-headers.ts';
+import { StreamBodyWriter } from './request-headers.ts';
 import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
 
 /** What carries a call: the queue that it waits in, then its session. */
@@ -34,7 +34,7 @@ type Phase =
   | 'over';
 
 /** A request and its response on a stream of HTTP/2. */
-export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler, RosterEntry {
+export class StreamCall implements TransportCall, RequestWriterOwner, StreamHandler, RosterEntry {
   place = -1;
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;
@@ -43,7 +43,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler
   #phase: Phase = 'queued';
   #stream: ClientStream | null = null;
   #session: CallSession | null = null;
-  #writer: BodyWriter | null = null;
+  #writer: StreamBodyWriter | null = null;
   #requestSent = false;
   /** The sink has enough for now. */
   #paused = false;
@@ -70,7 +70,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler
       this.requestSent();
       return;
     }
-    this.#writer = new BodyWriter(stream, body, bodyLength, this);
+    this.#writer = new StreamBodyWriter(stream, body, bodyLength, this);
     this.#writer.start();
   }
 

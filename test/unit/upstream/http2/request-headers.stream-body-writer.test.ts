@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BodyLength } from '../../../../src/core/index.ts';
-import { BodyWriter } from '../../../../src/upstream/http2/request-headers.ts';
+import { StreamBodyWriter } from '../../../../src/upstream/http2/request-headers.ts';
 import { frame, TYPE, uint32 } from '../../../support/http2-frames.ts';
 import { ScriptedSession } from '../../../support/scripted-session.ts';
 
@@ -14,7 +14,7 @@ function writing(length: BodyLength) {
   const said: string[] = [];
   const source = { start: () => said.push('start'), resume: () => said.push('resume') };
   const owner = { requestSent: () => said.push('sent'), requestBroken: () => said.push('broken') };
-  const writer = new BodyWriter(stream, source as never, length, owner);
+  const writer = new StreamBodyWriter(stream, source as never, length, owner);
   handler.drained = () => writer.drained();
   writer.start();
   return { said, writer, scripted };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type BodySink, type BodySource, NO_NAMES } from '../../../../src/core/index.ts';
 import type { OutgoingRequest } from '../../../../src/http1/index.ts';
-import { RequestSending } from '../../../../src/upstream/http1/request-sending.ts';
+import { RequestSender } from '../../../../src/http1/request/request-writer.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';
 
 const turn = () => new Promise<void>(resolve => setImmediate(resolve));
@@ -42,7 +42,7 @@ function sending(body: Body | null) {
     ...{ takesTrailers: false, upgrade: 'none', bodyLength: body === null ? 0 : 5, body },
     ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
   };
-  const requests = new RequestSending(wire.asSocket, owner);
+  const requests = new RequestSender(wire.asSocket, owner);
   requests.begin(request);
   return { wire, requests, owner };
 }

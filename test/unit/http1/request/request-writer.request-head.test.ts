@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_NAMES } from '../../../../src/core/index.ts';
 import type { OutgoingRequest } from '../../../../src/http1/index.ts';
-import { requestHead } from '../../../../src/http1/request/request-reader.ts';
+import { requestHead } from '../../../../src/http1/request/request-writer.ts';
 
 function headOf(request: Partial<OutgoingRequest>): string {
   return requestHead({
