@@ -61,6 +61,7 @@ export {
   type UpstreamModel,
   type WrittenRoute,
 } from './model/index.ts';
+export { describePolicies } from './policies/index.ts';
 export {
   ConfigWatcher,
   type ConfigWatcherOptions,
@@ -79,4 +80,3 @@ export {
   type TestedRequest,
   testJsonSchema,
 } from './schema/index.ts';
-export { formatSize } from './values/index.ts';

@@ -1,7 +1,7 @@
 import {
+  describePolicies,
   type ForwardRoute,
   formatHostPort,
-  formatSize,
   type IdentityModel,
   type PoolModel,
   type ProviderModel,
@@ -27,33 +27,25 @@ export function describeForwarding(
   params: readonly string[],
   identity: IdentityModel | null,
 ): ExplainedRow[] {
-  const { upstream } = route;
   return [
     ...route.parameters.map(
       (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
     ),
-    ['upstream', describeUpstream(upstream)],
-    ...describeAuthentication(route, identity),
-    ['Host', upstream.hostHeader ?? "the client's own"],
-    ['body', describeBody(route)],
-    ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
-    ['upstream 429', UPSTREAM_429[route.upstream429]],
-    ['timeouts', describeTimeouts(route, upstream)],
+    ...describeCaller(route, 'paths', identity),
+    ...describePolicies(route, 'paths', 'request'),
     ['caps', describePool(route.pool)],
-    ...describeWebSockets(route),
+    ...describePolicies(route, 'paths', 'websocket'),
+    ...(route.websocket === null ? [] : [['caps', describePool(route.websocket.pool)] as const]),
   ];
 }
 
-/** What a route of gRPC does with the calls it takes. */
+/** Describes what a route of gRPC does with its calls. */
 export function describeCall(route: ForwardRoute, identity: IdentityModel | null): ExplainedRow[] {
-  const { upstream } = route;
   return [
-    ['upstream', describeUpstream(upstream)],
-    ...describeAuthentication(route, identity),
-    ['Host', upstream.hostHeader ?? "the client's own"],
-    ['body', describeBody(route)],
+    ...describeCaller(route, 'calls', identity),
+    ...describePolicies(route, 'calls', 'request'),
     ['deadline', "the call's own grpc-timeout; past it DEADLINE_EXCEEDED"],
-    ['timeouts', `connect ${formatDuration(upstream.options.connectTimeoutMs)}`],
+    ['timeouts', `connect ${formatDuration(route.upstream.options.connectTimeoutMs)}`],
     ['caps', describePool(route.pool)],
     ['statuses', '401 goes out as UNAUTHENTICATED, 429 as RESOURCE_EXHAUSTED, 503 as UNAVAILABLE'],
   ];
@@ -65,57 +57,40 @@ const POOLS = {
   grpc_calls: 'gRPC calls in flight to the upstream',
 } as const;
 
-function describeWebSockets({ websocket }: ForwardRoute): ExplainedRow[] {
-  if (websocket === null) return [];
-  return [
-    ['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
-    ['caps', describePool(websocket.pool)],
-  ];
-}
-
 function describePool({ name, max, maxPerCaller }: PoolModel): string {
   return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;
 }
 
-const UPSTREAM_429 = {
-  rewrite: 'rewritten unless clients of the gateway understand it',
-  pass: 'passed on unchanged',
-} as const;
-
-const AUTHENTICATION = {
-  required: 'required: 401 without a valid token',
-  optional: 'optional: without a valid token the caller is its address',
-  none: 'none: open to everyone',
-} as const;
-
-const PASSED_ON = {
-  required: 'the token is passed on, as Bearer',
-  optional: 'a valid token is passed on, as Bearer; anything else is removed',
-  none: 'passed on unchanged',
-} as const;
-
-function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): ExplainedRow[] {
-  const rows: ExplainedRow[] = [['authentication', AUTHENTICATION[route.authentication]]];
-  if (route.closeAtExpiry) rows.push(['authentication', 'a response is cut off when its token expires']);
-  rows.push(['Authorization', describeAuthorization(route)]);
-  if (route.authentication === 'none' || identity === null) return rows;
-  if (route.introspectionMs !== null)
-    rows.push(['introspection', describeIntrospection(route.introspectionMs)]);
-  const [first] = identity.providers;
-  for (const { name, claim } of first?.accessTokens.identityHeaders ?? [])
-    rows.push(['identity headers', `${name} from the claim ${claim}`]);
-  return [...rows, ...identity.providers.flatMap(describeTokens)];
+/** Describes where the route leads, who may use it, and as whom the upstream sees them. */
+function describeCaller(
+  route: ForwardRoute,
+  serves: 'paths' | 'calls',
+  identity: IdentityModel | null,
+): ExplainedRow[] {
+  const { upstream } = route;
+  return [
+    ['upstream', describeUpstream(upstream)],
+    ...describePolicies(route, serves, 'caller'),
+    ...(route.authentication === 'none' || identity === null ? [] : describeIdentity(identity)),
+    ['Host', upstream.hostHeader ?? "the client's own"],
+  ];
 }
 
-function describeIntrospection(cacheMs: number): string {
-  return `the provider is asked whether a token is still valid, at most every ${formatDuration(cacheMs)}; 503 while it cannot say`;
+function describeIdentity({ providers }: IdentityModel): ExplainedRow[] {
+  const headers = providers[0]?.accessTokens.identityHeaders ?? [];
+  return [
+    ...headers.map(
+      ({ name, claim }): ExplainedRow => ['identity headers', `${name} from the claim ${claim}`],
+    ),
+    ...providers.flatMap(describeTokens),
+  ];
 }
 
 function describeTokens({
   label,
   accessTokens: { issuer, audience, principal, bots },
 }: ProviderModel): ExplainedRow[] {
-  // With several, a caller is one of its issuer's.
+  // With several providers, callers are told apart by their issuer as well.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
   const of = label === null ? '' : `${label}: `;
   const rows: ExplainedRow[] = [
@@ -132,28 +107,7 @@ function describeUpstream({ name, protocol, options }: UpstreamModel): string {
   return protocol === 'http1' ? address : `${address}, ${protocol}`;
 }
 
-function describeAuthorization({ authentication, upstream }: ForwardRoute): string {
-  if (!upstream.passAuthorization) return 'removed';
-  return PASSED_ON[authentication];
-}
-
-function describeBody({ body: { maxBytes, minBytesPerS } }: ForwardRoute): string {
-  const size = maxBytes === null ? 'any size' : `at most ${formatSize(maxBytes)}, else 413`;
-  return minBytesPerS === null
-    ? size
-    : `${size}; at least ${formatSize(minBytesPerS)}/s on average, else 408`;
-}
-
-function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string {
-  const times = [
-    ['connect', upstream.options.connectTimeoutMs],
-    ['first byte', route.firstByteTimeoutMs],
-    ['idle', route.idleTimeoutMs],
-  ] as const;
-  return times.map(([name, ms]) => `${name} ${ms === null ? 'none' : formatDuration(ms)}`).join(', ');
-}
-
-/** Lists the other routes that match the path, and why they do not take the request. `winner`: undefined if no route does. */
+/** Lists the other routes that match the path, and why they do not take the request. `winner` is `undefined` if no route does. */
 export function rivalsOf(
   winner: ListedRoute | undefined,
   method: string,

@@ -8,8 +8,8 @@ import {
   checkForwardingHeaders,
   checkGrpc,
   checkProxyProtocol,
+  checkRoutePolicies,
   checkTrustedProxies,
-  checkWebSockets,
   patternOf,
 } from './route-checks.ts';
 import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
@@ -31,7 +31,7 @@ export function crossCheck(file: ConfigFile): void {
   checkTrustedProxies(file);
   checkProxyProtocol(file);
   checkForwardingHeaders(file);
-  checkWebSockets(file);
+  checkRoutePolicies(file);
   checkIdentity(file);
   checkIntrospection(file);
   checkSignIn(file);

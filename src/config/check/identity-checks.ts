@@ -52,13 +52,7 @@ function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, ha
 function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {
   const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
   for (const [index, kind] of kinds.entries()) {
-    const path = ['routes', index];
     if (section === null && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
-    const closes = asMap(routes[index]).close_at_expiry === true;
-    if (closes && kind === 'none') {
-      const message = 'has no effect with "authentication: none", which ignores tokens';
-      file.add([...path, 'close_at_expiry'], message);
-    }
   }
   if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
@@ -175,11 +169,6 @@ export function checkIntrospection(file: ConfigFile): void {
   const { routes, identity_provider: one, identity_providers: several } = asMap(file.value);
   const all: readonly unknown[] = Array.isArray(routes) ? routes : [];
   const asking = [...all.keys()].filter(index => asks(all[index]));
-  for (const index of asking) {
-    if (asMap(all[index]).authentication !== 'none') continue;
-    const message = 'has no effect with "authentication: none", which ignores tokens';
-    file.add(['routes', index, 'introspection'], message);
-  }
   const [first] = asking;
   if (first === undefined) return;
   const entries: readonly unknown[] = Array.isArray(several) ? several : [];

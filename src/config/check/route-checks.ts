@@ -1,6 +1,7 @@
 import { AddressSet, foldName } from '../../http/index.ts';
 import { parseGrpcPattern, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
+import { checkPolicies, PATH_ONLY } from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { network } from '../values/index.ts';
 
@@ -69,53 +70,16 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** What a route's `websocket` says about its other keys and its upstream. */
-export function checkWebSockets(file: ConfigFile): void {
+/** Checks the policies of each route against each other and against its upstream. */
+export function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
   for (const [index, value] of routes.entries()) {
     const route = asMap(value);
-    if (route.websocket === true) checkServed(file, index, route, asMap(upstreams));
-    else if (asMap(route.timeouts).websocket_idle !== undefined && isOff(route.websocket))
-      file.add(
-        ['routes', index, 'timeouts', 'websocket_idle'],
-        'this route serves no WebSockets: add "websocket: true"',
-      );
+    const upstream = typeof route.upstream === 'string' ? asMap(upstreams)[route.upstream] : null;
+    checkPolicies({ file, path: ['routes', index], route, upstream: asMap(upstream) });
   }
 }
-
-function checkServed(
-  file: ConfigFile,
-  index: number,
-  { methods, upstream }: Readonly<Record<string, unknown>>,
-  upstreams: Readonly<Record<string, unknown>>,
-): void {
-  if (Array.isArray(methods) && !methods.includes('GET'))
-    file.add(['routes', index, 'methods'], 'a WebSocket begins with a GET: add GET, or remove "websocket"');
-  const { protocol } = asMap(typeof upstream === 'string' ? upstreams[upstream] : null);
-  // Of gRPC, which serves no paths at all, the checks of gRPC above speak.
-  if (protocol === 'h2')
-    file.add(
-      ['routes', index, 'websocket'],
-      `WebSockets need HTTP/1.1: the upstream "${upstream}" speaks h2`,
-    );
-}
-
-function isOff(websocket: unknown): boolean {
-  return websocket === undefined || websocket === false;
-}
-
-/** Keys that concern requests by path and mean nothing for a gRPC call. */
-const PATH_ONLY = [
-  'methods',
-  'semicolons',
-  'webhook',
-  'websocket',
-  'upstream_429',
-  'cors',
-  'min_body_rate',
-  'timeouts',
-] as const satisfies readonly (keyof typeof routeKeys)[];
 
 /** What makes a route one of paths or one of gRPC calls, and which upstreams each leads to. */
 export function checkGrpc(file: ConfigFile): void {
@@ -151,7 +115,7 @@ function checkListeners(file: ConfigFile, first: number): void {
 function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
   const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
   if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
-  for (const key of PATH_ONLY)
+  for (const key of ['methods', ...PATH_ONLY])
     if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
 }
 

@@ -1,11 +1,4 @@
-/**
- * What a change means for the callers it affects:
- * - `stricter`: requests that passed may be refused
- * - `mixed`: stricter for some requests, looser for others
- * - `looser`: requests that were refused may pass
- * - `neutral`: neither
- */
-export type Effect = 'stricter' | 'mixed' | 'looser' | 'neutral';
+import type { Difference, Effect } from '../difference.ts';
 
 /** One difference between two configurations, for people to read. */
 export interface Change {
@@ -16,11 +9,8 @@ export interface Change {
   readonly text: string;
 }
 
-/** A change, and what it leaves. */
-export interface WeighedChange extends Change {
-  /** The share of what was allowed that still is: 0 for nothing, 1 for all of it, more for more. Orders changes of one effect. */
-  readonly left: number;
-}
+/** A change with its weight among those of one effect. */
+export type WeighedChange = Change & Pick<Difference, 'left'>;
 
 const ORDER: readonly Effect[] = ['stricter', 'mixed', 'looser', 'neutral'];
 

@@ -1,11 +1,11 @@
 import type { RouteEntry } from '../../routing/index.ts';
+import type { Difference } from '../difference.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import type { WeighedChange } from './change.ts';
-import { compareBucketQuotas, joined } from './compare-buckets.ts';
+import { compareBucketQuotas, describeReach, joined, reachOf } from './compare-buckets.ts';
 import { type Move, movesBetween } from './compare-routes.ts';
-import { describeReach, reachOf } from './compare-shadow.ts';
-import { type Difference, someOf } from './compare-values.ts';
+import { someOf } from './compare-values.ts';
 
 interface Line {
   readonly line: string;

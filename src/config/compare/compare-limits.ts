@@ -1,10 +1,10 @@
 import { formatDuration } from '../../core/index.ts';
+import { compareSizes, type Difference } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
-import { type ClassQuotas, compareBuckets, compareClasses } from './compare-buckets.ts';
+import { type ClassQuotas, compareBuckets, compareClasses, compareShadow } from './compare-buckets.ts';
 import { compareLimitRoutes } from './compare-limit-routes.ts';
-import { compareShadow } from './compare-shadow.ts';
-import { compareLists, compareQuotas, compareSizes, type Difference } from './compare-values.ts';
+import { compareLists, compareQuotas } from './compare-values.ts';
 
 /** Compares two limits.yaml. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {

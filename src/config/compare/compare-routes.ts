@@ -1,10 +1,10 @@
-import { formatDuration } from '../../core/index.ts';
 import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
+import { compareNeutral, type Difference, differ } from '../difference.ts';
 import type { ForwardRoute } from '../model/index.ts';
-import { formatSize } from '../values/index.ts';
+import { comparePolicies } from '../policies/index.ts';
 import type { WeighedChange } from './change.ts';
 import { joined } from './compare-buckets.ts';
-import { compareSizes, type Difference, someOf } from './compare-values.ts';
+import { someOf } from './compare-values.ts';
 
 type RouteEntries = readonly RouteEntry<ForwardRoute>[];
 
@@ -35,82 +35,19 @@ function compareTaken(
   if (from === null) return [differ('looser', `served by ${to.upstream.name}, before 404`)];
   const other =
     to.id !== from.id && !labels.includes(to.id) ? [differ('neutral', `by the route "${to.id}"`)] : [];
-  const policies = comparePolicies(to, from);
-  return policies.length === 0 ? [] : [...other, ...policies];
+  const upstream = compareNeutral('upstream', to.upstream.name, from.upstream.name);
+  const changes = [...(upstream === null ? [] : [upstream]), ...comparePolicies(to, from)];
+  return changes.length === 0 ? [] : [...other, ...changes];
 }
 
-/** What makes a difference to callers. */
+/** What makes a difference to callers: the upstream and the policies. */
 function policiesOf({ pool: _, parameters: __, kind: ___, id: ____, upstream, ...policies }: ForwardRoute) {
-  const { websocket, ...others } = policies;
-  return { upstream: upstream.name, websocket: websocket === null ? null : websocket.idleMs, ...others };
-}
-
-const TOKENS = ['none', 'optional', 'required'] as const;
-
-function comparePolicies(now: ForwardRoute, before: ForwardRoute): Difference[] {
-  const [needs, needed] = [now, before].map(({ authentication }) => TOKENS.indexOf(authentication));
-  const differences: (Difference | null)[] = [
-    now.upstream.name === before.upstream.name
-      ? null
-      : differ('neutral', `upstream ${now.upstream.name}, before ${before.upstream.name}`),
-    compareSizes(
-      needed ?? 0,
-      needs ?? 0,
-      `authentication ${now.authentication}, before ${before.authentication}`,
-    ),
-    compareYes(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
-    compareTimes('introspection', now.introspectionMs, before.introspectionMs),
-    compareYes(!now.globalLimitExempt, !before.globalLimitExempt, 'the global limit applies'),
-    compareYes(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
-    compareYes(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),
-    compareYes(now.websocket === null, before.websocket === null, 'serves no WebSockets'),
-    compareTimes('websocket_idle', now.websocket?.idleMs ?? null, before.websocket?.idleMs ?? null),
-    compareBytes('max_body', now.body.maxBytes, before.body.maxBytes),
-    compareRates(now.body.minBytesPerS, before.body.minBytesPerS),
-    compareTimes('first_byte', now.firstByteTimeoutMs, before.firstByteTimeoutMs),
-    compareTimes('idle', now.idleTimeoutMs, before.idleTimeoutMs),
-    now.cors === before.cors ? null : differ('neutral', `cors ${now.cors}, before ${before.cors}`),
-    now.upstream429 === before.upstream429
-      ? null
-      : differ('neutral', `upstream_429 ${now.upstream429}, before ${before.upstream429}`),
-  ];
-  return differences.filter(difference => difference !== null);
-}
-
-function differ(effect: Difference['effect'], text: string, left = 1): Difference {
-  return { effect, left, text };
-}
-
-/** @param what the stricter of two ways */
-function compareYes(now: boolean, before: boolean, what: string): Difference | null {
-  if (now === before) return null;
-  return now ? differ('stricter', what, 0) : differ('looser', `no longer: ${what}`);
-}
-
-/** Null: any time. */
-function compareTimes(key: string, now: number | null, before: number | null): Difference | null {
-  const describe = (ms: number | null) => (ms === null ? 'off' : formatDuration(ms));
-  return compareSizes(upTo(now), upTo(before), `${key} ${describe(now)}, before ${describe(before)}`);
-}
-
-function compareBytes(key: string, now: number | null, before: number | null): Difference | null {
-  const describe = (bytes: number | null) => (bytes === null ? 'any' : formatSize(bytes));
-  return compareSizes(upTo(now), upTo(before), `${key} ${describe(now)}, before ${describe(before)}`);
-}
-
-/** A higher rate is the stricter one. Null: any. */
-function compareRates(now: number | null, before: number | null): Difference | null {
-  const describe = (bytes: number | null) => (bytes === null ? 'off' : `${formatSize(bytes)}/s`);
-  return compareSizes(before ?? 0, now ?? 0, `min_body_rate ${describe(now)}, before ${describe(before)}`);
-}
-
-function upTo(max: number | null): number {
-  return max ?? Number.POSITIVE_INFINITY;
+  return { upstream: upstream.name, ...policies };
 }
 
 /** A request that stands for those that a pattern matches. */
 interface Probe {
-  /** As people read it: the pattern, with the method if only some methods are meant. */
+  /** The pattern as people read it, with the method if only some methods are meant. */
   readonly label: string;
   readonly method: string;
   readonly path: string;
@@ -129,7 +66,7 @@ function probesOf({ methods, path }: RoutePattern): Probe[] {
   }));
 }
 
-/** What the same requests lead to now and led to before; null: to nothing. */
+/** What the same requests lead to now and led to before; `null` is nothing. */
 export interface Move<T> {
   readonly labels: readonly string[];
   readonly now: T | null;

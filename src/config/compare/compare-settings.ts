@@ -1,8 +1,9 @@
 import { digestOf } from '../../core/index.ts';
+import type { Effect } from '../difference.ts';
 import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
 import type { Outline, OutlineSetting } from '../model/index.ts';
 import type { GatewayConfig } from '../schema/index.ts';
-import type { Effect, WeighedChange } from './change.ts';
+import type { WeighedChange } from './change.ts';
 
 /** Numbers of which a lower one refuses earlier. */
 const MAXIMA =

@@ -9,7 +9,8 @@ import {
   shapeOf,
 } from '../../routing/index.ts';
 import type { ForwardRoute, UpstreamModel } from '../model/index.ts';
-import type { GatewayConfig, RouteConfig, UpstreamConfig } from '../schema/index.ts';
+import { compilePolicies, type RouteTimeouts } from '../policies/index.ts';
+import type { GatewayConfig, RouteConfig } from '../schema/index.ts';
 
 /** Compiles a route. Throws where the checks were not made: they report what keeps a route from being compiled. */
 export function compileRoute(
@@ -23,76 +24,30 @@ export function compileRoute(
   if (upstream === undefined || defaults === undefined || pattern === null) {
     throw new Error(`a route to the upstream ${config.upstream} was not checked`);
   }
+  const serves = config.grpc === undefined ? 'paths' : 'calls';
   const value: ForwardRoute = {
     kind: 'forward',
     id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
     upstream,
-    authentication: config.authentication,
-    closeAtExpiry: config.close_at_expiry,
-    introspectionMs: config.introspection === null ? null : config.introspection.cacheMs,
-    globalLimitExempt: config.global_limit === 'exempt',
+    pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
     parameters: pattern.parameters,
-    ...(config.grpc === undefined
-      ? rulesOfPaths(config, defaults, upstream)
-      : rulesOfCalls(config, upstream)),
+    ...compilePolicies(config, serves, { upstream, timeouts: timeoutsOf(config.timeouts, defaults) }),
   };
   return { pattern, value };
 }
 
-/** Null: it was not checked. */
+/** Returns `null` for a route that was not checked. */
 function patternOf({ path, grpc, methods }: RouteConfig): RoutePattern | null {
   if (grpc !== undefined) return parseGrpcPattern(grpc);
   return path === undefined ? null : parseRoutePattern(path, methods ?? null);
 }
 
-/** What routes of paths and routes of gRPC calls differ in. */
-type RulesOfKind = Omit<
-  ForwardRoute,
-  | 'kind'
-  | 'id'
-  | 'upstream'
-  | 'authentication'
-  | 'closeAtExpiry'
-  | 'introspectionMs'
-  | 'globalLimitExempt'
-  | 'parameters'
->;
-
-function rulesOfPaths(
-  config: RouteConfig,
-  defaults: UpstreamConfig['timeouts'],
-  { pools }: UpstreamModel,
-): RulesOfKind {
+/** Merges the timeouts of a route into those of its upstream. */
+function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
   return {
-    pool: pools.requests,
-    webhook: config.webhook,
-    upstream429: config.upstream_429,
-    cors: config.cors,
-    semicolons: config.semicolons,
-    firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
-    idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
-    websocket: config.websocket
-      ? {
-          pool: pools.websockets,
-          idleMs: config.timeouts.websocket_idle ?? defaults.websocket_idle,
-        }
-      : null,
-    body: { maxBytes: config.max_body, minBytesPerS: config.min_body_rate, deadlineMs: null },
-  };
-}
-
-/** A call may rightly be silent for hours: its own deadline bounds it, and PINGs tell whether its connection lives. */
-function rulesOfCalls(config: RouteConfig, { pools }: UpstreamModel): RulesOfKind {
-  return {
-    pool: pools.grpc_calls,
-    webhook: false,
-    upstream429: 'pass',
-    cors: false,
-    semicolons: 'refuse',
-    firstByteTimeoutMs: null,
-    idleTimeoutMs: null,
-    websocket: null,
-    body: { maxBytes: config.max_body, minBytesPerS: null, deadlineMs: null },
+    first_byte: own.first_byte ?? ofUpstream.first_byte,
+    idle: own.idle ?? ofUpstream.idle,
+    websocket_idle: own.websocket_idle ?? ofUpstream.websocket_idle,
   };
 }
 

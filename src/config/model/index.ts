@@ -1,5 +1,6 @@
 export type { CallerClass } from '../../core/index.ts';
 export { formatHostPort, type HostPort } from '../host-port.ts';
+export type { PoolModel, UpstreamModel } from '../upstream-model.ts';
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
 export { hasBots, type IdentityModel, type ProviderModel, signInProvider } from './identity-model.ts';
 export type {
@@ -28,11 +29,9 @@ export {
   limitsFor,
   type NoticeRoute,
   type OwnRoute,
-  type PoolModel,
   type RouteModel,
   refusesSemicolons,
   type SignInEndpoint,
   type SignInRoute,
-  type UpstreamModel,
 } from './route-model.ts';
 export type { Outline, OutlineSetting, Snapshot, WrittenRoute } from './snapshot.ts';

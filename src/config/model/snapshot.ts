@@ -4,11 +4,12 @@ import type { RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
+import type { UpstreamModel } from '../upstream-model.ts';
 import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } from './bounds-model.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
 import type { ListenModel } from './listen-model.ts';
-import type { ForwardRoute, OwnRoute, RouteModel, UpstreamModel } from './route-model.ts';
+import type { ForwardRoute, OwnRoute, RouteModel } from './route-model.ts';
 
 /**
  * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it as a whole. Times

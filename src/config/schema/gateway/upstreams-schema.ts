@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { overridableTimeouts } from '../../policies/index.ts';
 import {
   choice,
   count,
@@ -56,15 +57,7 @@ const upstreamKeys = {
       connect: duration()
         .prefault('2s')
         .describe('For connecting, name resolution and TLS included; then 502.'),
-      first_byte: duration()
-        .prefault('60s')
-        .describe('From the last byte of a request to the first of its response; then 504.'),
-      idle: duration()
-        .prefault('60s')
-        .describe("Between two bytes of a response's body; then the response is cut off."),
-      websocket_idle: duration()
-        .prefault('10m')
-        .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
+      ...overridableTimeouts,
     })
     .prefault({})
     .describe('How long to wait for this upstream.'),

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { formatDuration } from '../../core/index.ts';
+import { compareSizes, compareStrictness, compareTimes } from '../difference.ts';
+import { choice, duration, yesOrNo } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+/** From the loosest to the strictest. */
+const LEVELS = ['none', 'optional', 'required'] as const;
+
+interface AuthenticationModel {
+  /**
+   * - `required`: 401 without a valid token
+   * - `optional`: without a valid token the caller is an address, and the header is removed
+   * - `none`: the header is ignored and passed on unchanged
+   */
+  readonly authentication: (typeof LEVELS)[number];
+  /** Whether an exchange is cut off when its token expires. */
+  readonly closeAtExpiry: boolean;
+  /** How old the provider's answer about its tokens may be; `null` if the provider is not asked. */
+  readonly introspectionMs: number | null;
+}
+
+/** `authentication`, `close_at_expiry` and `introspection`: what the route asks of tokens. */
+export const authentication = routePolicy({
+  keys: {
+    authentication: choice(['required', 'optional', 'none'])
+      .prefault('required')
+      .describe(
+        'Who may use it. required: callers with a valid token, others get 401. optional: everyone; an Authorization header without a valid token is removed. none: everyone; the header is ignored.',
+      ),
+    close_at_expiry: yesOrNo()
+      .prefault(false)
+      .describe('Whether a response is cut off when the token of its request expires.'),
+    introspection: z
+      .union(
+        [
+          z.boolean(),
+          z.strictObject({
+            cache: duration({ min: '1s', max: '10m' })
+              .prefault('5s')
+              .describe('How long an answer of the provider holds for the same token.'),
+          }),
+        ],
+        { error: 'expected true, false, or a map such as { cache: 5s }' },
+      )
+      .transform(asked => (asked === false ? null : { cacheMs: asked === true ? 5_000 : asked.cache }))
+      .prefault(false)
+      .describe(
+        'Whether the provider is asked if the token is still valid there (RFC 7662): then a token that it has revoked gets 401, and 503 while it cannot be asked. true: at most every 5s for a token.',
+      ),
+  },
+  pathOnly: [],
+  compile: ({ authentication, close_at_expiry, introspection }): AuthenticationModel => ({
+    authentication,
+    closeAtExpiry: close_at_expiry,
+    introspectionMs: introspection === null ? null : introspection.cacheMs,
+  }),
+  check({ file, path, route }) {
+    if (route.authentication !== 'none') return;
+    const { close_at_expiry: closes, introspection: asks = false } = route;
+    const message = 'has no effect with "authentication: none", which ignores tokens';
+    if (closes === true) file.add([...path, 'close_at_expiry'], message);
+    if (asks !== false) file.add([...path, 'introspection'], message);
+  },
+  section: 'caller',
+  describe: ({ authentication, closeAtExpiry, introspectionMs, upstream }) => [
+    ['authentication', WHO[authentication]],
+    ...(closeAtExpiry ? [['authentication', 'a response is cut off when its token expires'] as const] : []),
+    ['Authorization', upstream.passAuthorization ? PASSED_ON[authentication] : 'removed'],
+    ...(introspectionMs === null ? [] : [['introspection', describeIntrospection(introspectionMs)] as const]),
+  ],
+  compare: (now, before) => [
+    compareSizes(
+      LEVELS.indexOf(before.authentication),
+      LEVELS.indexOf(now.authentication),
+      `authentication ${now.authentication}, before ${before.authentication}`,
+    ),
+    compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
+    compareTimes('introspection', now.introspectionMs, before.introspectionMs),
+  ],
+});
+
+const WHO = {
+  required: 'required: 401 without a valid token',
+  optional: 'optional: without a valid token the caller is its address',
+  none: 'none: open to everyone',
+} as const;
+
+const PASSED_ON = {
+  required: 'the token is passed on, as Bearer',
+  optional: 'a valid token is passed on, as Bearer; anything else is removed',
+  none: 'passed on unchanged',
+} as const;
+
+function describeIntrospection(cacheMs: number): string {
+  return `the provider is asked whether a token is still valid, at most every ${formatDuration(cacheMs)}; 503 while it cannot say`;
+}

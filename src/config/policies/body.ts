@@ -1,0 +1,48 @@
+import type { BodyTerms } from '../../http1/index.ts';
+import { compareMaxima, compareSizes } from '../difference.ts';
+import { formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+interface BodyModel {
+  /** The terms for its request bodies. */
+  readonly body: BodyTerms;
+}
+
+/** `max_body` and `min_body_rate`: the terms for request bodies. */
+export const body = routePolicy({
+  keys: {
+    max_body: sizeOrNone()
+      .prefault('none')
+      .describe('Largest request body, chunk framing included; beyond it 413. none: no limit.'),
+    min_body_rate: rateOrOff()
+      .prefault('240B/s')
+      .describe(
+        'Minimum average rate of a request body after its first 30 seconds; below it 408. Time during which the upstream reads nothing does not count. off: for slow streams.',
+      ),
+  },
+  pathOnly: ['min_body_rate'],
+  compile: ({ max_body, min_body_rate }): BodyModel => ({
+    body: { maxBytes: max_body, minBytesPerS: min_body_rate, deadlineMs: null },
+  }),
+  compileCall: ({ max_body }) => ({ body: { maxBytes: max_body, minBytesPerS: null, deadlineMs: null } }),
+  describe: ({ body: { maxBytes, minBytesPerS } }) => {
+    const size = maxBytes === null ? 'any size' : `at most ${formatSize(maxBytes)}, else 413`;
+    const rate = minBytesPerS === null ? '' : `; at least ${formatSize(minBytesPerS)}/s on average, else 408`;
+    return [['body', `${size}${rate}`]];
+  },
+  compare: ({ body: now }, { body: before }) => [
+    compareMaxima('max_body', now.maxBytes, before.maxBytes, bytes =>
+      bytes === null ? 'any' : formatSize(bytes),
+    ),
+    // The higher rate is the stricter one.
+    compareSizes(
+      before.minBytesPerS ?? 0,
+      now.minBytesPerS ?? 0,
+      `min_body_rate ${formatRate(now.minBytesPerS)}, before ${formatRate(before.minBytesPerS)}`,
+    ),
+  ],
+});
+
+function formatRate(bytesPerS: number | null): string {
+  return bytesPerS === null ? 'off' : `${formatSize(bytesPerS)}/s`;
+}

@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import type { Difference } from '../difference.ts';
+import type { ConfigFile, Path } from '../file/index.ts';
+import type { UpstreamModel } from '../upstream-model.ts';
+
+/** Keys of a route in gateway.yaml, each with its schema, text and default. */
+export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
+
+/** The values of these keys after validation. */
+export type PolicyConfig<Keys extends PolicyKeys> = {
+  readonly [Key in keyof Keys]: z.output<Keys[Key]>;
+};
+
+/** Timeouts of a route in milliseconds: its own, or else those of its upstream. */
+export interface RouteTimeouts {
+  readonly first_byte: number;
+  readonly idle: number;
+  readonly websocket_idle: number;
+}
+
+/** What a policy may need to know of its route to compile. */
+export interface PolicyContext {
+  readonly upstream: UpstreamModel;
+  readonly timeouts: RouteTimeouts;
+}
+
+/** A route as it is written, for checks. Other keys may be invalid in themselves. */
+export interface RouteInFile {
+  readonly file: ConfigFile;
+  readonly path: Path;
+  readonly route: Readonly<Record<string, unknown>>;
+  /** The upstream that the route names, as it is written; empty if there is none. */
+  readonly upstream: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A policy of a route: everything about one key of a route in gateway.yaml, or about a few keys that make one part of its model.
+ *
+ * @typeParam Model the part of the compiled route
+ */
+export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
+  readonly keys: Keys;
+  /** The keys that mean nothing for gRPC calls, so that they are errors beside `grpc`. */
+  readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
+  compile(config: PolicyConfig<Keys>, context: PolicyContext): Model;
+  /** Compiles the policy of a route of gRPC calls. Left out if `compile` does. */
+  compileCall?(config: PolicyConfig<Keys>): NoInfer<Model>;
+  /** Reports what does not fit to the route's other keys or to its upstream. */
+  check?(route: RouteInFile): void;
+  /** Where `weir explain` describes it. Default: `request`. */
+  readonly section?: ExplainedSection;
+  /** Describes what the policy does, for `weir explain`: what each fact is about, and the fact in words. */
+  describe?(
+    route: NoInfer<Model> & { readonly upstream: UpstreamModel },
+  ): readonly (readonly [about: string, fact: string])[];
+  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
+}
+
+/** A part of what `weir explain` says about a route: who may use it, what happens to a request, and to a WebSocket. */
+export type ExplainedSection = 'caller' | 'request' | 'websocket';
+
+/** Declares a policy, with types read from its keys and its `compile`. */
+export function routePolicy<Keys extends PolicyKeys, Model extends object>(
+  policy: RoutePolicy<Keys, Model>,
+): RoutePolicy<Keys, Model> {
+  return policy;
+}

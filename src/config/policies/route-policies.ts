@@ -1,0 +1,86 @@
+import type { Difference } from '../difference.ts';
+import type { UpstreamModel } from '../upstream-model.ts';
+import { authentication } from './authentication.ts';
+import { body } from './body.ts';
+import type { ExplainedSection, PolicyConfig, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
+import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
+import { timeouts } from './timeouts.ts';
+import { websocket } from './websocket.ts';
+
+// Everything about the policies of routes derives from this list: their schema and model, what is an error beside `grpc`, and what
+// `weir explain` and `weir diff` say.
+
+/** Every policy, in the order of the keys in the JSON Schema and in the effective configuration. */
+const POLICIES = [
+  authentication,
+  semicolons,
+  webhook,
+  websocket,
+  globalLimit,
+  upstream429,
+  cors,
+  body,
+  timeouts,
+] as const;
+
+/** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
+const EXPLAINED = inOrder([authentication, body, semicolons, upstream429, timeouts]);
+const COMPARED = inOrder([authentication, globalLimit, webhook, semicolons, websocket, body, timeouts, cors]);
+
+type Policy = (typeof POLICIES)[number];
+
+function inOrder(first: readonly Policy[]): readonly Policy[] {
+  return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
+}
+
+type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+type KeysOf<Each> = Each extends RoutePolicy<infer Keys, infer _> ? Keys : never;
+type ModelOf<Each> = Each extends RoutePolicy<infer _, infer Model> ? Model : never;
+
+/** The schemas of all keys, by their names. */
+export const policyKeys = Object.assign({}, ...POLICIES.map(({ keys }) => keys)) as Intersection<
+  KeysOf<Policy>
+>;
+
+/** What all policies become in a compiled route. */
+export type PolicyModels = Intersection<ModelOf<Policy>>;
+
+/** The keys that mean nothing for gRPC calls, in the order of the schema. */
+export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly string[] => policy.pathOnly);
+
+/** Compiles the policies of a route. */
+export function compilePolicies(
+  config: PolicyConfig<typeof policyKeys>,
+  serves: 'paths' | 'calls',
+  context: PolicyContext,
+): PolicyModels {
+  const parts = POLICIES.map((policy: Policy) =>
+    serves === 'calls' && policy.compileCall !== undefined
+      ? policy.compileCall(config)
+      : policy.compile(config, context),
+  );
+  return Object.assign({}, ...parts);
+}
+
+/** Reports policies that do not fit to each other, or to the upstream of their route. */
+export function checkPolicies(route: RouteInFile): void {
+  for (const policy of POLICIES) policy.check?.(route);
+}
+
+type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel };
+
+/** Describes the policies in one section of what `weir explain` says about a route. */
+export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls', section: ExplainedSection) {
+  return EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
+    .filter(({ keys, pathOnly }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length)
+    .flatMap(policy => policy.describe?.(route) ?? []);
+}
+
+/** Says what changes of policies mean to callers. */
+export function comparePolicies(now: PolicyModels, before: PolicyModels): Difference[] {
+  return COMPARED.flatMap(policy => policy.compare(now, before)).filter(difference => difference !== null);
+}

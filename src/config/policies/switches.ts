@@ -1,0 +1,115 @@
+import { compareNeutral, compareStrictness } from '../difference.ts';
+import { choice, yesOrNo } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+// Policies that are one choice each.
+
+interface SemicolonsModel {
+  /** Whether a path with `;` or `%3b` passes. */
+  readonly semicolons: 'refuse' | 'pass';
+}
+
+/** `semicolons`: what happens to a path with one. */
+export const semicolons = routePolicy({
+  keys: {
+    semicolons: choice(['refuse', 'pass'])
+      .prefault('refuse')
+      .describe(
+        'Whether a path with ";" or "%3B" gets 400, since services disagree about its meaning, or is passed on.',
+      ),
+  },
+  pathOnly: ['semicolons'],
+  compile: ({ semicolons }): SemicolonsModel => ({ semicolons }),
+  describe: ({ semicolons }) => [['semicolons', semicolons === 'pass' ? 'passed on' : 'refused with 400']],
+  compare: (now, before) => [
+    compareStrictness(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),
+  ],
+});
+
+interface WebhookModel {
+  /** Whether its 404s are counted for each address and webhook. */
+  readonly webhook: boolean;
+}
+
+/** `webhook`: whether the parameters of its path name one. `weir explain` describes it among the restrictions. */
+export const webhook = routePolicy({
+  keys: {
+    webhook: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether its parameters name a webhook. An address that keeps calling a webhook that returns 404 is restricted there, see webhook_not_found in limits.yaml.',
+      ),
+  },
+  pathOnly: ['webhook'],
+  compile: ({ webhook }): WebhookModel => ({ webhook }),
+  compare: (now, before) => [
+    compareStrictness(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
+  ],
+});
+
+interface GlobalLimitModel {
+  /** Whether the global limit does not apply to it. */
+  readonly globalLimitExempt: boolean;
+}
+
+/** `global_limit`: whether it applies. `weir explain` describes it among the limits. */
+export const globalLimit = routePolicy({
+  keys: {
+    global_limit: choice(['apply', 'exempt'])
+      .prefault('apply')
+      .describe(
+        'Whether its requests count against the global limit of their caller, see global in limits.yaml.',
+      ),
+  },
+  pathOnly: [],
+  compile: ({ global_limit }): GlobalLimitModel => ({ globalLimitExempt: global_limit === 'exempt' }),
+  compare: (now, before) => [
+    compareStrictness(!now.globalLimitExempt, !before.globalLimitExempt, 'the global limit applies'),
+  ],
+});
+
+interface Upstream429Model {
+  /** How an upstream's 429 is handled if it does not follow the contract. */
+  readonly upstream429: 'rewrite' | 'pass';
+}
+
+/** `upstream_429`: what happens to a 429 of the upstream's own. */
+export const upstream429 = routePolicy({
+  keys: {
+    upstream_429: choice(['rewrite', 'pass'])
+      .prefault('rewrite')
+      .describe(
+        "Whether an upstream's own 429 in a form that clients of this gateway do not understand is rewritten into one they do, or passed on unchanged.",
+      ),
+  },
+  pathOnly: ['upstream_429'],
+  compile: ({ upstream_429 }): Upstream429Model => ({ upstream429: upstream_429 }),
+  compileCall: (): Upstream429Model => ({ upstream429: 'pass' }),
+  describe: ({ upstream429 }) => [['upstream 429', IN_WORDS[upstream429]]],
+  compare: (now, before) => [compareNeutral('upstream_429', now.upstream429, before.upstream429)],
+});
+
+const IN_WORDS = {
+  rewrite: 'rewritten unless clients of the gateway understand it',
+  pass: 'passed on unchanged',
+} as const;
+
+interface CorsModel {
+  /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
+  readonly cors: boolean;
+}
+
+/** `cors`: whether `cors` of gateway.yaml applies, beside which `weir explain` describes it. */
+export const cors = routePolicy({
+  keys: {
+    cors: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
+      ),
+  },
+  pathOnly: ['cors'],
+  compile: ({ cors }): CorsModel => ({ cors }),
+  compileCall: () => ({ cors: false }),
+  compare: (now, before) => [compareNeutral('cors', now.cors, before.cors)],
+});

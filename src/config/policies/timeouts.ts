@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { formatDuration } from '../../core/index.ts';
+import { compareTimes } from '../difference.ts';
+import { duration } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+/** The keys of an upstream's `timeouts` that a route may override. */
+export const overridableTimeouts = {
+  first_byte: duration()
+    .prefault('60s')
+    .describe('From the last byte of a request to the first of its response; then 504.'),
+  idle: duration()
+    .prefault('60s')
+    .describe("Between two bytes of a response's body; then the response is cut off."),
+  websocket_idle: duration()
+    .prefault('10m')
+    .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
+};
+
+interface TimeoutsModel {
+  /** From the last byte of a request to the first of its response; `null` if any time will do. */
+  readonly firstByteTimeoutMs: number | null;
+  /** Between two bytes of a response's body; `null` if any time will do. */
+  readonly idleTimeoutMs: number | null;
+}
+
+/** `timeouts`: those that differ from the upstream's. */
+export const timeouts = routePolicy({
+  keys: {
+    timeouts: z
+      .strictObject({
+        first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
+        idle: duration().optional().describe('Overrides idle of the upstream.'),
+        websocket_idle: duration().optional().describe('Overrides websocket_idle of the upstream.'),
+      })
+      .prefault({})
+      .describe('Timeouts that differ from those of the upstream.'),
+  },
+  pathOnly: ['timeouts'],
+  compile: (_, { timeouts: { first_byte, idle } }): TimeoutsModel => ({
+    firstByteTimeoutMs: first_byte,
+    idleTimeoutMs: idle,
+  }),
+  // A call may rightly be silent for hours: its own deadline bounds it, and PINGs tell whether its connection lives.
+  compileCall: () => ({ firstByteTimeoutMs: null, idleTimeoutMs: null }),
+  describe({ upstream, firstByteTimeoutMs, idleTimeoutMs }) {
+    const times = [
+      ['connect', upstream.options.connectTimeoutMs],
+      ['first byte', firstByteTimeoutMs],
+      ['idle', idleTimeoutMs],
+    ] as const;
+    return [['timeouts', times.map(inWords).join(', ')]];
+  },
+  compare: (now, before) => [
+    compareTimes('first_byte', now.firstByteTimeoutMs, before.firstByteTimeoutMs),
+    compareTimes('idle', now.idleTimeoutMs, before.idleTimeoutMs),
+  ],
+});
+
+function inWords([name, ms]: readonly [name: string, ms: number | null]): string {
+  return `${name} ${ms === null ? 'none' : formatDuration(ms)}`;
+}

@@ -1,0 +1,58 @@
+import { formatDuration } from '../../core/index.ts';
+import { compareStrictness, compareTimes } from '../difference.ts';
+import { asMap } from '../file/index.ts';
+import type { PoolModel } from '../upstream-model.ts';
+import { yesOrNo } from '../values/index.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
+
+interface WebSocketModel {
+  /** `null` if the route serves no WebSockets. */
+  readonly websocket: {
+    /** The pool that its WebSockets take their permits from, in place of that of its requests. */
+    readonly pool: PoolModel;
+    /** A WebSocket is closed after this time without a byte in either direction. */
+    readonly idleMs: number;
+  } | null;
+}
+
+/** `websocket`: whether the route serves WebSockets. */
+export const websocket = routePolicy({
+  keys: {
+    websocket: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether it serves WebSockets, beside ordinary requests. false: a request for one is answered 501.',
+      ),
+  },
+  pathOnly: ['websocket'],
+  compile: ({ websocket }, { upstream, timeouts }): WebSocketModel => ({
+    websocket: websocket ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle } : null,
+  }),
+  check(written) {
+    const { file, path, route } = written;
+    const { websocket = false } = route;
+    if (websocket === true) checkServed(written);
+    else if (websocket === false && asMap(route.timeouts).websocket_idle !== undefined)
+      file.add(
+        [...path, 'timeouts', 'websocket_idle'],
+        'this route serves no WebSockets: add "websocket: true"',
+      );
+  },
+  section: 'websocket',
+  describe: ({ websocket }) =>
+    websocket === null
+      ? []
+      : [['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`]],
+  compare: ({ websocket: now }, { websocket: before }) => [
+    compareStrictness(now === null, before === null, 'serves no WebSockets'),
+    compareTimes('websocket_idle', now?.idleMs ?? null, before?.idleMs ?? null),
+  ],
+});
+
+function checkServed({ file, path, route: { methods, upstream: name }, upstream }: RouteInFile): void {
+  if (Array.isArray(methods) && !methods.includes('GET'))
+    file.add([...path, 'methods'], 'a WebSocket begins with a GET: add GET, or remove "websocket"');
+  // The checks of gRPC report an upstream that speaks gRPC, which serves no paths at all.
+  if (upstream.protocol === 'h2')
+    file.add([...path, 'websocket'], `WebSockets need HTTP/1.1: the upstream "${name}" speaks h2`);
+}
