@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { didYouMean } from '../config/index.ts';
-import type { ExplainedRow } from '../explain/index.ts';
 import { UsageError } from './command.ts';
+import { messageOf } from './output.ts';
 
 /** The configuration when the command line names none, in the working directory. */
 const DEFAULT_CONFIG = 'gateway.yaml';
@@ -10,7 +10,7 @@ const DEFAULT_CONFIG = 'gateway.yaml';
 /** The option shared by all commands that read the configuration. */
 export const configOption = { config: { type: 'string', short: 'c' } } as const;
 
-/** Describes it in the help of those commands. */
+/** Describes that option in the help of those commands. */
 export const CONFIG_HELP = `the configuration (./${DEFAULT_CONFIG}); also as --config FILE, -c FILE`;
 
 /**
@@ -84,7 +84,7 @@ function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOpti
   }
 }
 
-/** Where several words are wanted, says which and in which order. */
+/** Says which word is missing, and the order if there are several. */
 function whatIsMissing(word: string, words: readonly string[]): string {
   return words.length === 1 ? `missing ${word}` : `missing ${word}: name ${words.join(' ')}`;
 }
@@ -93,20 +93,8 @@ function parseStrictly<Config extends ParseArgsConfig>(config: Config) {
   try {
     return parseArgs(config);
   } catch (error) {
-    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    const [message = ''] = messageOf(error).split('\n');
     const [, lacking] = /^Option '(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
     throw new UsageError(lacking === undefined ? message : `${lacking} needs a value`);
   }
-}
-
-/** Formats rows as two columns. Shows a repeated label once. */
-export function formatRows(rows: readonly ExplainedRow[]): string {
-  const width = Math.max(...rows.map(([label]) => label.length));
-  let before = '';
-  const lines = rows.map(([label, text]) => {
-    const shown = label === before ? '' : label;
-    before = label;
-    return `  ${shown.padEnd(width)}  ${text}\n`;
-  });
-  return lines.join('');
 }

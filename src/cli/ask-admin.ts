@@ -2,6 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
+import { messageOf } from './output.ts';
 
 const TIMEOUT_MS = 3_000;
 /** A gateway that listens on all addresses of the machine is asked at this one. */
@@ -12,12 +13,16 @@ export interface AdminReply {
   readonly body: string;
 }
 
-/** The message says why nobody can be asked, or why no response came. */
+/** The response of a gateway, or a message that says why there is none. */
 export type Asked =
   | { readonly ok: true; readonly reply: AdminReply }
   | { readonly ok: false; readonly message: string };
 
-/** Asks the admin listener of the gateway that runs with this file. Reads "listen.admin" alone. `token`: null: sends none. */
+/**
+ * Asks the admin listener of the gateway that runs with this file, of which it reads "listen.admin" only.
+ *
+ * @param token `null` sends none
+ */
 export async function askAdmin(
   file: string,
   env: NodeJS.ProcessEnv,
@@ -32,13 +37,12 @@ export async function askAdmin(
   try {
     return { ok: true, reply: await ask(address, admin.tls, path, token) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const place = `${formatHostPort(address)}, where listen.admin of ${file} is`;
-    return { ok: false, message: `${place}, gave no response: ${reason}` };
+    const place = `${formatHostPort(address)} (listen.admin of ${file})`;
+    return { ok: false, message: `no response from ${place}: ${messageOf(error)}` };
   }
 }
 
-/** Rejects when no response comes in time. Over TLS any certificate will do: its names need not hold on this machine. */
+/** Rejects if no response comes in time. Accepts any certificate: its names need not fit an address of this machine. */
 async function ask(
   { host, port }: HostPort,
   tls: boolean,

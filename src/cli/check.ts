@@ -1,7 +1,6 @@
 import {
   type BucketModel,
   type Diagnostic,
-  formatDiagnostic,
   type LoadedConfig,
   type LoadResult,
   loadConfig,
@@ -11,10 +10,11 @@ import {
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
+import { asJson, asLines } from './output.ts';
 import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
 
 export const check: Command = {
-  help: `Reads the configuration and the files it names, as "weir serve" would, and reports every error. Variables such as
+  help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error. Variables such as
 \${NAME} come from the environment: run the check where the gateway will run, or set them.
 
 weir check [FILE] [OPTIONS]
@@ -39,7 +39,7 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);
-    if (format === 'json') terminal.out(asJson(file, result, findings, passed));
+    if (format === 'json') terminal.out(asJson({ ok: passed, file, ...contentsAsJson(result), ...findings }));
     else terminal.out(`${asText(result)}${summary(file, result, findings, passed)}\n`);
     return passed ? ExitCode.ok : ExitCode.failure;
   },
@@ -59,8 +59,7 @@ function findingsOf(result: LoadResult): Findings {
 }
 
 function asText(result: LoadResult): string {
-  const diagnostics = result.ok ? [...result.warnings, ...result.hints] : result.diagnostics;
-  return diagnostics.map(diagnostic => `${formatDiagnostic(diagnostic)}\n`).join('');
+  return asLines(result.ok ? [...result.warnings, ...result.hints] : result.diagnostics);
 }
 
 function summary(file: string, result: LoadResult, { errors, warnings }: Findings, passed: boolean): string {
@@ -105,29 +104,27 @@ function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
   return `${many(buckets.length, 'bucket')} on ${many(lines, 'line')}${onTrial}`;
 }
 
-/** Counts the buckets that do not hold with all of their numbers for all callers. */
+/** Counts the buckets of which some limits are in shadow, or hold for a part of the callers only. */
 function triedBuckets(buckets: readonly BucketModel[]): number {
+  const isTried = ({ rollout, exemptSets }: BucketModel) =>
+    rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);
   return buckets.filter(isTried).length;
 }
 
-function isTried({ rollout, exemptSets }: BucketModel): boolean {
-  return rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);
-}
-
-function asJson(file: string, result: LoadResult, findings: Findings, passed: boolean): string {
-  const loaded = result.ok
-    ? {
-        files: result.files,
-        routes: result.snapshot.outline.routes.length,
-        upstreams: result.snapshot.upstreams.length,
-        provider: result.snapshot.identity?.providers[0]?.provider.issuer ?? null,
-        signIn: signInProvider(result.snapshot.identity)?.provider.issuer ?? null,
-        providers: (result.snapshot.identity?.providers ?? []).map(({ provider }) => provider.issuer),
-        buckets: result.snapshot.limits.buckets.length,
-        bucketsInShadow: triedBuckets(result.snapshot.limits.buckets),
-      }
-    : {};
-  return `${JSON.stringify({ ok: passed, file, ...loaded, ...findings }, null, 2)}\n`;
+function contentsAsJson(result: LoadResult): object {
+  if (!result.ok) return {};
+  const { files, snapshot } = result;
+  const providers = (snapshot.identity?.providers ?? []).map(({ provider }) => provider.issuer);
+  return {
+    files,
+    routes: snapshot.outline.routes.length,
+    upstreams: snapshot.upstreams.length,
+    provider: providers[0] ?? null,
+    signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,
+    providers,
+    buckets: snapshot.limits.buckets.length,
+    bucketsInShadow: triedBuckets(snapshot.limits.buckets),
+  };
 }
 
 function many(count: number, what: string): string {

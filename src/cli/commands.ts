@@ -8,7 +8,7 @@ interface ListedCommand {
   load(): Promise<Command>;
 }
 
-/** Each is loaded when it is called, so that a health check, which runs every few seconds, does not load the whole gateway. */
+/** Every command, loaded only when it is called: a health check, which runs every few seconds, need not load the whole gateway. */
 export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'serve',
@@ -22,12 +22,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'diff',
-    summary: 'say what a change of limits or of the configuration means, and for whom',
+    summary: 'show what a change of the limits or the configuration changes for callers',
     load: async () => (await import('./diff.ts')).diff,
   },
   {
     name: 'test',
-    summary: 'test limits: what becomes of which requests',
+    summary: 'run tests of limits',
     load: async () => (await import('./test.ts')).test,
   },
   {
@@ -37,12 +37,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'simulate',
-    summary: 'try other limits on the requests of an access log',
+    summary: 'replay access logs under other limits',
     load: async () => (await import('./simulate/index.ts')).simulate,
   },
   {
     name: 'suggest',
-    summary: 'find numbers for limits in access logs',
+    summary: 'suggest limits from access logs',
     load: async () => (await import('./suggest/index.ts')).suggest,
   },
   {
@@ -57,7 +57,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'health',
-    summary: 'ask a running gateway on this machine whether it is well',
+    summary: 'check the health of a running gateway on this machine',
     load: async () => (await import('./health.ts')).health,
   },
   {

@@ -1,5 +1,6 @@
 import { readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
+import { messageOf } from './output.ts';
 
 const PORT = { type: 'string' } as const;
 
@@ -12,13 +13,13 @@ weir demo [OPTIONS]
   --admin-port N     where its metrics and health are (9090, or a free one)
   --provider-port N  where the identity provider listens (8180, or a free one)
   --backend-port N   where the backend listens (3000, or a free one)
-  --keycloak         with a real Keycloak in place of the demo's own provider: fetches it by Maven (176 MB, once), and needs
-                     Java 17 or newer
-  --flow             walk through a whole sign-in without a browser and show each request with its response; uses the demo
-                     that runs (--port N), or starts one and ends it
+  --keycloak         use a real Keycloak instead of the demo's own provider: downloads it with Maven (176 MB, once), and
+                     needs Java 17 or newer
+  --flow             walk through a whole sign-in without a browser and show each request with its response; uses a running
+                     demo (on --port N), or starts one for the walk
   --help             show this text
 
-Exit code: 0, 1 if a part could not start or a response of the walk was not as expected, 64 wrong command line.
+Exit code: 0 success, 1 a part could not start or the walk got an unexpected response, 64 wrong command line.
 `,
   async run(args, terminal) {
     const options = {
@@ -38,10 +39,10 @@ Exit code: 0, 1 if a part could not start or a response of the walk was not as e
     };
     const { gateway, ...others } = ports;
     if (values.flow && Object.values(others).some(port => port !== null))
-      throw new UsageError('--flow takes no port but --port');
+      throw new UsageError('--flow cannot be combined with a port other than --port');
     if (values.flow && values.keycloak)
       throw new UsageError(
-        '--flow uses the demo that runs: start that one with --keycloak, in another terminal',
+        '--flow and --keycloak cannot be combined: start weir demo --keycloak in another terminal, then --flow',
       );
     return explained(terminal, async () => {
       const { runDemo, runFlow } = await loadDemo();
@@ -80,7 +81,7 @@ async function explained(terminal: CommandOutput, work: () => Promise<number>): 
   try {
     return await work();
   } catch (error) {
-    terminal.err(`weir demo: ${error instanceof Error ? error.message : String(error)}\n`);
+    terminal.err(`weir demo: ${messageOf(error)}\n`);
     return ExitCode.failure;
   }
 }

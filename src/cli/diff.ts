@@ -2,13 +2,13 @@ import {
   type Change,
   changesOf,
   changesOfLimits,
-  formatDiagnostic,
   isStricter,
   type Loaded,
   loadEither,
 } from '../config/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
-import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
+import { type Command, ExitCode, UsageError } from './command.ts';
+import { asJson, reportErrors } from './output.ts';
 
 export const diff: Command = {
   help: `Compares two limits.yaml, or two gateway.yaml with the files they name, and says what changes for callers: bucket by
@@ -21,7 +21,7 @@ weir diff OLD NEW [OPTIONS]
   --format FORMAT   text: one "effect  what: now, before" per line; json: the same as a list (text)
   --help            show this text
 
-Effects: stricter (requests that passed may be refused), mixed (for some of them), looser, neutral.
+Effects: stricter (requests that passed may be refused), looser, mixed (both, for different requests), neutral.
 
 Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong command line, 78 a file has errors.
 `,
@@ -33,15 +33,19 @@ Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong comman
     const old = await loadEither(before, terminal.env);
     const latest = await loadEither(now, terminal.env);
     const changes = compare(latest, old, { now, before });
-    if (changes === null) return reportErrors(terminal, [old, latest]);
+    if (changes === null)
+      return reportErrors(
+        terminal,
+        [old, latest].flatMap(each => (each.kind === 'invalid' ? each.diagnostics : [])),
+      );
     const stricter = isStricter(changes);
-    if (format === 'json') terminal.out(`${JSON.stringify({ stricter, changes }, null, 2)}\n`);
+    if (format === 'json') terminal.out(asJson({ stricter, changes }));
     else terminal.out(changes.length === 0 ? 'nothing changes for callers\n' : asText(changes));
     return stricter ? ExitCode.failure : ExitCode.ok;
   },
 };
 
-/** Null: one of the two has errors. */
+/** The changes for callers; `null` if one of the two has errors. */
 function compare(
   now: Loaded,
   before: Loaded,
@@ -53,16 +57,8 @@ function compare(
     return changesOf(now.config.snapshot.outline, before.config.snapshot.outline);
   const [limits, whole] = now.kind === 'limits' ? [names.now, names.before] : [names.before, names.now];
   throw new UsageError(
-    `${limits} has limits alone and ${whole} is a whole configuration: compare two of a kind`,
+    `${limits} has limits only and ${whole} is a whole configuration: compare two files of the same kind`,
   );
-}
-
-function reportErrors(terminal: CommandOutput, loaded: readonly Loaded[]): number {
-  for (const each of loaded) {
-    if (each.kind !== 'invalid') continue;
-    for (const diagnostic of each.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-  }
-  return ExitCode.configuration;
 }
 
 function asText(changes: readonly Change[]): string {

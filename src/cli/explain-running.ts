@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { askAdmin } from './ask-admin.ts';
 import type { CallerOnCommandLine } from './explained-caller.ts';
+import { messageOf } from './output.ts';
 
 /** A request that a running gateway is asked about. */
 export interface RunningQuestion {
@@ -10,7 +11,7 @@ export interface RunningQuestion {
   readonly caller: CallerOnCommandLine;
   /** The gateway's configuration file, which says where its admin listener is. */
   readonly file: string;
-  /** Null: no token is sent. */
+  /** The file of the token to send; `null` sends none. */
   readonly tokenFile: string | null;
 }
 
@@ -24,7 +25,7 @@ export type RunningExplanation = z.infer<typeof explanationSchema>;
 
 const errorSchema = z.object({ message: z.string() });
 
-/** Asks the gateway that runs on this machine. A text says why there is no answer. */
+/** Asks the gateway that runs on this machine. Resolves to a text if there is no explanation: it says why. */
 export async function explainRunning(
   question: RunningQuestion,
   env: NodeJS.ProcessEnv,
@@ -40,7 +41,7 @@ export async function explainRunning(
   if (status === 200 && explanation.success) return explanation.data;
   const error = errorSchema.safeParse(value);
   const message = error.success ? error.data.message : body.trim();
-  const hint = status === 401 && tokenFile === null ? ' Give its file by --token-file.' : '';
+  const hint = status === 401 && tokenFile === null ? ' Name the file of its token with --token-file.' : '';
   return `the gateway answered ${status}: ${message}${hint}`;
 }
 
@@ -48,7 +49,7 @@ async function readToken(file: string): Promise<string | Error> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    return new Error(`--token-file ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return new Error(`--token-file ${file}: ${messageOf(error)}`);
   }
 }
 

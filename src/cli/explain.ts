@@ -1,21 +1,23 @@
-import { didYouMean, formatDiagnostic, loadConfig } from '../config/index.ts';
+import { existsSync } from 'node:fs';
+import { didYouMean, loadConfig } from '../config/index.ts';
 import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
-import { CONFIG_HELP, configFile, configOption, formatRows, oneOf, readArguments } from './arguments.ts';
+import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
+import { readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { explainRunning, type RunningQuestion } from './explain-running.ts';
 import { callerIn, readCaller } from './explained-caller.ts';
-import { readClaims } from './read-claims.ts';
+import { asJson, formatRows, reportErrors } from './output.ts';
 
 export const explain: Command = {
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
 that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
-which other routes match. Sends nothing, unless --running asks a gateway on this machine: by the configuration that serves there,
-and whether the client is restricted now, since and until when, and why.
+which other routes match. Sends nothing. With --running, the gateway on this machine answers: from the configuration that it uses
+now, and with whether the client is restricted, since when, until when and why.
 
 weir explain METHOD PATH [FILE] [OPTIONS]
 
   METHOD              GET, POST, ..., or GRPC for a gRPC call
-  PATH                as in a request line: /v1/things/7?full=yes; of a gRPC call: package.Service/Method
+  PATH                as in a request line: /v1/things/7?full=yes; for a gRPC call: package.Service/Method
   FILE                ${CONFIG_HELP}
   --as CALLER         show limits for one class of callers only: bot, user or address (every class that the route allows);
                       address:IP is short for --as address --address IP
@@ -23,13 +25,13 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   --client AZP        show limits for one bot or user: the claim azp,
   --subject SUB       the claim sub,
   --claim NAME=VALUE  and any other claim of access_tokens.principal; once for each
-  --provider NAME     whose claims these are, where there are several identity_providers
+  --provider NAME     the provider of these claims, if there are several identity_providers
   --running           ask the gateway that runs with this configuration, at the address of "listen.admin"
-  --token-file FILE   with --running: the token of listen.admin.token_file, which that needs unless it listens on loopback
+  --token-file FILE   with --running: the file of listen.admin.token_file; not needed if that address is on loopback
   --format FORMAT     text, or json as the admin API returns it at /api/explain (text)
   --help              show this text
 
-Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it, no route matches, or no gateway answers, 64 wrong
+Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it, no route matches, or no gateway responds, 64 wrong
 command line, 78 the configuration has errors.
 `,
   async run(args, terminal) {
@@ -47,7 +49,7 @@ command line, 78 the configuration has errors.
     } as const;
     const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH', '[FILE]']);
     const [method = '', target = '', word] = positionals;
-    checkMethod(method);
+    checkOrder(method, target, word);
     const format = oneOf('--format', values.format, ['text', 'json']);
     const asked = readCaller(values.as, values.address, readClaims(values), values.provider);
     const { 'token-file': tokenFile = null, running } = values;
@@ -56,14 +58,11 @@ command line, 78 the configuration has errors.
     if (running)
       return explainAtGateway({ method, path: target, caller: asked, file, tokenFile }, format, terminal);
     const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });
-    if (!config.ok) {
-      for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-      return ExitCode.configuration;
-    }
+    if (!config.ok) return reportErrors(terminal, config.diagnostics);
     const { snapshot } = config;
     const request = { method, target, caller: callerIn(asked, snapshot.identity) };
     const explanation = explainRequest(request, snapshot);
-    if (format === 'json') terminal.out(`${JSON.stringify(asShape(request, explanation), null, 2)}\n`);
+    if (format === 'json') terminal.out(asJson(asShape(request, explanation)));
     else terminal.out(`${method} ${target}\n\n${formatRows(explanation.rows)}`);
     return explanation.taken ? ExitCode.ok : ExitCode.failure;
   },
@@ -80,13 +79,18 @@ async function explainAtGateway(
     return ExitCode.failure;
   }
   const { method, path, served, facts } = explanation;
-  if (format === 'json') out(`${JSON.stringify(explanation, null, 2)}\n`);
+  if (format === 'json') out(asJson(explanation));
   else out(`${method} ${path}\n\n${formatRows(facts.map(({ about, text }) => [about, text]))}`);
   return served ? ExitCode.ok : ExitCode.failure;
 }
 
-function checkMethod(method: string): void {
-  if (EXPLAINED_METHODS.includes(method)) return;
-  const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);
-  throw new UsageError(`"${method}" is not a method${meant}`);
+/** Refuses a word that is not a method, and a file in the place of the path. */
+function checkOrder(method: string, path: string, file: string | undefined): void {
+  if (!EXPLAINED_METHODS.includes(method)) {
+    const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);
+    throw new UsageError(`"${method}" is not a method${meant}`);
+  }
+  const isNoPath = file === undefined || existsSync(file);
+  if (isNoPath || !(existsSync(path) || /^[^/].*\.ya?ml$/.test(path))) return;
+  throw new UsageError(`"${path}" is a file, not a path: write ${method} ${file} ${path}`);
 }

@@ -1,21 +1,24 @@
 import { principalOf } from '../auth/index.ts';
 import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
+import { classOf, readAddress } from './caller-options.ts';
 import { UsageError } from './command.ts';
-import { readAddress } from './read-address.ts';
-import { classOf } from './read-claims.ts';
 
-/** Whose request the command line asks about. */
+/** The sender of the request that the command line asks about. */
 export interface CallerOnCommandLine {
   readonly as: AskedCaller['as'];
   readonly address: string | null;
-  /** Empty: none are given. */
+  /** The claims that identify the sender, by name; empty if none are given. */
   readonly claims: ReadonlyMap<string, string>;
-  /** Whose claims these are; null: of the only provider. */
+  /** The provider of the claims; `null` if there is only one. */
   readonly provider: string | null;
 }
 
-/** `as`: bot, user, address or address:IP. */
+/**
+ * Reads the options that describe the sender.
+ *
+ * @param as bot, user, address or address:IP
+ */
 export function readCaller(
   as: string | undefined,
   address: string | undefined,

@@ -4,15 +4,15 @@ import { type Command, ExitCode } from './command.ts';
 
 export const health: Command = {
   help: `Asks the admin listener of the gateway that runs with this configuration, for health checks of containers. Needs no shell
-and no curl. Reads "listen.admin" alone: errors elsewhere in the file do not make a running gateway unwell.
+and no curl. Reads "listen.admin" only: errors elsewhere in the file do not fail the check of a running gateway.
 
 weir health [FILE] [OPTIONS]
 
   FILE      ${CONFIG_HELP}
-  --ready   ask whether it is ready for requests (/readyz), not just whether it responds (/healthz)
+  --ready   ask whether it is ready for requests (/readyz), not only whether it responds (/healthz)
   --help    show this text
 
-Exit code: 0 it is, 1 it is not or cannot be asked, 64 wrong command line.
+Exit code: 0 yes, 1 no, or no response, 64 wrong command line.
 `,
   async run(args, terminal) {
     const options = { ...configOption, ready: { type: 'boolean', default: false } } as const;

@@ -1,6 +1,7 @@
 import { didYouMean, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from '../config/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
+import { asJson } from './output.ts';
 
 const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema, test: testJsonSchema } as const;
 
@@ -22,7 +23,7 @@ Exit code: 0, or 64 for a wrong command line.
     if (!isSchemaName(name)) {
       throw new UsageError(`unknown schema "${name}"${didYouMean(name, Object.keys(SCHEMAS))}`);
     }
-    terminal.out(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
+    terminal.out(asJson(SCHEMAS[name]()));
     return ExitCode.ok;
   },
 };

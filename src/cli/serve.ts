@@ -1,6 +1,7 @@
-import { formatDiagnostic, loadConfig, RESTART_KEYS } from '../config/index.ts';
+import { loadConfig, RESTART_KEYS } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { type Command, ExitCode } from './command.ts';
+import { type Command, UsageError } from './command.ts';
+import { reportErrors } from './output.ts';
 
 export const serve: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"
@@ -24,13 +25,13 @@ Exit code:
   130, 143  stopped immediately by a second SIGINT or SIGTERM
 `,
   async run(args, terminal) {
+    const address = args.find(arg => /^(?:-p|--port|--host|--listen|--address|--bind)(?:=|$)/.test(arg));
+    if (address !== undefined)
+      throw new UsageError(`unknown option "${address}": set "listen.http" in the configuration instead`);
     const { values, positionals } = readArguments(args, configOption, ['[FILE]']);
     const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
-    if (!config.ok) {
-      for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-      return ExitCode.configuration;
-    }
+    if (!config.ok) return reportErrors(terminal, config.diagnostics);
     // Loaded here only: the other commands do not need the data plane and start faster without it.
     const { runGateway } = await import('./run-gateway.ts');
     return runGateway(file, config, terminal);

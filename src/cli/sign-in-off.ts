@@ -1,6 +1,6 @@
 import { type Snapshot, signInProvider } from '../config/index.ts';
 
-/** What `weir check` and the first line of a gateway say where tokens are only checked: a forgotten key would look the same. */
+/** Shown by `weir check` and in a gateway's first log line if it only checks tokens, because a forgotten `redirect_uri` has the same effect. */
 export const SIGN_IN_OFF = 'sign-in is off: no redirect_uri';
 
 export function isSignInOff({ identity }: Snapshot): boolean {

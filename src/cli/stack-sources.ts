@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** A place in a script of the package, as a stack names it. */
 const PLACE = /(file:\/\/\/[^()]+\.js):(\d+):(\d+)/;
 
-/** Places by the text that stacks have for them: at most one for each call in the code. */
+/** Places in the sources by their text in stacks. Bounded: at most one for each call in the code. */
 const found = new Map<string, string>();
 
 /**
@@ -22,9 +22,9 @@ export function nameSourcesInStacks(): void {
 }
 
 /**
- * The line of a stack with the place in the sources, or as it is where that is unknown.
+ * The line of a stack with the place in the sources, or unchanged if that is unknown.
  *
- * @param maps those of scripts that were read for this stack
+ * @param maps the source maps read for this stack, by script
  */
 export function withSource(line: string, maps: Map<string, SourceMap | null>): string {
   const place = PLACE.exec(line);
@@ -41,7 +41,7 @@ export function withSource(line: string, maps: Map<string, SourceMap | null>): s
 function sourceOf(map: SourceMap | null, row: number, column: number): string | null {
   const origin = map?.findOrigin(row, column);
   if (origin === undefined || !('fileName' in origin)) return null;
-  // As from the root of the checkout: src/... and node_modules/...
+  // Written as from the root of the checkout: src/... and node_modules/...
   return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`;
 }
 
@@ -62,7 +62,7 @@ function readMap(script: string): SourceMap | null {
   }
 }
 
-/** What Node.js writes first. An error may have getters that throw, and asking for a stack must not. */
+/** The first line of a stack. Must not throw, though an error's own getters may. */
 function headOf(error: Error): string {
   try {
     return String(error);

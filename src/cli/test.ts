@@ -1,11 +1,13 @@
-import { type Diagnostic, formatDiagnostic, loadTest } from '../config/index.ts';
+import { loadTest } from '../config/index.ts';
 import { runTest } from '../limit-tests/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
+import { asLines, reportErrors } from './output.ts';
 
 export const test: Command = {
-  help: `Runs tests of limits: requests at times and what is expected of each, decided in virtual time by the code that serves. With the
-key "gateway" in the file, the routes of that gateway.yaml decide, too. Opens no connection and needs no secret.
+  help: `Runs tests of limits: sends the requests of a test file through the gateway's own code, in virtual time, and compares what
+happens with what the file expects. With the key "gateway" in the file, the routes of that gateway.yaml apply, too. Opens no
+connection and needs no secret.
 
 weir test FILE...
 
@@ -19,17 +21,14 @@ Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file ha
     const counts = { passed: 0, failed: 0 };
     for (const path of positionals) {
       const loaded = await loadTest(path, terminal.env);
-      if (!loaded.ok) {
-        for (const diagnostic of loaded.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-        return ExitCode.configuration;
-      }
+      if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
       for (const [index, { name, requests }] of loaded.tests.entries()) {
         const failures = await runTest(loaded.snapshot, requests);
         counts[failures.length === 0 ? 'passed' : 'failed']++;
         const errors = failures.map(({ path: at, message }) =>
           loaded.errorAt(['tests', index, 'requests', ...at], message),
         );
-        if (errors.length > 0) terminal.out(`FAILED: ${name}\n${linesOf(errors)}`);
+        if (errors.length > 0) terminal.out(`FAILED: ${name}\n${asLines(errors)}`);
       }
     }
     const { passed, failed } = counts;
@@ -37,7 +36,3 @@ Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file ha
     return failed === 0 ? ExitCode.ok : ExitCode.failure;
   },
 };
-
-function linesOf(errors: readonly Diagnostic[]): string {
-  return errors.map(error => `${formatDiagnostic(error)}\n`).join('');
-}

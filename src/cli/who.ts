@@ -1,24 +1,24 @@
 import { type CallerKind, principalOf } from '../auth/index.ts';
-import { type CallersResult, formatDiagnostic, readCallers } from '../config/index.ts';
+import { type CallersResult, readCallers } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
+import { classOf, readAddress, readClaims, type Wanted } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
-import { readAddress } from './read-address.ts';
-import { classOf, readClaims, type Wanted } from './read-claims.ts';
+import { reportErrors } from './output.ts';
 
 export const who: Command = {
   help: `Prints the pseudonym under which a bot or user appears in the log, computed with the key in log.pseudonym_key_file. Takes the
-claims of access_tokens.principal, or those of a bot, as they stand in the caller's tokens.
+claims that identify the caller (access_tokens.principal, or those of a bot), exactly as in the caller's tokens.
 
 weir who [FILE] [OPTIONS]
 
   FILE                ${CONFIG_HELP}
-  --provider NAME     whose tokens the caller has, where there are several identity_providers
+  --provider NAME     the provider of the caller's tokens, if there are several identity_providers
   --client AZP        the claim azp
   --subject SUB       the claim sub
   --claim NAME=VALUE  any other claim; once for each
-  --as CLASS          bot or user, where both are identified by the same claims
+  --as CLASS          bot or user, if the same claims identify both
   --address IP        instead of claims: how a client without a token appears
   --help              show this text
 
@@ -54,8 +54,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
     const file = await configFile(positionals[0], values.config);
     const callers = await readCallers(file, terminal.env);
     if (callers.ok) return nameCaller(file, callers, claims, wanted, terminal);
-    for (const diagnostic of callers.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-    return ExitCode.configuration;
+    return reportErrors(terminal, callers.diagnostics);
   },
 };
 
@@ -84,7 +83,7 @@ function nameCaller(
   return ExitCode.ok;
 }
 
-const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process draws a key at random and nobody can compute its pseudonyms.
+const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process makes a random key and nobody can compute its pseudonyms.
 Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
 
 function readClass(as: string | undefined): CallerKind | null {

@@ -161,6 +161,22 @@ describe('weir', () => {
     [['explain', '/v1/x'], 'weir explain: missing PATH: name METHOD PATH [FILE]'],
     [['explain', '/v1/x', 'gateway.yaml'], 'weir explain: "/v1/x" is not a method: write GET /v1/x'],
     [
+      ['explain', 'GET', 'gateway.yaml', '/v1'],
+      'weir explain: "gateway.yaml" is a file, not a path: write GET /v1 gateway.yaml',
+    ],
+    [
+      ['explain', 'GET', resolve('config/gateway.yaml'), '/v1'],
+      `weir explain: "${resolve('config/gateway.yaml')}" is a file, not a path: write GET /v1 ${resolve('config/gateway.yaml')}`,
+    ],
+    [
+      ['serve', '--port', '8080'],
+      'weir serve: unknown option "--port": set "listen.http" in the configuration instead',
+    ],
+    [
+      ['serve', '--port=8080'],
+      'weir serve: unknown option "--port=8080": set "listen.http" in the configuration instead',
+    ],
+    [
       ['explain', 'GET', '/', '--address', '10.0.0.0/8'],
       'weir explain: --address takes one IP address, not the network "10.0.0.0/8"',
     ],

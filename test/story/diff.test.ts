@@ -152,7 +152,7 @@ ${more}`;
     const { code, err } = await diff(file, 'config');
     expect([code, err.split('\n')[0]]).toEqual([
       64,
-      `weir diff: ${file} has limits alone and config is a whole configuration: compare two of a kind`,
+      `weir diff: ${file} has limits only and config is a whole configuration: compare two files of the same kind`,
     ]);
     expect((await diff(file)).err).toContain('missing NEW');
     expect((await diff(file, file, '--format', 'xml')).err).toContain('text or json, not "xml"');

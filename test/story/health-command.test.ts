@@ -80,11 +80,11 @@ test('it says what keeps it from asking', async () => {
   const port = await freePort();
   const closed = await configOf(`"127.0.0.1:${port}"`);
   const failures: readonly [string, RegExp][] = [
-    [closed, new RegExp(`^weir health: 127.0.0.1:${port}, where .* gave no response: .*ECONNREFUSED`)],
+    [closed, new RegExp(`^weir health: no response from 127.0.0.1:${port} .*: .*ECONNREFUSED`)],
     [await configOf('"off"'), /listen.admin of .* is off: there is nothing to ask$/m],
     [await configOf('"here"'), /listen.admin is not an address$/m],
     [await tempText('gateway.yaml', 'listen: ['), /gateway.yaml:\d+:\d+: /],
-    [await configOf(`"\${ADMIN}"`), /^weir health: 127.0.0.1:1, /],
+    [await configOf(`"\${ADMIN}"`), /^weir health: no response from 127.0.0.1:1 /],
     ['/nowhere/gateway.yaml', /^weir health: \/nowhere\/gateway.yaml/],
   ];
   for (const [file, message] of failures)
@@ -98,5 +98,5 @@ test('a listener that never responds is not waited for', async () => {
   const port = typeof address === 'object' ? address?.port : 0;
   const result = await health(await configOf(`"127.0.0.1:${port}"`));
   silent.close();
-  expect(result).toMatchObject({ code: 1, err: expect.stringContaining('gave no response') });
+  expect(result).toMatchObject({ code: 1, err: expect.stringContaining('no response from') });
 });

@@ -211,7 +211,7 @@ describe('weir who', () => {
   it('says that without a key nobody can know, and what to do', async () => {
     const ended = await weir('who', await configOf('', '{}'), '--client', 'web', '--subject', 'alice');
     expect(ended).toMatchObject({ code: 1, out: '' });
-    expect(ended.err).toContain('log.pseudonym_key_file is not set, so each process draws a key at random');
+    expect(ended.err).toContain('log.pseudonym_key_file is not set, so each process makes a random key');
     expect(ended.err).toContain('openssl rand -base64 32');
   });
 

@@ -58,31 +58,31 @@ describe('wrong input', () => {
       'a log without decisions',
       [...SUGGEST, 'other.log'],
       1,
-      `weir suggest: none of the 3 lines tells of a decision of the limits: ${ASK}`,
+      `weir suggest: none of the 3 lines holds a decision of the limits: ${ASK}`,
     ],
     [
       'a log of one other line',
       [...SUGGEST, 'one.log'],
       1,
-      `weir suggest: its one line is not of the access log of a gateway: ${ASK}`,
+      `weir suggest: its only line is not from the access log of a gateway: ${ASK}`,
     ],
     [
       'binary junk',
       [...SUGGEST, 'junk.log'],
       1,
-      /^weir suggest: its one line is not of the access log of a gateway: name the log/,
+      /^weir suggest: its only line is not from the access log of a gateway: name the log/,
     ],
     [
       'binary junk',
       [...SIMULATE, '--format', 'json', 'junk.log'],
       1,
-      /^weir simulate: its one line is not of the access log/,
+      /^weir simulate: its only line is not from the access log/,
     ],
     [
       'a gzip that ends at once',
       [...SUGGEST, 'stub.gz'],
       1,
-      `weir suggest: the log is empty (read up to a tear: stub.gz: unexpected end of file): ${ASK}`,
+      `weir suggest: the log is empty (read only up to damaged data: stub.gz: unexpected end of file): ${ASK}`,
     ],
     [
       'a picture in no folder',
@@ -171,7 +171,7 @@ describe('wrong input', () => {
     for (const words of [SUGGEST, SIMULATE]) {
       const { code, out, said } = await weir(...words, 'cut.gz');
       expect([code, said]).toEqual([0, '']);
-      expect(out).toMatch(/read up to a tear: \S*cut\.gz: unexpected end of file\.\n$/);
+      expect(out).toMatch(/read only up to damaged data: \S*cut\.gz: unexpected end of file\.\n$/);
     }
   });
 });

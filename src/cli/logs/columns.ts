@@ -2,7 +2,7 @@ import type { LogReport, Unanswered } from '../../simulation/index.ts';
 
 interface Column {
   readonly title: string;
-  /** Numbers to the right, words to the left. */
+  /** Whether to align to the right. */
   readonly isNumber: boolean;
 }
 
@@ -33,7 +33,7 @@ export function percent(part: number, all: number): string {
   return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
 }
 
-/** What has to be known about the logs that were read. */
+/** Notes for the reader of a report about the logs behind it. */
 export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): string[] {
   const alone =
     log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';
@@ -50,7 +50,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
     ...(log.ambiguous > 0
       ? [`${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`]
       : []),
-    ...log.torn.map(torn => `read up to a tear: ${torn}`),
+    ...log.torn.map(torn => `read only up to damaged data: ${torn}`),
     ...unanswered.map(
       ({ path, word, requests }) =>
         `cannot be answered: "${path}" has the new word "${word}", which the log shows as a pseudonym; up to ${countOf(requests, 'request', 'requests')} may be its`,
@@ -58,7 +58,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
   ];
 }
 
-/** A paragraph of them, after an empty line. */
+/** Notes as sentences, one a line, after an empty line. */
 export function sentences(notes: readonly string[]): string {
   return notes.length === 0 ? '' : `\n${notes.map(note => `${note}.\n`).join('')}`;
 }

@@ -1,10 +1,46 @@
 import { stat } from 'node:fs/promises';
-import { type LogReport, ReplayError } from '../../simulation/index.ts';
+import { loadLimits } from '../../config/index.ts';
+import { type LogReport, type ReadCounts, ReplayError } from '../../simulation/index.ts';
 import { type CommandOutput, ExitCode } from '../command.ts';
+import { reportErrors } from '../output.ts';
 import { formatCount } from './columns.ts';
+import { Progress } from './progress.ts';
+
+type LoadedLimits = Extract<Awaited<ReturnType<typeof loadLimits>>, { readonly ok: true }>;
+
+/** The files on the command line. */
+interface LogsAsked {
+  readonly command: string;
+  readonly limitsFile: string;
+  readonly logs: readonly string[];
+}
+
+/**
+ * Loads limits, reads logs with them while it shows the progress, and reports. Returns the exit code.
+ *
+ * @param report prints what was read
+ */
+export async function readLogs<Read>(
+  { command, limitsFile, logs }: LogsAsked,
+  terminal: CommandOutput,
+  read: (limits: LoadedLimits['limits'], onProgress: (counts: ReadCounts) => void) => Promise<Read>,
+  report: (found: Read, loaded: LoadedLimits) => Promise<number>,
+): Promise<number> {
+  const loaded = await loadLimits(limitsFile, terminal.env);
+  if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
+  const progress = new Progress(await sizeOf(logs));
+  try {
+    const found = await read(loaded.limits, counts => progress.show(counts));
+    progress.clear();
+    return await report(found, loaded);
+  } catch (error) {
+    progress.clear();
+    return failed(command, error, terminal);
+  }
+}
 
 /** The bytes of all files that exist. */
-export async function sizeOf(logs: readonly string[]): Promise<number> {
+async function sizeOf(logs: readonly string[]): Promise<number> {
   const sizes = await Promise.all(
     logs.map(log =>
       stat(log)
@@ -21,8 +57,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 };
 
-/** Says what the operator can mend, and returns the exit code; anything else is a fault of ours. */
-export function failed(command: string, error: unknown, terminal: CommandOutput): number {
+/** Reports an error that the operator can mend, and returns the exit code. Throws any other error again: it is a fault of Weir. */
+function failed(command: string, error: unknown, terminal: CommandOutput): number {
   const isSystem = error instanceof Error && 'syscall' in error;
   if (!(error instanceof ReplayError) && !isSystem) throw error;
   const { code, path, message } = error as NodeJS.ErrnoException;
@@ -31,16 +67,16 @@ export function failed(command: string, error: unknown, terminal: CommandOutput)
   return ExitCode.failure;
 }
 
-/** Says that there is nothing to go by, and returns the exit code. */
+/** Reports that the logs hold no decision of the limits, and returns the exit code. */
 export function withoutDecisions(command: string, log: LogReport, terminal: CommandOutput): number {
   const { lines, broken, torn } = log;
   const what =
     lines === 0
       ? 'the log is empty'
       : broken === lines
-        ? `${lines === 1 ? 'its one line is not' : `none of the ${formatCount(lines)} lines is`} of the access log of a gateway`
-        : `${lines === 1 ? 'its one line tells of no' : `none of the ${formatCount(lines)} lines tells of a`} decision of the limits`;
-  const tear = torn.length === 0 ? '' : ` (read up to a tear: ${torn.join('; ')})`;
+        ? `${lines === 1 ? 'its only line is not' : `none of the ${formatCount(lines)} lines is`} from the access log of a gateway`
+        : `${lines === 1 ? 'its only line holds no' : `none of the ${formatCount(lines)} lines holds a`} decision of the limits`;
+  const tear = torn.length === 0 ? '' : ` (read only up to damaged data: ${torn.join('; ')})`;
   terminal.err(`weir ${command}: ${what}${tear}: name the log that a gateway wrote with log.access: true\n`);
   return ExitCode.failure;
 }

@@ -3,7 +3,7 @@ import type { ReadCounts } from '../../simulation/index.ts';
 
 const EVERY_MS = 200;
 
-/** Shows on a terminal how far a replay has come. Writes nothing where standard error is no terminal. */
+/** Shows the progress of a replay on a terminal. Writes nothing if standard error is not a terminal. */
 export class Progress {
   readonly #bytes: number;
   readonly #startedAtMs = systemClock.monotonicMs();

@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
-import { formatDiagnostic, loadLimits } from '../../config/index.ts';
 import { renderReplay, replayLogs, simulationReport } from '../../simulation/index.ts';
 import { oneOf, readArguments } from '../arguments.ts';
 import { type Command, ExitCode, UsageError } from '../command.ts';
-import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
+import { readLogs, STORES, type Store, withoutDecisions } from '../logs/index.ts';
+import { asJson } from '../output.ts';
 import { formatReport } from './table.ts';
 
 export const simulate: Command = {
-  help: `Decides anew, by other limits, about every request of access logs, in their time and by the code that serves, and shows
-who would have been refused, by limits or restrictions. Sends nothing. What else went wrong (a wrong path, a cap) stays so.
+  help: `Replays access logs under other limits, with the gateway's own code and the times in the logs, and shows who would have been
+refused, by limits or restrictions. Sends nothing. Requests that failed for another reason (a wrong path, a cap) fail again.
 
 weir simulate --limits FILE LOG... [OPTIONS]
 
@@ -24,24 +24,18 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
 `,
   async run(args, terminal) {
     const { limitsFile, logs, store, top, format, svg } = read(args);
-    const loaded = await loadLimits(limitsFile, terminal.env);
-    const shown = loaded.ok ? [] : loaded.diagnostics;
-    for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-    if (!loaded.ok) return ExitCode.configuration;
-    const progress = new Progress(await sizeOf(logs));
-    try {
-      const onProgress = progress.show.bind(progress);
-      const replayed = await replayLogs({ limits: loaded.limits, logs, store, onProgress });
-      progress.clear();
-      const report = simulationReport(replayed, loaded.patterns, { store, top });
-      if (report.requests === 0) return withoutDecisions('simulate', report.log, terminal);
-      if (svg !== undefined) await writeFile(svg, renderReplay(replayed.tally));
-      terminal.out(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
-      return ExitCode.ok;
-    } catch (error) {
-      progress.clear();
-      return failed('simulate', error, terminal);
-    }
+    return readLogs(
+      { command: 'simulate', limitsFile, logs },
+      terminal,
+      (limits, onProgress) => replayLogs({ limits, logs, store, onProgress }),
+      async (replayed, { patterns }) => {
+        const report = simulationReport(replayed, patterns, { store, top });
+        if (report.requests === 0) return withoutDecisions('simulate', report.log, terminal);
+        if (svg !== undefined) await writeFile(svg, renderReplay(replayed.tally));
+        terminal.out(format === 'json' ? asJson(report) : formatReport(report));
+        return ExitCode.ok;
+      },
+    );
   },
 };
 

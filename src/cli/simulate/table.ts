@@ -2,7 +2,7 @@ import { formatDuration } from '../../core/index.ts';
 import type { Report } from '../../simulation/index.ts';
 import { countOf, formatCount, logNotes, percent, sentences, table } from '../logs/index.ts';
 
-/** The report as a table, and what has to be known about it below. */
+/** The report as tables, with notes below. */
 export function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${formatCount(refused.before)} refused before, ${formatCount(refused.after)} after.`;
@@ -34,7 +34,7 @@ const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOK
   isNumber: at > 0,
 }));
 
-/** How many requests restrictions refused, and whose. Nothing if there were none. */
+/** How many requests restrictions refused, and of how many senders; '' if none. */
 function restrictions({ restrictions: { before, after } }: Report): string {
   if (before.requests + after.requests === 0) return '';
   const row = (title: string, { requests, addresses, callers: names, webhooks }: typeof before) => [
@@ -54,7 +54,7 @@ function callers(report: Report): string {
   return lines.length === 0 ? '' : `\nRefused most:\n${lines.join('')}`;
 }
 
-/** No gateway writes control characters into a name, so a log that has some may mean to steer the terminal. */
+/** Replaces control characters: no gateway writes any into a name, so a log with some may try to control the terminal. */
 function visible(caller: string): string {
   return caller.replaceAll(/\p{C}/gu, '\ufffd');
 }
@@ -64,40 +64,42 @@ function notes(report: Report): string {
   const { unnamed, restarts } = log;
   const beyond =
     unnamed > 0
-      ? [`${countOf(unnamed, 'request is', 'requests are')} of callers beyond the first million`]
+      ? [
+          `${countOf(unnamed, 'request is', 'requests are')} from callers beyond the first million, who are not listed`,
+        ]
       : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
     ...(blocked > 0
-      ? [`${formatCount(blocked)} of those refused after are of blocked addresses or callers`]
+      ? [`${formatCount(blocked)} of those refused after come from blocked addresses or callers`]
       : []),
     ...(blocksCallers
       ? [
-          'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written',
+          'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked',
         ]
       : []),
     ...(enforcesShares
       ? [
-          '"enforce" holds for other callers here than in a gateway, though for as many: the log has their pseudonyms',
+          '"enforce" picks other callers here than in a gateway, but the same share of them, because the log has only pseudonyms',
         ]
       : []),
     ...(patience !== null && patience.requests > 0
       ? [
-          `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,
+          `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), and many of them then admitted`,
         ]
       : []),
     ...restrictionNotes(found),
     ...beyond,
     ...(restarts > 0
       ? [
-          `more gateways wrote these logs at a time than can be simulated: their counters were lost ${formatCount(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
+          `more than 32 gateways wrote these logs at the same time, which is too many to simulate: counters were lost ${formatCount(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
         ]
       : []),
     ...logNotes(log, unanswered),
   ]);
 }
 
-/** What has to be known about the restrictions in a report. */
+/** Notes about the restrictions in a report. */
 function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): string[] {
   const { callers, outcomes, moments } = unknown;
   return [
@@ -106,22 +108,22 @@ function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrict
       : []),
     ...(outcomes > 0
       ? [
-          `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: what the service would have answered is not known, and does not count as invalid`,
+          `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: the response of the service is unknown, and does not count as invalid`,
         ]
       : []),
     ...(callers > 0
       ? [
-          `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would not be after, but their tokens were not looked at`,
+          `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would be let through, but their tokens were not checked then`,
         ]
       : []),
     ...(sparesCallers
       ? [
-          'callers under "never_restrict" cannot be tried: the log has their pseudonyms; those count who were spared when it was written',
+          'callers under "never_restrict" cannot be simulated, because the log has only their pseudonyms: those spared when it was written stay spared',
         ]
       : []),
     ...(moments > 0
       ? [
-          `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} of a version that did not log when that counted: taken to be when their lines were written; a 429 of a service does not count there, since its scope is not known`,
+          `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} from a version that did not log when that counted: the time of the line is used instead; a 429 of a service does not count there, because its scope is unknown`,
         ]
       : []),
   ];

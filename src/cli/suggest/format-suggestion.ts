@@ -10,10 +10,10 @@ import {
 } from '../../simulation/index.ts';
 import { countOf, formatCount, logNotes, percent, sentences, table } from '../logs/index.ts';
 
-/** The suggestion as a table, and what has to be known about it below. */
+/** The suggestion as a table, with notes below. */
 export function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
-  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. So many percent of callers never need more than:`;
+  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. Share of callers that never need more than:`;
   return `${head}\n\n${table(COLUMNS, limits.map(cells))}${restrictions(suggestion)}${notes(suggestion)}`;
 }
 
@@ -38,10 +38,10 @@ const RULE_COLUMNS = [...RULE_TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title,
   isNumber: at >= 2,
 }));
 
-/** What counts towards restrictions; '' if nothing did. */
+/** The table of requests that count towards restrictions; '' if there were none. */
 function restrictions({ restrictions: rules }: Suggestion): string {
   if (rules.length === 0) return '';
-  const head = 'Of those who sent any that count towards a restriction, so many percent never sent more:';
+  const head = 'Share of senders of requests that count towards a restriction who never sent more than:';
   return `\n${head}\n\n${table(RULE_COLUMNS, rules.map(ruleCells))}`;
 }
 
@@ -60,7 +60,7 @@ function countOrNone(number: number | null): string {
   return number === null ? '-' : formatCount(number);
 }
 
-/** The limits without a number, since they have too few callers for the percentile. */
+/** A note about the limits without a suggested number, because they have too few callers for the percentile. */
 function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
   const few = FEWEST_CALLERS[percentile];
   const names = [
@@ -71,7 +71,7 @@ function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
   ].flatMap(({ name, of }) => (of < few ? [`${name} (${formatCount(of)})`] : []));
   if (names.length === 0) return [];
   return [
-    `too few to tell what ${percentile} % of them need, for which ${formatCount(few)} are needed, so no number is suggested: ${names.join('; ')}. A longer log has more; --percentile 100 takes the one who needs most`,
+    `no number is suggested where fewer than ${formatCount(few)} callers were seen, too few to tell what ${percentile} % of them need: ${names.join('; ')}. A longer log has more callers; --percentile 100 takes the highest need`,
   ];
 }
 
@@ -89,10 +89,10 @@ function notes(suggestion: Suggestion): string {
     ),
     ...(restrictions.length > 0
       ? [
-          'Senders of such requests may be the ones to restrict: look at the last ones before you take a number over',
+          'The top senders of such requests may be attackers: look at the last columns before you use a number',
           ...(log.early > 0
             ? [
-                'restrictions or blocks were active, so what their senders would have sent is missing: the highest numbers are too low',
+                'restrictions or blocks were active, so the highest numbers are too low: restricted senders could not send more',
               ]
             : []),
         ]
@@ -100,14 +100,14 @@ function notes(suggestion: Suggestion): string {
     ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
     ...(unmeasured > 0
       ? [
-          `${countOf(unmeasured, 'draw was', 'draws were')} not measured: beyond a million callers or a million open windows`,
+          `${countOf(unmeasured, 'request was', 'requests were')} not measured: there were more than a million callers or open windows`,
         ]
       : []),
     ...logNotes(log, unanswered),
   ]);
 }
 
-/** A file with the numbers suggested. The name is '' where the limits are a single file. */
+/** A file with the suggested numbers. Its name is '' if the limits are a single file. */
 interface SuggestedFile {
   readonly name: string;
   readonly text: string;
@@ -120,7 +120,7 @@ export async function suggestedFiles(limits: string, suggestion: Suggestion): Pr
     const path = pathOf(limit, written);
     return path === null ? [] : [{ path, limit }];
   });
-  // Several classes may share a quota: it has to suffice for each that has enough callers to tell.
+  // Several classes may share a quota: it must suffice for each class with enough callers.
   const changes = [...Map.groupBy(placed, ({ path }) => path.join('\0')).values()].flatMap(same => {
     const [most] = same.toSorted((a, b) => (b.limit.suggested ?? 0) - (a.limit.suggested ?? 0));
     return most === undefined ? [] : changeOf(most.path, most.limit, suggestion);
@@ -130,24 +130,24 @@ export async function suggestedFiles(limits: string, suggestion: Suggestion): Pr
   return written.with([...changes, ...rules], [heading, ...unplaced(suggestion, written)]);
 }
 
-/** Numbers for limits that apply by default. */
+/** Comments with numbers for limits that the file does not write, because they apply by default. */
 function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): string[] {
   const missing = limits.filter(limit => pathOf(limit, written) === null);
   const rules = restrictions.filter(({ rule }) => !written.has([rule, 'limit']));
   const ofRules = rules.flatMap(({ rule, suggested, periodMs }) =>
     suggested === null
       ? []
-      : [`${rule}.limit is not written here; ${suggested}/${formatDuration(periodMs)} would do`],
+      : [`${rule}.limit is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`],
   );
   const ofLimits = missing.flatMap(({ bucket, class: callerClass, suggested, periodMs }) => {
     if (suggested === null) return [];
     const key = bucket === null ? 'global' : `buckets.${bucket}`;
-    return `${key}.${callerClass} is not written here; ${suggested}/${formatDuration(periodMs)} would do`;
+    return `${key}.${callerClass} is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`;
   });
   return [...ofLimits, ...ofRules];
 }
 
-/** Where the quota of a class is written; null: it applies by default. */
+/** Where the file has the quota of a class; `null` if the quota applies by default. */
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];

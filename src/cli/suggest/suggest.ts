@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { formatDiagnostic, loadLimits } from '../../config/index.ts';
 import {
   measureLogs,
   PERCENTILES,
@@ -10,12 +9,13 @@ import {
 } from '../../simulation/index.ts';
 import { oneOf, readArguments } from '../arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from '../command.ts';
-import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
+import { readLogs, STORES, type Store, withoutDecisions } from '../logs/index.ts';
+import { asJson } from '../output.ts';
 import { formatSuggestion, suggestedFiles, writeFiles } from './format-suggestion.ts';
 
 export const suggest: Command = {
-  help: `Finds in access logs how much of each limit callers need: in the busiest period of each, by main value where a bucket has one.
-Takes routes, buckets and periods from a limits.yaml, and suggests numbers for it. Requests that were refused count, too.
+  help: `Suggests numbers for a limits.yaml from access logs: it measures how many units each caller needed in its busiest period,
+per main value if a bucket has one. Routes, buckets and periods come from that limits.yaml. Refused requests count, too.
 
 weir suggest --limits FILE LOG... [OPTIONS]
 
@@ -34,29 +34,21 @@ Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limi
   async run(args, terminal) {
     const asked = read(args);
     const { limitsFile, logs, store, format, write, svg } = asked;
-    const loaded = await loadLimits(limitsFile, terminal.env);
-    const shown = loaded.ok ? [] : loaded.diagnostics;
-    for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
-    if (!loaded.ok) return ExitCode.configuration;
-    const progress = new Progress(await sizeOf(logs));
-    try {
-      const onProgress = progress.show.bind(progress);
-      const measured = await measureLogs({ limits: loaded.limits, logs, store, onProgress });
-      progress.clear();
-      const suggestion = suggestLimits(measured, loaded.limits, loaded.patterns, asked);
-      if (suggestion.requests === 0) return withoutDecisions('suggest', suggestion.log, terminal);
-      const files = await suggestedFiles(limitsFile, suggestion);
-      if (svg !== undefined) await writeFile(svg, renderNeeds(panelsOf(measured, suggestion)));
-      if (write !== undefined) await writeFiles(write, files);
-      if (format === 'yaml') return printYaml(files, terminal);
-      const text =
-        format === 'json' ? `${JSON.stringify(suggestion, null, 2)}\n` : formatSuggestion(suggestion);
-      terminal.out(text);
-      return ExitCode.ok;
-    } catch (error) {
-      progress.clear();
-      return failed('suggest', error, terminal);
-    }
+    return readLogs(
+      { command: 'suggest', limitsFile, logs },
+      terminal,
+      (limits, onProgress) => measureLogs({ limits, logs, store, onProgress }),
+      async (measured, { limits, patterns }) => {
+        const suggestion = suggestLimits(measured, limits, patterns, asked);
+        if (suggestion.requests === 0) return withoutDecisions('suggest', suggestion.log, terminal);
+        const files = await suggestedFiles(limitsFile, suggestion);
+        if (svg !== undefined) await writeFile(svg, renderNeeds(panelsOf(measured, suggestion)));
+        if (write !== undefined) await writeFiles(write, files);
+        if (format === 'yaml') return printYaml(files, terminal);
+        terminal.out(format === 'json' ? asJson(suggestion) : formatSuggestion(suggestion));
+        return ExitCode.ok;
+      },
+    );
   },
 };
 

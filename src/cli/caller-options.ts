@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import type { CallerKind } from '../auth/index.ts';
 import type { CallerClaims } from '../config/index.ts';
+import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';
 
 /** Options that give claims. */
@@ -28,7 +30,7 @@ function nonEmpty(option: string, value: string): string {
   return value;
 }
 
-/** Which callers are meant; null: any. */
+/** The callers that the command line means; `null` means any. */
 export interface Wanted {
   readonly provider: string | null;
   readonly kind: CallerKind | null;
@@ -43,19 +45,21 @@ export function classOf(
   const classes = ofProvider(known, provider).filter(({ kind }) => wanted === null || kind === wanted);
   const [found, other] = classes.filter(({ claims: names }) => isSame(names, claims));
   if (found === undefined)
-    throw new UsageError(classes.map(whatItTakes).join('; ') || 'there are no bots here');
+    throw new UsageError(classes.map(whatItTakes).join('; ') || 'the configuration defines no bots');
   if (other !== undefined)
     throw new UsageError('bots and users are identified by the same claims: add --as bot or --as user');
   return found;
 }
 
-/** Two providers may have callers with the same claims, so one has to be named where there are several. */
+/** The classes of one provider. If there are several, the command line must name one: their callers may have the same claims. */
 function ofProvider(known: readonly CallerClaims[], provider: string | null): readonly CallerClaims[] {
   const names = [...new Set(known.flatMap(each => each.provider ?? []))];
   if (provider === null && names.length > 1)
     throw new UsageError(`there are several providers: add --provider ${names.join(' or ')}`);
   if (provider !== null && names.length === 0)
-    throw new UsageError('--provider is for identity_providers: here is only one provider, without a name');
+    throw new UsageError(
+      '--provider is for several identity_providers: this configuration has one provider, without a name',
+    );
   if (provider !== null && !names.includes(provider))
     throw new UsageError(`--provider takes ${names.join(' or ')}, not "${provider}"`);
   return known.filter(each => provider === null || each.provider === provider);
@@ -72,4 +76,14 @@ function whatItTakes({ kind, claims }: CallerClaims): string {
 function optionFor(name: string): string {
   if (name === 'azp') return '--client AZP';
   return name === 'sub' ? '--subject SUB' : `--claim ${name}=VALUE`;
+}
+
+/** Reads the one IP address that an option takes. */
+export function readAddress(text: string, option: string): string {
+  const address = isIP(text) === 0 ? null : normalizeAddress(text);
+  if (address !== null) return address;
+  const [, host = ''] = /^([^/]*)\/\d+$/.exec(text) ?? [];
+  const what =
+    isIP(host) === 0 ? `an IP address, not "${text}"` : `one IP address, not the network "${text}"`;
+  throw new UsageError(`${option} takes ${what}`);
 }

@@ -1,0 +1,36 @@
+import { type Diagnostic, formatDiagnostic } from '../config/index.ts';
+import type { ExplainedRow } from '../explain/index.ts';
+import { type CommandOutput, ExitCode } from './command.ts';
+
+/** A value as the JSON that commands print. */
+export function asJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Diagnostics as text, one a line. */
+export function asLines(diagnostics: readonly Diagnostic[]): string {
+  return diagnostics.map(diagnostic => `${formatDiagnostic(diagnostic)}\n`).join('');
+}
+
+/** Reports why a configuration cannot be used. Returns the exit code. */
+export function reportErrors({ err }: CommandOutput, diagnostics: readonly Diagnostic[]): number {
+  err(asLines(diagnostics));
+  return ExitCode.configuration;
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Formats rows as two columns. Shows a repeated label once. */
+export function formatRows(rows: readonly ExplainedRow[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  let before = '';
+  const lines = rows.map(([label, text]) => {
+    const shown = label === before ? '' : label;
+    before = label;
+    return `  ${shown.padEnd(width)}  ${text}\n`;
+  });
+  return lines.join('');
+}
