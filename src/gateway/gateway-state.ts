@@ -19,6 +19,12 @@ export interface GatewayDependencies {
   readonly permits?: GatewayPermits | undefined;
 }
 
+/** What says where an exchange is counted. */
+interface Counted {
+  readonly hasAddressPermit: boolean;
+  readonly addressKey: string;
+}
+
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
 export class GatewayState {
   readonly clock: TimerClock;
@@ -29,7 +35,7 @@ export class GatewayState {
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
-  readonly drawHex = hexSource();
+  readonly randomHex = hexSource();
   readonly addressPermits: Permits;
   readonly upstreamPermits: UpstreamPermits;
   generation: RequestGeneration;
@@ -48,5 +54,11 @@ export class GatewayState {
     const { addresses, upstreams } = parts.permits ?? processPermits();
     this.addressPermits = addresses;
     this.upstreamPermits = upstreams;
+  }
+
+  /** Counts an exchange as in flight no more: it is over, or a WebSocket has taken its place. */
+  release({ hasAddressPermit, addressKey }: Counted): void {
+    this.inFlight--;
+    if (hasAddressPermit) this.addressPermits.giveBack(addressKey);
   }
 }

@@ -1,4 +1,3 @@
-import { invalid } from '../auth/index.ts';
 import type { GatewayError, PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
@@ -12,9 +11,7 @@ import {
   RateLimitError,
   type RenderedResponse,
   renderError,
-  unauthenticated,
 } from './responses/index.ts';
-import { restrictionOf, reviewFlaw, type TokenFlaw } from './review.ts';
 import {
   forward,
   serveNotice,
@@ -95,16 +92,12 @@ export class Gateway {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    const { token, destination, arrival } = exchange;
-    const restricted = restrictionOf(arrival.address, token?.client ?? null, this.#state.limiting);
-    if (restricted !== null) {
-      this.#noteRestricted(exchange, restricted, this.#state.limiting.memory.nowMs());
-      this.clientFault(exchange, restricted);
-    }
-    if (restricted !== null || token === null || destination.kind !== 'forward') return;
-    const { closeAtExpiry } = destination.route;
-    const flaw = reviewFlaw(token.caller, token.verifier, closeAtExpiry, this.#state.clock);
-    if (flaw !== null) this.#refuseToken(exchange, flaw);
+    const { limiting, clock } = this.#state;
+    const stop = exchange.standing.review(limiting, clock);
+    if (stop === null) return;
+    if (stop.refusedToken === null) this.#noteRestricted(exchange, stop.error, limiting.memory.nowMs());
+    else exchange.refusedToken = stop.refusedToken;
+    exchange.fault(stop.error);
   }
 
   /** The last byte was sent, or the client disconnected. Called exactly once for each exchange. */
@@ -147,13 +140,6 @@ export class Gateway {
     if (nowMs - exchange.startedAtMs < LASTING_MS) return;
     exchange.lasted = true;
     this.#state.listener.lasting(recordOf(exchange, nowMs));
-  }
-
-  /** Ends an exchange whose token is no longer valid. */
-  #refuseToken(exchange: Exchange, reason: TokenFlaw): void {
-    exchange.refusedToken = { ...invalid(reason), principal: exchange.caller?.principal ?? null };
-    exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
-    this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }
 
   /** A replay of the log has to know when it was refused before its limits were asked. */

@@ -30,6 +30,7 @@ import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Arrival, Downstream, ValidToken } from './downstream.ts';
 import { ExchangeResponse, type Served } from './response.ts';
+import { Standing } from './standing.ts';
 
 const NOTHING: readonly ShadowRefuser[] = [];
 
@@ -88,6 +89,7 @@ export class Exchange {
   heldMs = 0;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
+  #standing: Standing | null = null;
 
   constructor(downstream: Downstream, state: GatewayState) {
     const { generation, clock } = state;
@@ -104,7 +106,7 @@ export class Exchange {
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
     this.response = new ExchangeResponse(downstream);
     const { tracing } = generation.snapshot;
-    this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.drawHex);
+    this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.randomHex);
   }
 
   get head(): RequestHead {
@@ -145,6 +147,16 @@ export class Exchange {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
   }
 
+  /** The verdicts that it goes on by. Made when first asked for: most exchanges are over before that. */
+  get standing(): Standing {
+    const { token, destination, arrival } = this;
+    const isMade = this.#standing?.sender?.caller === token?.caller;
+    if (this.#standing !== null && isMade) return this.#standing;
+    const closeAtExpiry = destination.kind === 'forward' ? destination.route.closeAtExpiry : null;
+    this.#standing = new Standing(arrival.address, token, closeAtExpiry);
+    return this.#standing;
+  }
+
   /** The client has room again. */
   drained(): void {
     this.upstreamLeg?.drained();
@@ -156,13 +168,14 @@ export class Exchange {
   }
 
   /**
-   * Ends the exchange because something inside the gateway failed. The log says why; the client only learns that it failed. Never
-   * throws: whoever calls this has nothing above it.
+   * Ends the exchange with an error while it runs: stops its work, then answers. An error that is not meant for clients is logged, and
+   * the client only learns that the gateway failed. Never throws: nothing above its callers would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : internalFault(fault);
     try {
-      this.cancel(error);
+      this.stop();
+      this.answerError(error);
     } catch (second) {
       this.response.error ??= internalFault(second);
       this.response.outcome = 'truncated';
@@ -179,12 +192,11 @@ export class Exchange {
     }
   }
 
-  /** Ends the exchange with an error, and aborts its upstream request. */
-  cancel(error: GatewayError): void {
+  /** Stops what waits or runs for it, and gives up its place among the requests to its upstream. May be called again. */
+  stop(): void {
     this.leaveLine?.();
     this.upstreamLeg?.abandoned();
     this.upstreamPermit?.giveBack();
-    this.answerError(error);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */

@@ -14,3 +14,4 @@ export {
 export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
 export { consumesAs, Exchange, type ResourceUnit, type UpstreamLeg } from './exchange.ts';
 export { type ExchangeResponse, SERVED, type Served } from './response.ts';
+export type { Standing, Stop } from './standing.ts';

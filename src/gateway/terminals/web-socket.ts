@@ -1,4 +1,3 @@
-import { invalid } from '../../auth/index.ts';
 import {
   type ByteStream,
   type ExchangeRecord,
@@ -9,14 +8,12 @@ import {
   randomKey,
   type TokenRefusal,
 } from '../../core/index.ts';
-import type { KnownClient } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
-import type { Exchange, Successor, ValidToken } from '../exchange/index.ts';
+import type { Exchange, Standing, Stop, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import type { UpstreamPermit } from '../permits.ts';
-import { internalFault, unauthenticated, upstreamFailed } from '../responses/index.ts';
-import { restrictionOf, reviewFlaw, type TokenFlaw } from '../review.ts';
+import { internalFault, upstreamFailed } from '../responses/index.ts';
 
 /** A handshake that the upstream agreed to. */
 interface AgreedHandshake {
@@ -40,21 +37,17 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
     return;
   }
   out.push('Connection', 'Upgrade', 'Upgrade', 'websocket');
-  const session = new WebSocketSession(state, stream, {
+  const session = new WebSocketSession(state, stream, exchange.standing, {
     idleMs: route.websocket.idleMs,
     extended: hasExtensions(answered),
-    closeAtExpiry: route.closeAtExpiry,
-    address: exchange.arrival.address,
-    sender: exchange.token === null ? null : senderOf(exchange.token),
     startedAtMs: exchange.startedAtMs,
   });
   if (!exchange.response.switchTo(out, session)) {
     stream.destroy();
     return;
   }
-  // Nothing of the exchange stays: it does not count as a request any more, and may outlive many configurations.
-  state.inFlight--;
-  if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
+  // The session takes over the permit at the upstream and the verdicts. It may outlive many configurations, so the exchange ends here.
+  state.release(exchange);
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());
@@ -62,22 +55,10 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   session.begun(record, exchange.upstreamPermit);
 }
 
-/** The token itself is not kept. */
-function senderOf({ caller, client, verifier }: ValidToken): SocketSender {
-  return { caller, client, verifier };
-}
-
-/** The caller who opened it, and what judged its token. */
-export type SocketSender = Pick<ValidToken, 'caller' | 'client' | 'verifier'>;
-
 /** What is kept of the handshake. */
 interface SessionOptions {
   readonly idleMs: number;
   readonly extended: boolean;
-  readonly closeAtExpiry: boolean;
-  readonly address: KnownClient;
-  /** Null: it needed no token. */
-  readonly sender: SocketSender | null;
   readonly startedAtMs: number;
 }
 
@@ -85,6 +66,7 @@ interface SessionOptions {
 export class WebSocketSession implements Successor {
   readonly #state: GatewayState;
   readonly #upstream: ByteStream;
+  readonly #standing: Standing;
   readonly #options: SessionOptions;
   #tunnel: Tunnel | null = null;
   #record: ExchangeRecord | null = null;
@@ -93,9 +75,10 @@ export class WebSocketSession implements Successor {
   #error: GatewayError | null = null;
   #tokenRefused: TokenRefusal | null = null;
 
-  constructor(state: GatewayState, upstream: ByteStream, options: SessionOptions) {
+  constructor(state: GatewayState, upstream: ByteStream, standing: Standing, options: SessionOptions) {
     this.#state = state;
     this.#upstream = upstream;
+    this.#standing = standing;
     this.#options = options;
   }
 
@@ -138,30 +121,15 @@ export class WebSocketSession implements Successor {
     }
   }
 
-  /** Ends it where its sender may not go on. */
+  /** Ends it if its sender may not go on. */
   #review(): void {
     if (this.#error !== null) return;
-    const { address, sender, closeAtExpiry } = this.#options;
     const { limiting, clock } = this.#state;
-    const restricted = restrictionOf(address, sender?.client ?? null, limiting);
-    if (restricted !== null) this.#refuse(restricted, 'restricted');
-    else if (sender !== null) {
-      // Not by the verifier of today, which knows nothing of a provider that the configuration no longer names.
-      const flaw = reviewFlaw(sender.caller, sender.verifier, closeAtExpiry, clock);
-      if (flaw !== null) this.#refuseToken(flaw, sender);
-    }
-  }
-
-  #refuseToken(flaw: TokenFlaw, { caller, verifier }: SocketSender): void {
-    const refused = { ...invalid(flaw), principal: caller.principal };
-    this.#tokenRefused = refused;
-    verifier.refuse(refused, caller);
-    this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');
-  }
-
-  #refuse(error: GatewayError, reason: string): void {
-    this.#error = error;
-    this.#tunnel?.revoke(CloseCode.policyViolation, reason);
+    const stop = this.#standing.review(limiting, clock);
+    if (stop === null) return;
+    this.#error = stop.error;
+    this.#tokenRefused = stop.refusedToken;
+    this.#tunnel?.revoke(CloseCode.policyViolation, closeReason(stop));
   }
 
   #over(): void {
@@ -181,6 +149,12 @@ export class WebSocketSession implements Successor {
     };
     listener.finished(recordOfSocket(this.#record, end));
   }
+}
+
+/** What the Close frame tells the client. */
+function closeReason({ refusedToken }: Stop): string {
+  if (refusedToken === null) return 'restricted';
+  return refusedToken.reason === 'expired' ? 'token expired' : 'token revoked';
 }
 
 /** RFC 6455, 5.3: must be unpredictable. */

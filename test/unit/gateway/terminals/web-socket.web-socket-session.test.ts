@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import type { ValidToken } from '../../../../src/gateway/exchange/downstream.ts';
+import { Standing } from '../../../../src/gateway/exchange/standing.ts';
 import type { GatewayState } from '../../../../src/gateway/gateway-state.ts';
-import { type SocketSender, WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';
+import { WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';
 import { KnownClient, Restrictions } from '../../../../src/limits/index.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
 import { CLOSE, closePayload, frame } from '../../../support/raw-web-sockets.ts';
@@ -25,22 +27,21 @@ function open() {
   const refused: unknown[] = [];
   const verifier = { revocationOf: () => revoked, refuse: (why: unknown) => refused.push(why) };
   const caller = { principal: PRINCIPAL, expiresAtMs: clock.epochMs() + 60_000 };
-  const sender = { caller, client: new KnownClient('principal', PRINCIPAL), verifier };
-  const [client, upstream] = [new MemoryStream(), new MemoryStream()];
-  const session = new WebSocketSession(state, upstream, {
+  const client = new KnownClient('principal', PRINCIPAL);
+  const token = { caller, client, verifier } as unknown as ValidToken;
+  const standing = new Standing(new KnownClient('address', '192.0.2.1'), token, true);
+  const [peer, upstream] = [new MemoryStream(), new MemoryStream()];
+  const session = new WebSocketSession(state, upstream, standing, {
     idleMs: 3_600_000,
     extended: false,
-    closeAtExpiry: true,
-    address: new KnownClient('address', '192.0.2.1'),
-    sender: sender as unknown as SocketSender,
     startedAtMs: clock.monotonicMs(),
   });
-  session.start(client);
+  session.start(peer);
   const sweep = () => session.sweep(clock.monotonicMs());
   const revoke = () => {
     revoked = 'not_before';
   };
-  return { clock, restrictions, client, sweep, revoke, refused };
+  return { clock, restrictions, client: peer, sweep, revoke, refused };
 }
 
 const close = (reason: string) => frame(closePayload(1008, reason), { opcode: CLOSE });

@@ -1,0 +1,68 @@
+import { type Invalid, invalid } from '../../auth/index.ts';
+import type { Clock, GatewayError } from '../../core/index.ts';
+import type { KnownClient } from '../../limits/index.ts';
+import type { Limiting } from '../../runtime/index.ts';
+import {
+  ADDRESS_BLOCKED,
+  addressRestricted,
+  CALLER_BLOCKED,
+  callerRestricted,
+  unauthenticated,
+} from '../responses/index.ts';
+import type { ValidToken } from './downstream.ts';
+
+/** Ends an exchange that may not go on. */
+export interface Stop {
+  readonly error: GatewayError;
+  /** The refusal of its token; `null` if its sender is restricted or blocked. */
+  readonly refusedToken: Invalid | null;
+}
+
+/**
+ * The verdicts that an exchange goes on by: whose it is, and whose token was found valid. A WebSocket takes over those of the exchange
+ * that opened it. Holds no token, since a WebSocket may last for days.
+ */
+export class Standing {
+  /** The caller, and what judged its token: today's verifier may know nothing of that provider. `null` without a token. */
+  readonly sender: Pick<ValidToken, 'caller' | 'client' | 'verifier'> | null;
+  readonly #address: KnownClient;
+  readonly #closeAtExpiry: boolean | null;
+
+  /** @param closeAtExpiry `null` if the gateway answers by itself, so that the exchange is over soon whatever becomes of its token */
+  constructor(address: KnownClient, token: ValidToken | null, closeAtExpiry: boolean | null) {
+    this.#address = address;
+    this.sender =
+      token === null ? null : { caller: token.caller, client: token.client, verifier: token.verifier };
+    this.#closeAtExpiry = closeAtExpiry;
+  }
+
+  /** Ends it if its sender was restricted or blocked, or if its token was revoked or has expired; `null` if it may go on. */
+  review(limiting: Limiting, clock: Clock): Stop | null {
+    const { sender } = this;
+    const restricted = restrictionOf(this.#address, sender === null ? null : sender.client, limiting);
+    if (restricted !== null) return { error: restricted, refusedToken: null };
+    if (sender === null || this.#closeAtExpiry === null) return null;
+    const { caller, verifier } = sender;
+    const hasExpired = this.#closeAtExpiry && clock.epochMs() >= caller.expiresAtMs;
+    const flaw = hasExpired ? 'expired' : verifier.revocationOf(caller);
+    if (flaw === null) return null;
+    const refusedToken = { ...invalid(flaw), principal: caller.principal };
+    verifier.refuse(refusedToken, caller);
+    return { error: unauthenticated(refusedToken), refusedToken };
+  }
+}
+
+/** The block or the restriction that a sender is under, by its address or as a caller; `null` if there is none. */
+function restrictionOf(
+  address: KnownClient,
+  caller: KnownClient | null,
+  { restrictions, blocked }: Limiting,
+): GatewayError | null {
+  if (blocked?.hasAddress(address.key)) return ADDRESS_BLOCKED;
+  if (caller !== null && blocked?.hasCaller(caller.key)) return CALLER_BLOCKED;
+  const waitMs = restrictions.waitMs(address);
+  if (waitMs > 0) return addressRestricted(waitMs, restrictions.reasonFor(address));
+  const callerWaitMs = caller === null ? 0 : restrictions.waitMs(caller);
+  if (caller === null || callerWaitMs === 0) return null;
+  return callerRestricted(callerWaitMs, restrictions.reasonFor(caller));
+}
