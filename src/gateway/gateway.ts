@@ -4,7 +4,7 @@ import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange, type Served } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
-import { lastRecordOf, type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
+import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import {
   internalFault,
   noRoute,
@@ -24,7 +24,27 @@ import {
 /** An exchange that takes longer has its admission recorded apart. */
 const LASTING_MS = 1_000;
 
-/** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
+/**
+ * Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. Each step of this
+ * walk is marked in the code: to find one, search this folder for "Step 5".
+ *
+ *  1. `accept`           makes an exchange of the request, with the configuration of now   (gateway.ts, exchange/exchange.ts)
+ *  2. `readHead`         rejects a head that can be read in more than one way              (gates/read-request.ts)
+ *  3. `capacity`         looks for room in the process, then for its address               (gates/capacity.ts)
+ *  4. `restrictAddress`  refuses an address that is restricted or blocked                  (gates/capacity.ts)
+ *  5. `findRoute`        finds out where it leads: the route, the terminal, the pool       (gates/find-route.ts)
+ *  6. `identify`         makes a caller of its token; may wait for keys                    (gates/identify.ts)
+ *  7. `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/capacity.ts)
+ *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
+ *  9. `authorise`        refuses what lacks a valid token, then what lacks a place         (gates/identify.ts)
+ * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
+ * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
+ * 12. `over`             gives back what it held, applies its outcome, and records it      (gateway.ts, ledger.ts)
+ *
+ * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. What answers an exchange before step 10 is the
+ * error that a gate returns (`#conclude`). What ends it after that, or while a gate waits, is `fault`: a failure of the gateway or of
+ * what the client sends, a deadline, or a `review`. Whatever answers it, step 12 follows, once.
+ */
 export class Gateway {
   readonly #state: GatewayState;
 
@@ -47,7 +67,7 @@ export class Gateway {
     this.#state.generation = generation;
   }
 
-  /** Begins an exchange. Never throws; the response may be under way when it returns. */
+  /** Step 1: begins an exchange. Its listener then calls `run`, and `over` at its end. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
     const exchange = new Exchange(downstream, state);
@@ -56,10 +76,12 @@ export class Gateway {
     return exchange;
   }
 
-  /** Takes the exchange through the gates to its terminal. */
+  /** Takes the exchange on its walk, steps 2 to 11. Never throws; the response may be under way when it returns. */
   run(exchange: Exchange): void {
     try {
+      // Steps 2 to 9: the gates. A promise if one has to wait.
       const result = this.#passGates(exchange, 0);
+      // Steps 10 and 11: its terminal, or the response to an error.
       if (!(result instanceof Promise)) this.#conclude(exchange, result);
       else
         result.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
@@ -68,14 +90,12 @@ export class Gateway {
     }
   }
 
-  /** Answers an exchange that failed inside the gateway. The log says why; the client only learns that it failed. */
+  /**
+   * Ends an exchange with an error: of the gateway, which the log explains and the client does not learn, or of what the client sent,
+   * such as a body with broken framing.
+   */
   fault(exchange: Exchange, fault: unknown): void {
     exchange.fault(fault);
-  }
-
-  /** Ends an exchange because of what its client sent, such as a body with broken framing. */
-  clientFault(exchange: Exchange, error: GatewayError): void {
-    exchange.fault(error);
   }
 
   /**
@@ -100,25 +120,32 @@ export class Gateway {
     exchange.fault(stop.error);
   }
 
-  /** The last byte was sent, or the client disconnected. Called exactly once for each exchange. */
+  /**
+   * Step 12: ends the exchange. Its listener calls this exactly once for each, when the last byte was sent or the client has gone. A
+   * fault in one part must not keep the next from its turn: what stays counted as in flight would shut others out.
+   */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
     const { response } = exchange;
+    // 12a. Nothing more can be sent.
     response.isOver = true;
     if (!delivered && response.outcome !== 'truncated') response.outcome = 'abandoned';
+    // 12b. Stop what still waits or runs for it.
     try {
-      leave(exchange, delivered);
+      stopWork(exchange, delivered);
     } catch (fault) {
       response.error = internalFault(fault);
     }
-    if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
+    // 12c. Make room for others.
     exchange.upstreamPermit?.giveBack();
-    state.inFlight--;
+    state.release(exchange);
+    // 12d. Return units of limits, and count what its sender did wrong.
     try {
-      settle(exchange, state);
+      applyOutcome(exchange, state);
     } catch (fault) {
       response.error = internalFault(fault);
     }
+    // 12e. Record it: for metrics, the log and spans.
     state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
   }
 
@@ -173,14 +200,14 @@ export class Gateway {
 
   /**
    * Stops if the client has disconnected during the wait: nothing would return the permits that later gates take. Also stops if
-   * the exchange was answered during the wait (see `clientFault`): a second response would seem to answer the next request.
+   * the exchange was answered during the wait (see `fault`): a second response would seem to answer the next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
-    return (await result) ?? (exchange.response.isSettled ? null : this.#passGates(exchange, from));
+    return (await result) ?? (exchange.response.isAwaited ? this.#passGates(exchange, from) : null);
   }
 
   #conclude(exchange: Exchange, refusal: GateResult): void {
-    if (exchange.response.isSettled) return;
+    if (!exchange.response.isAwaited) return;
     if (refusal === null) {
       serve(exchange, this.#state);
       return;
@@ -192,7 +219,7 @@ export class Gateway {
   }
 }
 
-/** Hands an exchange that has passed the gates to its terminal, which answers it now or later. */
+/** Step 10: hands an exchange that has passed the gates to its terminal, which answers it now or later. */
 function serve(exchange: Exchange, state: GatewayState): Served {
   const { destination } = exchange;
   switch (destination.kind) {
@@ -213,8 +240,8 @@ function serve(exchange: Exchange, state: GatewayState): Served {
   }
 }
 
-/** Ends what still waits or runs for an exchange that is over. */
-function leave(exchange: Exchange, delivered: boolean): void {
+/** Stops what waits or runs for an exchange that is over. Nothing does at an upstream whose response was delivered. */
+function stopWork(exchange: Exchange, delivered: boolean): void {
   if (exchange.deadline !== null) exchange.clock.cancel(exchange.deadline);
   exchange.leaveLine?.();
   if (!delivered) exchange.upstreamLeg?.abandoned();

@@ -14,8 +14,8 @@ import { consumesAs, type Exchange, type ResourceUnit } from './exchange/index.t
 import type { GatewayState } from './gateway-state.ts';
 import { internalFault, RateLimitError } from './responses/index.ts';
 
-/** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
-export function settle(exchange: Exchange, state: GatewayState): void {
+/** Step 12d: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
+export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { limiting } = state;
   const { destination, ruling, addressKey, webhook, response } = exchange;
   const { meaning: status, limitedBy } = response;
@@ -94,7 +94,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   };
 }
 
-/** The record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
+/** Step 12e: the record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
 export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   try {
     return recordOf(exchange, nowMs);

@@ -91,6 +91,7 @@ export class Exchange {
   upstreamLeg: UpstreamLeg | null = null;
   #standing: Standing | null = null;
 
+  // Step 1. The configuration that serves now is taken once: a reload changes nothing for this exchange.
   constructor(downstream: Downstream, state: GatewayState) {
     const { generation, clock } = state;
     this.downstream = downstream;

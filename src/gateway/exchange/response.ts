@@ -25,9 +25,9 @@ export class ExchangeResponse {
     this.#downstream = downstream;
   }
 
-  /** Already answered, or the client disconnected: stop working for the exchange. */
-  get isSettled(): boolean {
-    return this.isOver || this.status !== 0;
+  /** The client still waits for a response: none has begun, and it has not gone. Otherwise stop working for the exchange. */
+  get isAwaited(): boolean {
+    return this.status === 0 && !this.isOver;
   }
 
   /** Everything has been said; bytes may still be on their way. */

@@ -12,17 +12,17 @@ import {
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** Sheds while the process is too far behind. */
+/** Step 3: refuses requests while the process is too far behind to serve them in time. */
 export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
   return overload.admits() ? null : fallenBehind();
 }
 
-/** The cap on everything in flight. The exchange itself is counted already. */
+/** Step 3: keeps the cap on everything in flight. The exchange itself is counted already. */
 export function capacity(exchange: Exchange, state: GatewayState): GateResult {
   return state.inFlight > exchange.snapshot.caps.requests ? overloaded('requests') : null;
 }
 
-/** The cap on one address. */
+/** Step 3: keeps the cap on one address. */
 export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { requestsPerAddress } = exchange.snapshot.caps;
   if (!state.addressPermits.take(exchange.addressKey, requestsPerAddress))
@@ -32,8 +32,8 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): GateRe
 }
 
 /**
- * The caps of an upstream on exchanges of one kind, in all and for one caller. A request over a cap is refused only after its
- * limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
+ * Step 7: keeps the caps of an upstream on exchanges of one kind, in all and for one caller. A request over a cap is refused only after
+ * its limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, token } = exchange;
@@ -50,11 +50,12 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   return null;
 }
 
-/** Refuses a request that the upstream has no room for. It has drawn on no limit. */
+/** Step 9: refuses a request that the upstream has no room for. It has consumed no limit. */
 export function requirePermit({ noRoom }: Exchange): GateResult {
   return noRoom === null ? null : noRoom.error;
 }
 
+/** Step 4: refuses an address that is restricted or blocked. */
 export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
   const { restrictions, blocked } = state.limiting;
   if (blocked?.hasAddress(exchange.addressKey)) return ADDRESS_BLOCKED;
@@ -65,6 +66,7 @@ export function restrictAddress(exchange: Exchange, state: GatewayState): GateRe
   return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
 }
 
+/** Step 6: refuses a caller that is restricted or blocked. */
 export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {
   if (token === null) return null;
   const { blocked, restrictions } = state.limiting;
@@ -74,6 +76,7 @@ export function restrictCaller({ token }: Exchange, state: GatewayState): GateRe
   return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }
 
+/** Step 5: refuses an address that called this webhook too often after it was deleted. */
 export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, addressKey } = exchange;
   const { route, params } = destination;

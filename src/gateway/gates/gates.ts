@@ -24,21 +24,22 @@ import {
 } from './read-request.ts';
 
 /**
- * The gates in the order in which an exchange passes them. First comes what the request means, since every later step relies
- * on it; then the cheap refusals before the expensive ones.
+ * The gates in the order in which an exchange passes them, as steps 2 to 9 of its walk (gateway.ts). First comes what the request
+ * means, since every later step relies on it; then the cheap refusals before the expensive ones.
  */
 export const GATES: readonly Gate[] = [
-  // Rejects ambiguous requests before anything is counted.
+  // Step 2. Rejects ambiguous requests before anything is counted.
   readHead,
-  // There is no time left for any request, so refusing it must cost as little as possible.
+  // Step 3. There is no time left for any request, so refusing it must cost as little as possible.
   pressure,
   // Overload concerns everyone, and looking at one counter costs nothing.
   capacity,
   // The client's address is certain from here on; its cap keeps one sender from taking every permit.
   addressCapacity,
-  // Refuses a restricted address before its request costs anything.
+  // Step 4. Refuses a restricted address before its request costs anything.
   refusingByRoute(restrictAddress),
-  // After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on draw on a limit.
+  // Step 5. After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on consume
+  // the global limit of their sender.
   drawingUnserved(refuseForeign),
   drawingUnserved(refuseExpectation),
   drawingUnserved(refuseMethod),
@@ -52,18 +53,18 @@ export const GATES: readonly Gate[] = [
   restrictWebhook,
   // From here on the exchange may have to wait: for keys, for a store, for its upstream.
   startDeadline,
-  // Limits and the upstream need the caller. May wait for the issuer's keys.
+  // Step 6. Limits and the upstream need the caller. May wait for the issuer's keys.
   identify,
   restrictCaller,
-  // After the token is verified, so that nobody can make the gateway ask with tokens of their own, and after `restrictCaller`: who
-  // is refused anyway costs the provider nothing. Before everything that counts for the caller: a token that the provider has
-  // revoked is not the caller's any more, and draws on its address.
+  // After the token is verified, so that nobody can make the gateway ask about invented tokens, and after `restrictCaller`, so that a
+  // restricted caller costs the provider nothing. Before everything that counts for the caller: a request with a token that the
+  // provider has revoked counts for its address.
   introspect,
-  // Before the limits: if the upstream has no room for a request, its limits are checked but not drawn on.
+  // Step 7. Before the limits: if the upstream has no room for a request, its limits are checked but not consumed.
   upstreamCapacity,
-  // One decision about all limits of the request.
+  // Step 8. One decision about all limits of the request.
   limit,
-  // After the limits, so that requests without a valid token draw on their address before they are refused.
+  // Step 9. After the limits, so that requests without a valid token count for their address before they are refused.
   authorise,
   // Last: limits and tokens tell clients what to change, while this only tells them to wait.
   requirePermit,

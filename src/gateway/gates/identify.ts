@@ -10,8 +10,8 @@ import type { GateResult } from './gate.ts';
 type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
 
 /**
- * Turns the token into a caller if the route wants to know. Does not refuse requests without a valid one: `authorise` does, after
- * they have drawn on their address's limits.
+ * Step 6: makes a caller of the token if the route wants to know. Does not refuse requests without a valid one: `authorise` does,
+ * after they have consumed their address's limits.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   // It is only sent elsewhere: nothing is verified for that.
@@ -96,14 +96,14 @@ function conclude(
   }
 }
 
-/** Refuses requests without a valid token if the route requires one (docs/contract.md, 2.1). */
+/** Step 9: refuses requests without a valid token if the route requires one (docs/contract.md, 2.1). */
 export function authorise({ destination, token, refusedToken }: Exchange): GateResult {
   return destination.authentication === 'required' && token === null ? unauthenticated(refusedToken) : null;
 }
 
 /**
- * Asks the provider whether the token is still valid there, if the route says so. Does not refuse a request without a valid one:
- * `authorise` does, after it has drawn on its address's limits.
+ * Step 6: asks the provider whether the token is still valid there, if the route says so. Does not refuse a request without a valid
+ * one: `authorise` does, after it has consumed its address's limits.
  */
 export function introspect(exchange: Exchange): GateResult | Promise<GateResult> {
   const { token, destination, generation, addressKey } = exchange;

@@ -17,7 +17,10 @@ import {
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
+/**
+ * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. Only checks them if the upstream has no room
+ * for it.
+ */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
   return claim === null
@@ -150,7 +153,7 @@ function decidePatiently(
 
 function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult> {
   // It may have ended while the store decided.
-  if (exchange.response.isSettled) hold.leave();
+  if (!exchange.response.isAwaited) hold.leave();
   const heldAtMs = exchange.clock.monotonicMs();
   exchange.leaveLine = () => {
     exchange.leaveLine = null;

@@ -24,7 +24,7 @@ import type { Gate, GateResult } from './gate.ts';
 import { recallToken } from './identify.ts';
 import { drawOn } from './limit.ts';
 
-/** Rejects a head that is too large, not for this gateway, or open to more than one reading. */
+/** Step 2: rejects a head that is too large, not for this gateway, or open to more than one reading. */
 export function readHead(exchange: Exchange): GateResult {
   const { fields, framing, memory } = exchange.downstream;
   if (fields.length > exchange.snapshot.caps.fields * 2) return headTooLarge();

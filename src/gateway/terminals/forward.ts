@@ -17,7 +17,7 @@ import { openWebSocket } from './web-socket.ts';
 
 const NO_FIELDS: Fields = [];
 
-/** Forwards the request to its upstream and streams the response back. */
+/** Step 10: forwards the request to its upstream. The response is streamed back as it comes. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
   const { downstream, bodyLength } = exchange;
   const { route, isPreflight } = destination;
@@ -129,12 +129,14 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#route.upstream.name;
   }
 
-  /** The transport calls this sink to the end of the response, or to `fail`: either answers. */
+  /** Step 10: sends the request. The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
     this.#call = this.#transport.send(this.#request, this);
     return SERVED;
   }
+
+  // Step 11: from here to `fail`, the transport hands over the response: either `whole`, or `head`, `data` and `end`.
 
   neverIndex(names: FieldNames): void {
     try {

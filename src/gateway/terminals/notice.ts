@@ -14,10 +14,10 @@ export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey }).then(
       response => {
-        if (!exchange.response.isSettled) exchange.contain(() => reply(exchange, response));
+        if (exchange.response.isAwaited) exchange.contain(() => reply(exchange, response));
       },
       (fault: unknown) => {
-        if (!exchange.response.isSettled) exchange.fault(fault);
+        if (exchange.response.isAwaited) exchange.fault(fault);
       },
     );
     // The promise settles: fetching keys has a timeout, and so has Redis.

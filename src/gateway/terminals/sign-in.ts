@@ -60,10 +60,10 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {
   outcome.then(
     response => {
-      if (!exchange.response.isSettled) exchange.contain(() => reply(exchange, response));
+      if (exchange.response.isAwaited) exchange.contain(() => reply(exchange, response));
     },
     (fault: unknown) => {
-      if (!exchange.response.isSettled) exchange.fault(fault);
+      if (exchange.response.isAwaited) exchange.fault(fault);
     },
   );
   // The promise settles: the provider has a timeout.

@@ -18,13 +18,13 @@ export function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buf
   let whole: Buffer = Buffer.alloc(0);
   exchange.downstream.body(BODY_TERMS).start({
     chunk: bytes => {
-      if (exchange.response.isSettled) return true;
+      if (!exchange.response.isAwaited) return true;
       if (whole.length + bytes.length > maxBytes) exchange.answerError(bodyTooLarge());
       else whole = joined.join(whole, bytes);
       return true;
     },
     end: () => {
-      if (!exchange.response.isSettled) then(whole);
+      if (exchange.response.isAwaited) then(whole);
     },
     fail: () => {},
   });

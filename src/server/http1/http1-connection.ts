@@ -68,7 +68,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   refuse(error: GatewayError): void {
     if (this.#reader.over) return;
     this.#reader.giveUp();
-    if (this.#phase.name === 'exchange') this.#state.gateway.clientFault(this.#phase.exchange, error);
+    if (this.#phase.name === 'exchange') this.#state.gateway.fault(this.#phase.exchange, error);
     else if (this.#phase.name === 'head') this.#answerLast(error);
     else this.#linger();
   }

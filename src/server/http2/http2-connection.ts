@@ -177,7 +177,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#streams.add(open);
     stream.on('drain', () => exchange.drained());
     stream.on('close', () => this.#onStreamClosed(open));
-    if (head.fault !== null) gateway.clientFault(exchange, errorOf(head.fault));
+    if (head.fault !== null) gateway.fault(exchange, errorOf(head.fault));
     else gateway.run(exchange);
     // A repeated head would not be recognized: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
@@ -210,7 +210,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     }
     const late = open.lateness(nowMs, this.#state);
     if (late === 'reset') open.downstream.abort();
-    else if (late !== null) gateway.clientFault(open.exchange, late);
+    else if (late !== null) gateway.fault(open.exchange, late);
   }
 
   #sweepFloods(nowMs: number): void {

@@ -109,7 +109,7 @@ export class RecordingGateway {
     else this.#later(() => this.#takeBody(exchange, downstream.body(NO_TERMS)));
   }
 
-  clientFault({ downstream }: Entry, error: GatewayError): void {
+  fault({ downstream }: Entry, error: GatewayError): void {
     this.refusal ??= error;
     if (!downstream.responseBegun) downstream.answer(error.status, '', EMPTY, '', error.close);
     else downstream.abort();

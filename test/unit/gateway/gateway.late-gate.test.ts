@@ -105,7 +105,7 @@ test('a request that was answered while a gate waited is not sent to the upstrea
   const responses: number[] = [];
   const exchange = gateway.accept(request(responses));
   gateway.run(exchange);
-  gateway.clientFault(exchange, badRequest('of something'));
+  gateway.fault(exchange, badRequest('of something'));
   await decide();
   expect(responses).toEqual([400]);
   expect(sent).toEqual([]);
@@ -130,7 +130,7 @@ test('a request that left or was answered while a gate waited has returned its p
   for (const exchange of [left, answered, stays]) gateway.run(exchange);
   expect(gateway.inFlightTo('api', 'requests')).toBe(3);
   gateway.over(left, false);
-  gateway.clientFault(answered, badRequest('of something'));
+  gateway.fault(answered, badRequest('of something'));
   expect(gateway.inFlightTo('api', 'requests')).toBe(1);
   gateway.over(answered, true);
   await decide();
