@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { startIssuer } from '../bench/world/issuer.ts';
 import { startApp } from '../src/app/index.ts';
 import { loadConfig } from '../src/config/index.ts';
-import { systemClock } from '../src/core/index.ts';
+import { thisMachine } from '../src/core/index.ts';
 import { makeLogger } from '../src/observe/index.ts';
 
 /** What V8 says of one script. */
@@ -111,7 +111,7 @@ async function startGateway(folder: string, upstreamPort: number, issuer: string
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const log = makeLogger('info', { write: () => undefined });
   const app = await startApp(loaded.snapshot, {
-    clock: systemClock,
+    system: thisMachine,
     log,
     source: { path, env: process.env, loaded },
   });

@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import { randomKey, type Timer, type TimerClock } from '../core/index.ts';
+import { type Network, randomKey, type Timer, type TimerClock } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { AdminApi, type ApiSources } from './api/index.ts';
@@ -28,6 +28,7 @@ export interface AdminView {
 
 interface AdminListenerDependencies extends AdminAccessDependencies {
   readonly clock: TimerClock;
+  readonly network: Network;
 }
 
 /**
@@ -61,7 +62,7 @@ export class AdminListener {
     this.#handshakes = new HandshakeLimit(dependencies.clock);
     this.#access = new AdminAccess(dependencies);
     this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
-    this.#server = createServer((request, response) => {
+    this.#server = dependencies.network.createHttpServer((request, response) => {
       this.#answer(request, response).catch(error =>
         answerFault(request, response, error, dependencies.listener),
       );

@@ -1,5 +1,5 @@
 import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
-import type { TimerClock } from '../core/index.ts';
+import type { System, TimerClock } from '../core/index.ts';
 import type { GatewayPermits } from '../gateway/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { Replication } from '../runtime/index.ts';
@@ -17,7 +17,7 @@ export interface SharedParts {
 
 /** What a gateway needs besides its configuration. */
 export interface AppOptions {
-  readonly clock: TimerClock;
+  readonly system: System;
   readonly log: Logger;
   /** What this gateway shares with others. Default: nothing but what Redis carries. */
   readonly shared?: SharedParts;

@@ -23,8 +23,8 @@ import {
   type Clock,
   type ReloadListener,
   requestIdSource,
+  type System,
   systemClock,
-  systemRandom,
   type TimerClock,
 } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
@@ -42,6 +42,7 @@ export class RunningApp implements App {
   readonly #fixed: FixedParts;
   /** The configuration in use, to say what the next one changes. */
   #outline: Snapshot['outline'];
+  readonly #system: System;
   readonly #clock: TimerClock;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
@@ -64,16 +65,22 @@ export class RunningApp implements App {
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log, source, shared = {} }: AppOptions, spans: SpanExport | null) {
+  constructor(
+    snapshot: Snapshot,
+    { system, log, source, shared = {} }: AppOptions,
+    spans: SpanExport | null,
+  ) {
     const { listen, caps, store, tracing } = snapshot;
+    const { clock } = system;
     this.#fixed = { listen, caps, store, tracing };
     this.#spans = spans;
     this.#outline = snapshot.outline;
+    this.#system = system;
     this.#clock = clock;
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
-    this.#transports = new Transports(upstream => openTransport(upstream, clock, systemRandom));
+    this.#transports = new Transports(upstream => openTransport(upstream, system));
     const evicted = () => this.#observation.identityOf(null).revocationEvicted();
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot);
@@ -85,8 +92,7 @@ export class RunningApp implements App {
       new Listeners({
         ...snapshot,
         gateway: this.#gateway,
-        clock,
-        random: systemRandom,
+        ...system,
         connectionListener: this.#observation.connections,
         connectionCaps: shared.connectionCaps,
       }),
@@ -160,8 +166,7 @@ export class RunningApp implements App {
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {
-        clock: this.#clock,
-        random: systemRandom,
+        ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
         notices: noticesDependencies(this.#clock, this.#observation.notices, claim),
@@ -231,7 +236,8 @@ export class RunningApp implements App {
       transports: this.#transports,
       notReady: () => this.#notReady(),
     });
-    const dependencies = { clock: this.#clock, listener: this.#observation.admin };
+    const { clock, network } = this.#system;
+    const dependencies = { clock, network, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
       part.use(next.snapshot.listen.admin),
     );

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, formatHostPort, type LoadedConfig, type Snapshot } from '../config/index.ts';
-import { readVersion, systemClock } from '../core/index.ts';
+import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
@@ -31,7 +31,7 @@ export async function runGateway(
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
-    app = await startApp(snapshot, { clock: systemClock, log, source });
+    app = await startApp(snapshot, { system: thisMachine, log, source });
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, loadConfig } from '../config/index.ts';
-import { systemClock } from '../core/index.ts';
+import { systemClock, thisMachine } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
 import { DEMO_CONFIG } from './commands.ts';
@@ -76,7 +76,7 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
   const config = await loadConfig(path, { env, generation: 1 });
   if (!config.ok) throw new Error(config.diagnostics.map(formatDiagnostic).join('\n'));
   const source = { path, env, loaded: config };
-  return startApp(config.snapshot, { clock: systemClock, log, source });
+  return startApp(config.snapshot, { system: thisMachine, log, source });
 }
 
 /** Waits until the gateway has the provider's keys. */

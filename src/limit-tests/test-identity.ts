@@ -12,7 +12,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
-import type { TimerClock } from '../core/index.ts';
+import { type TimerClock, thisMachine } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 import { SILENT } from './silent-listener.ts';
 
@@ -32,7 +32,7 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
     ...{ clock, listener: SILENT, budget: new VerificationBudget(NOTICE_BUDGET, clock) },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
   };
-  const shared = { clock, random: () => 0, revocations, notices };
+  const shared = { ...thisMachine, clock, random: () => 0, revocations, notices };
   const live = new Identity(model, { ...shared, listenerOf: () => SILENT });
   const verifiers = issuers.map(({ verifier }) => verifier);
   const [only, ...others] = verifiers;

@@ -16,13 +16,11 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import { type IdentityModel, NOTICE_KINDS, noticesIn, type ProviderModel } from '../config/index.ts';
-import type { AuthListener, NoticeKind, Random, SignInListener, TimerClock } from '../core/index.ts';
+import type { AuthListener, NoticeKind, SignInListener, System } from '../core/index.ts';
 import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
 
-export interface IdentityDependencies {
-  readonly clock: TimerClock;
-  readonly random: Random;
+export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
    * Returns the listener for a provider, by its name in metrics and logs, or for tokens of none (`none`). Null: the only
    * provider, which metrics and logs do not name.

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type IssuerRevocations, KeySet, type Revocations } from '../auth/index.ts';
 import type { ProviderModel } from '../config/index.ts';
-import type { AuthListener, FlawedKey, Random, SignInListener, TimerClock } from '../core/index.ts';
+import type { AuthListener, FlawedKey, SignInListener, System } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
 
-export interface IssuerDependencies {
-  readonly clock: TimerClock;
-  readonly random: Random;
+export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
   /** Of every issuer. */
   readonly revocations: Revocations;
@@ -24,7 +22,7 @@ export class Issuer {
   /** @param kin the previous one, if it is the same issuer: what it knows is used until it is refreshed */
   private constructor(
     model: ProviderModel,
-    { clock, random, listener, revocations }: IssuerDependencies,
+    { clock, random, network, listener, revocations }: IssuerDependencies,
     kin: Issuer | null,
   ) {
     this.#model = model;
@@ -41,7 +39,9 @@ export class Issuer {
           if (event.outcome === 'failed') failed();
         },
       },
+      clock,
       random,
+      network,
       known: kin?.provider.metadata,
       changed: () => void this.keys.refresh(),
     });

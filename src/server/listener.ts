@@ -1,7 +1,7 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../config/index.ts';
-import { type Cap, inNextTurn } from '../core/index.ts';
+import { type Cap, inNextTurn, type Network } from '../core/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -19,6 +19,7 @@ import type { TlsTermination } from './tls/index.ts';
 const BACKLOG = 511;
 
 export interface ListenerDependencies {
+  readonly network: Network;
   readonly state: ListenerState;
   /** Those of all listeners together. */
   readonly caps: ConnectionCaps;
@@ -38,7 +39,7 @@ export class Listener {
   readonly #connections = new Set<Accepted>();
   #draining = false;
 
-  constructor(listener: ListenerModel, { state, caps, redirects, openTls }: ListenerDependencies) {
+  constructor(listener: ListenerModel, { network, state, caps, redirects, openTls }: ListenerDependencies) {
     this.#address = listener.address;
     this.#openTls = openTls;
     this.#redirects = redirects;
@@ -50,7 +51,9 @@ export class Listener {
     };
     this.#caps = caps;
     // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onSocket(socket));
+    this.#server = network.createServer({ allowHalfOpen: true, noDelay: true }, socket =>
+      this.#onSocket(socket),
+    );
   }
 
   /** Applies a reload to further connections. The address stays. */

@@ -6,7 +6,7 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import type { ConnectionListener, Random, Timer, TimerClock } from '../core/index.ts';
+import type { ConnectionListener, Network, Random, Timer, TimerClock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from './client-connection.ts';
@@ -21,6 +21,7 @@ export interface ListenersOptions extends ListenerLimits {
   readonly gateway: Gateway;
   readonly clock: TimerClock;
   readonly random: Random;
+  readonly network: Network;
   readonly connectionListener: ConnectionListener;
   /** Default: those of this process alone. */
   readonly connectionCaps?: ConnectionCaps | undefined;
@@ -60,6 +61,7 @@ export class Listeners {
     gateway,
     clock,
     random,
+    network,
     connectionListener,
     timeouts,
     caps,
@@ -85,7 +87,7 @@ export class Listeners {
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = new TicketKeys(clock.monotonicMs());
     const tls = { handshakes: this.#handshakes, events: connectionListener };
-    const shared = { state: this.#state, caps: this.#caps };
+    const shared = { network, state: this.#state, caps: this.#caps };
     const open = (listener: ListenerModel, name: string, redirects: boolean) =>
       new Listener(listener, {
         ...shared,

@@ -52,7 +52,8 @@ export class ProviderClient {
     const configuration = libraryConfiguration(metadata, this.#options.clientId, this.#authenticate);
     // Switch off the library's timeout, which restarts for each step and takes only whole milliseconds.
     configuration.timeout = 0;
-    const deadline = AbortSignal.timeout(this.#provider.options.timeoutMs);
+    const { clock, network } = this.#provider.system;
+    const deadline = clock.signalAfter(this.#provider.options.timeoutMs);
     let sent = false;
     let fault: unknown;
     configuration[customFetch] = async (url, { headers, body }) => {
@@ -62,7 +63,7 @@ export class ProviderClient {
         sent = true;
         const fields = { ...headers, 'user-agent': 'weir' };
         const post = { method: 'POST', url, headers: fields, body: String(body), deadline } as const;
-        return this.#read(request, await askProvider(post, this.#provider.options));
+        return this.#read(request, await askProvider(post, this.#provider.options, network));
       } catch (error) {
         fault = error;
         throw error;

@@ -1,5 +1,6 @@
-import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
-import { createSecureContext, connect as secureConnect, TLSSocket } from 'node:tls';
+import { isIP, type OnReadOpts, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import type { Network } from '../core/index.ts';
 import type { UpstreamOptions, UpstreamTls } from './transport.ts';
 
 /**
@@ -15,8 +16,8 @@ export type ConnectProtocol = 'http/1.1' | 'h2';
 const PROBE_AFTER_MS = 60_000;
 
 /** What makes the connections of a transport, over TLS where its options say so. */
-export function connectorFor({ tls }: UpstreamOptions, protocol: ConnectProtocol): Connect {
-  return tls === null ? connectTcp : tlsConnector(tls, protocol);
+export function connectorFor({ tls }: UpstreamOptions, protocol: ConnectProtocol, network: Network): Connect {
+  return tls === null ? tcpConnector(network) : tlsConnector(tls, protocol, network);
 }
 
 /** The event with which a connection to this upstream is made. */
@@ -31,14 +32,20 @@ export function reset(socket: Socket): void {
 }
 
 /** Names are resolved at each connect, and all addresses are tried (RFC 8305, as Node does it). */
-export const connectTcp: Connect = ({ host, port }, onread) =>
-  connect({
-    ...{ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
-    ...(onread === undefined ? {} : { onread }),
-  });
+function tcpConnector({ connect, lookup }: Network): Connect {
+  return ({ host, port }, onread) =>
+    connect({
+      ...{ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
+      ...(onread === undefined ? {} : { onread }),
+    });
+}
 
 /** Reads certificates once, and resumes the session of the last connection. */
-function tlsConnector(tls: UpstreamTls, protocol: ConnectProtocol): Connect {
+function tlsConnector(
+  tls: UpstreamTls,
+  protocol: ConnectProtocol,
+  { secureConnect, lookup }: Network,
+): Connect {
   const secureContext = createSecureContext({
     ...(tls.ca !== null && { ca: tls.ca }),
     ...(tls.certificate !== null && { cert: tls.certificate }),
@@ -49,7 +56,7 @@ function tlsConnector(tls: UpstreamTls, protocol: ConnectProtocol): Connect {
   return ({ host, port }, onread) => {
     const serverName = tls.serverName ?? host;
     const socket = secureConnect({
-      ...{ host, port, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
+      ...{ host, port, lookup, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
       // RFC 6066, 3: an address is no server name. The certificate is then checked for the address.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       ...(session !== undefined && { session }),

@@ -1,4 +1,4 @@
-import type { Clock, Random, Timer, TimerClock } from '../core/index.ts';
+import type { Clock, Random, System, Timer, TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import type { Connect } from './connect.ts';
 import type { CallSink, EndpointAddress, Transport, TransportCall, UpstreamOptions } from './transport.ts';
@@ -7,6 +7,9 @@ import type { CallSink, EndpointAddress, Transport, TransportCall, UpstreamOptio
 export const SWEEP_MS = 250;
 /** Subtracted from a server's keep-alive time: its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
+
+/** What connects a pool to its upstream. */
+export type PoolSystem = Pick<System, 'clock' | 'random' | 'network'>;
 
 /** What the connections of a pool share. */
 export interface PoolTerms {
@@ -32,10 +35,10 @@ export abstract class Pool<Connection extends PooledConnection> implements Trans
   #sweeper: Timer | null = null;
 
   /**
-   * @param random gives the jitter of connection ages
+   * @param system `random` gives the jitter of connection ages
    * @param connect makes connections
    */
-  protected constructor(options: UpstreamOptions, clock: TimerClock, random: Random, connect: Connect) {
+  protected constructor(options: UpstreamOptions, { clock, random }: PoolSystem, connect: Connect) {
     this.options = options;
     this.clock = clock;
     this.random = random;

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Random, TimerClock } from '../core/index.ts';
 import { ConnectionPool } from './http1/index.ts';
 import { SessionPool } from './http2/index.ts';
-import { EndpointTransport } from './pool.ts';
+import { EndpointTransport, type PoolSystem } from './pool.ts';
 import type { Transport, UpstreamOptions } from './transport.ts';
 
 /** An upstream as the configuration describes it. */
@@ -78,14 +77,14 @@ export class Transports {
 }
 
 /** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
-export function openTransport(options: UpstreamOptions, clock: TimerClock, random: Random): Transport {
+export function openTransport(options: UpstreamOptions, system: PoolSystem): Transport {
   const { host, port } = options;
-  return new EndpointTransport([{ address: { host, port }, pool: openPool(options, clock, random) }]);
+  return new EndpointTransport([{ address: { host, port }, pool: openPool(options, system) }]);
 }
 
 /** Makes the pool of one address for the protocol of the upstream. */
-function openPool(options: UpstreamOptions, clock: TimerClock, random: Random): Transport {
+function openPool(options: UpstreamOptions, system: PoolSystem): Transport {
   return options.protocol === 'http1'
-    ? new ConnectionPool(options, clock, random)
-    : new SessionPool(options, clock, random);
+    ? new ConnectionPool(options, system)
+    : new SessionPool(options, system);
 }

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { startApp } from '../../src/app/index.ts';
 import { loadConfig } from '../../src/config/index.ts';
-import { systemClock } from '../../src/core/index.ts';
+import { thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
@@ -79,7 +79,7 @@ test('a running gateway keeps nothing of the load but the snapshot', async () =>
     const { path, loaded } = await loadWith(100);
     const log = makeLogger('silent', { write: () => {} });
     const app = await startApp(loaded.snapshot, {
-      clock: systemClock,
+      system: thisMachine,
       log,
       source: { path, env: {}, loaded },
     });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type BodySource, NO_NAMES, systemClock } from '../../src/core/index.ts';
+import { type BodySource, NO_NAMES, systemClock, thisMachine } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -18,7 +18,7 @@ const CASES = 300;
 function transports(port: number): readonly [Transport, Transport] {
   const options = upstreamAt(port);
   const both = [
-    new ConnectionPool(options, systemClock, () => 0),
+    new ConnectionPool(options, thisMachine),
     new UndiciTransport(options, systemClock, () => 0),
   ] as const;
   onTestFinished(async () => void (await Promise.all(both.map(transport => transport.close()))));

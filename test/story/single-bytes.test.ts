@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { thisMachine } from '../../src/core/index.ts';
 import { askProvider } from '../../src/signin/provider/ask.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { usedBytes } from '../support/memory.ts';
@@ -56,6 +57,7 @@ test("a provider's response in single bytes takes no more memory than its size",
       deadline: stop.signal,
     },
     { tls: { ca: null, certificate: null, key: null }, maxResponseBytes: 1_048_576 },
+    thisMachine.network,
   );
   await sent.promise;
   for (let i = 0; i < 10; i++) await turn();

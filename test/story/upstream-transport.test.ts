@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { NO_NAMES } from '../../src/core/index.ts';
+import { NO_NAMES, thisMachine } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
-import { connectTcp } from '../../src/upstream/connect.ts';
+import { connectorFor } from '../../src/upstream/connect.ts';
 import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { deafPort } from '../support/deaf-port.ts';
@@ -444,7 +444,7 @@ describe('a request', () => {
     const upstream = await startUpstream();
     const writes: number[] = [];
     const pool = poolTo(upstream.port, {}, (options, onread) => {
-      const socket = connectTcp(options, onread);
+      const socket = connectorFor(options, 'http/1.1', thisMachine.network)(options, onread);
       const { write } = socket;
       socket.write = (...parameters: unknown[]) => {
         writes.push(String(parameters[0]).length);

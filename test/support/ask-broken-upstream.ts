@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { systemClock } from '../../src/core/index.ts';
+import { thisMachine } from '../../src/core/index.ts';
 import { SessionPool } from '../../src/upstream/http2/index.ts';
 import { CollectingSink } from './collecting-sink.ts';
 import { GET } from './get-request.ts';
@@ -26,7 +26,7 @@ await once(server, 'listening');
 
 const { port } = server.address() as AddressInfo;
 for (let i = 0; i < 60; i++) {
-  const pool = new SessionPool(upstreamAt(port, { protocol: 'h2' }), systemClock, () => 0);
+  const pool = new SessionPool(upstreamAt(port, { protocol: 'h2' }), { ...thisMachine, random: () => 0 });
   const sink = new CollectingSink();
   pool.send(GET, sink);
   await sink.over;

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
-import { type Clock, systemClock, withTimers } from '../../src/core/index.ts';
+import { type Clock, systemClock, thisMachine, withTimers } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -79,7 +79,7 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: settings.settleMs ?? 20 };
   const app = await startApp(loaded.snapshot, {
-    clock: withTimers(settings.clock ?? systemClock),
+    system: { ...thisMachine, clock: withTimers(settings.clock ?? systemClock) },
     log,
     source,
     ...(settings.shared && { shared: settings.shared }),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { type Clock, systemClock, withTimers } from '../../src/core/index.ts';
+import { type Clock, systemClock, thisMachine, withTimers } from '../../src/core/index.ts';
 import type { Connect } from '../../src/upstream/connect.ts';
 import { ConnectionPool, type UpstreamOptions } from '../../src/upstream/index.ts';
 import { upstreamAt } from './upstream-options.ts';
@@ -12,7 +12,8 @@ export function poolTo(
   connect?: Connect,
   clock: Clock = systemClock,
 ): ConnectionPool {
-  const pool = new ConnectionPool(upstreamAt(port, options), withTimers(clock), () => 0, connect);
+  const system = { ...thisMachine, clock: withTimers(clock), random: () => 0 };
+  const pool = new ConnectionPool(upstreamAt(port, options), system, connect);
   onTestFinished(async () => {
     // A test that failed may have left a call in flight.
     await Promise.race([pool.close(), sleep(2_000)]);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
+import { thisMachine } from '../../src/core/index.ts';
 import { SessionPool } from '../../src/upstream/http2/index.ts';
 import type { UpstreamOptions } from '../../src/upstream/index.ts';
 import { upstreamAt } from './upstream-options.ts';
@@ -7,7 +7,10 @@ import { sleep } from './wait.ts';
 
 /** A pool of HTTP/2 sessions to 127.0.0.1. The end of the running test closes it, and it must be left empty then. */
 export function sessionsTo(port: number, options: Partial<UpstreamOptions> = {}): SessionPool {
-  const pool = new SessionPool(upstreamAt(port, { protocol: 'h2', ...options }), systemClock, () => 0);
+  const pool = new SessionPool(upstreamAt(port, { protocol: 'h2', ...options }), {
+    ...thisMachine,
+    random: () => 0,
+  });
   onTestFinished(async () => {
     // A test that failed may have left a call in flight.
     await Promise.race([pool.close(), sleep(2_000)]);

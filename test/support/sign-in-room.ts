@@ -5,6 +5,7 @@ import {
   type RedeemEvent,
   type SignOutEvent,
   systemClock,
+  thisMachine,
 } from '../../src/core/index.ts';
 import {
   Provider,
@@ -55,6 +56,7 @@ export function openSignInRoom(
     { ...PROVIDER_OPTIONS, ...provider },
     {
       listener: { discovered: event => void discovered.push(event) },
+      ...thisMachine,
       // The shortest waits, to keep the tests fast.
       random: () => 0.999,
       changed: known,

@@ -1,7 +1,14 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import {
+  type ClientRequest,
+  type ClientRequestArgs,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { GrowingBytes } from '../../core/index.ts';
+import { GrowingBytes, type Network } from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from '../options.ts';
 import { ProviderFault } from './fault.ts';
 
@@ -44,10 +51,14 @@ type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
  * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
  * connection cannot have been closed while idle, so a break always concerns this request. Rejects with a `ProviderFault`.
  */
-export function askProvider(request: ProviderRequest, link: ProviderLink): Promise<ProviderResponse> {
+export function askProvider(
+  request: ProviderRequest,
+  link: ProviderLink,
+  network: Network,
+): Promise<ProviderResponse> {
   return new Promise((resolve, reject) => {
     const secure = request.url.startsWith('https:');
-    const outgoing = open(request, link, secure);
+    const outgoing = open(request, link, network, secure);
     let connected = false;
     let answered = false;
     const fail = (error: unknown) => reject(faultOf(error, connected, request));
@@ -71,7 +82,12 @@ export function askProvider(request: ProviderRequest, link: ProviderLink): Promi
   });
 }
 
-function open(request: ProviderRequest, link: ProviderLink, secure: boolean): ClientRequest {
+function open(
+  request: ProviderRequest,
+  link: ProviderLink,
+  network: Network,
+  secure: boolean,
+): ClientRequest {
   const options = {
     method: request.method,
     headers: {
@@ -80,14 +96,29 @@ function open(request: ProviderRequest, link: ProviderLink, secure: boolean): Cl
       'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
-    // A new connection, closed after the response.
-    agent: false,
     signal: request.deadline,
   } as const;
-  if (!secure) return requestHttp(request.url, options);
-  // Node passes it on to `tls.connect`; its types do not say so.
-  const secured = { ...options, secureContext: secureContextOf(link.tls) };
+  // An agent of its own makes a new connection, and closes it after the response.
+  if (!secure)
+    return requestHttp(request.url, {
+      ...options,
+      agent: agentOf(new HttpAgent(), network.connect, network),
+    });
+  const agent = agentOf(new HttpsAgent(), network.secureConnect, network);
+  // Node passes it on to `secureConnect`; its types do not say so.
+  const secured = { ...options, agent, secureContext: secureContextOf(link.tls) };
   return requestHttps(request.url, secured);
+}
+
+/** Has the agent make its connections so. Node's types say less about the options than what it passes on. */
+function agentOf<A extends HttpAgent>(
+  agent: A,
+  connect: (options: TcpNetConnectOpts) => Socket,
+  { lookup }: Network,
+): A {
+  agent.createConnection = (options: ClientRequestArgs) =>
+    connect({ ...options, lookup } as TcpNetConnectOpts);
+  return agent;
 }
 
 async function readResponse(response: IncomingMessage, maxBytes: number): Promise<ProviderResponse> {
@@ -144,9 +175,14 @@ export function refreshDelayMs(periodMs: number, random: number): number {
 }
 
 /** Fetches a JSON document from the provider. Rejects with a `ProviderFault`, also on any status but 200. */
-export async function getDocument(url: string, link: ProviderLink, deadline: AbortSignal): Promise<Buffer> {
+export async function getDocument(
+  url: string,
+  link: ProviderLink,
+  deadline: AbortSignal,
+  network: Network,
+): Promise<Buffer> {
   const headers = { accept: 'application/json', 'user-agent': 'weir' };
-  const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link);
+  const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link, network);
   if (response.status !== 200) {
     throw new ProviderFault('refused', `${url} answered ${response.status}`, { status: response.status });
   }

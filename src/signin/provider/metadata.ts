@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import type { System } from '../../core/index.ts';
 import type { ProviderOptions } from '../options.ts';
 import { getDocument } from './ask.ts';
 import { ProviderFault } from './fault.ts';
@@ -110,8 +111,12 @@ function shown(value: unknown): string {
 }
 
 /** Fetches and reads the discovery document. Rejects with a `ProviderFault`. */
-export async function discover(options: ProviderOptions): Promise<ProviderMetadata> {
-  const body = await getDocument(discoveryAddress(options), options, AbortSignal.timeout(options.timeoutMs));
+export async function discover(
+  options: ProviderOptions,
+  { clock, network }: Pick<System, 'clock' | 'network'>,
+): Promise<ProviderMetadata> {
+  const deadline = clock.signalAfter(options.timeoutMs);
+  const body = await getDocument(discoveryAddress(options), options, deadline, network);
   return readMetadata(parse(body), options);
 }
 

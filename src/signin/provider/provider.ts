@@ -1,20 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SignInListener } from '../../core/index.ts';
+import type { SignInListener, System, Timer } from '../../core/index.ts';
 import type { ProviderOptions } from '../options.ts';
 import { getDocument, refreshDelayMs, retryDelayMs } from './ask.ts';
 import { ProviderFault } from './fault.ts';
 import { configuredMetadata, discover, type ProviderMetadata } from './metadata.ts';
 
-export interface ProviderDependencies {
+export interface ProviderDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: Pick<SignInListener, 'discovered'>;
-  /** From 0 up to but not including 1. */
-  readonly random: () => number;
   /** Called when the metadata is first known and whenever it changes. */
   readonly changed?: (metadata: ProviderMetadata) => void;
   /** Metadata that a predecessor learnt of the same issuer, used until the first good response. Default: none. */
   readonly known?: ProviderMetadata | undefined;
   /** Fetches the metadata; default: from the discovery document. Rejects with a `ProviderFault`. */
-  readonly discover?: (options: ProviderOptions) => Promise<ProviderMetadata>;
+  readonly discover?: (
+    options: ProviderOptions,
+    system: Pick<System, 'clock' | 'network'>,
+  ) => Promise<ProviderMetadata>;
 }
 
 /**
@@ -29,7 +30,7 @@ export class Provider {
   #metadata: ProviderMetadata | undefined;
   #failures = 0;
   #stopped = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | null = null;
 
   constructor(options: ProviderOptions, parts: ProviderDependencies) {
     this.options = options;
@@ -42,6 +43,11 @@ export class Provider {
     return this.#metadata;
   }
 
+  /** What its clients reach it by. */
+  get system(): Pick<System, 'clock' | 'network'> {
+    return this.#parts;
+  }
+
   /** Whether the endpoints are known. Stays true once it is. */
   get ready(): boolean {
     return this.#metadata !== undefined;
@@ -51,7 +57,7 @@ export class Provider {
   async fetchKeySet(deadline: AbortSignal): Promise<Buffer> {
     if (this.#metadata === undefined)
       throw new ProviderFault('unreachable', 'the endpoints are not known yet');
-    return getDocument(this.#metadata.keySetUrl, this.options, deadline);
+    return getDocument(this.#metadata.keySetUrl, this.options, deadline, this.#parts.network);
   }
 
   /** Starts asking. If the options name every endpoint, they are known when this returns. */
@@ -64,7 +70,7 @@ export class Provider {
   /** Stops asking. The metadata stays, because requests in flight still need it. */
   stop(): void {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#parts.clock.cancel(this.#timer);
   }
 
   async #attempt(): Promise<void> {
@@ -74,7 +80,7 @@ export class Provider {
     this.#failures = cause === null ? 0 : this.#failures + 1;
     const learnt = !(found instanceof ProviderFault) && this.#learn(found);
     const nextMs = this.#waitMs();
-    this.#timer = setTimeout(() => void this.#attempt(), nextMs).unref();
+    this.#timer = this.#parts.clock.after(nextMs, () => void this.#attempt());
     this.#parts.listener.discovered({
       outcome: cause !== null ? 'failed' : learnt ? 'learnt' : 'confirmed',
       failures: this.#failures,
@@ -86,7 +92,7 @@ export class Provider {
 
   async #discover(): Promise<ProviderMetadata | ProviderFault> {
     try {
-      return await (this.#parts.discover ?? discover)(this.options);
+      return await (this.#parts.discover ?? discover)(this.options, this.#parts);
     } catch (error) {
       // Any other error may hold bytes of the response: see `ProviderFault`.
       return error instanceof ProviderFault

@@ -1,7 +1,6 @@
-import type { Random, TimerClock } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
-import { Pool } from '../pool.ts';
+import { Pool, type PoolSystem } from '../pool.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from '../transport.ts';
 import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
@@ -20,9 +19,9 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
 
-  constructor(options: UpstreamOptions, clock: TimerClock, random: Random, connect?: Connect) {
-    super(options, clock, random, connect ?? connectorFor(options, 'http/1.1'));
-    this.#resting = new RestingConnections(clock, connection => this.idle(connection));
+  constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
+    super(options, system, connect ?? connectorFor(options, 'http/1.1', system.network));
+    this.#resting = new RestingConnections(system.clock, connection => this.idle(connection));
   }
 
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {

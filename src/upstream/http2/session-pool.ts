@@ -1,7 +1,6 @@
-import type { Random, TimerClock } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
-import { Pool, SWEEP_MS } from '../pool.ts';
+import { Pool, type PoolSystem, SWEEP_MS } from '../pool.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from '../transport.ts';
 import { Session, type SessionShare } from './session.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
@@ -16,8 +15,8 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
   /** How many streams a connection is known to accept. */
   #usualStreams: number;
 
-  constructor(options: UpstreamOptions, clock: TimerClock, random: Random, connect?: Connect) {
-    super(options, clock, random, connect ?? connectorFor(options, 'h2'));
+  constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
+    super(options, system, connect ?? connectorFor(options, 'h2', system.network));
     this.#usualStreams = options.http2.maxStreams;
   }
 

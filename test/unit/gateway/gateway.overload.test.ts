@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
-import { systemClock } from '../../../src/core/index.ts';
+import { systemClock, thisMachine } from '../../../src/core/index.ts';
 import { Gateway, UnlistedProxies } from '../../../src/gateway/index.ts';
 import { Limiting, Overload } from '../../../src/runtime/index.ts';
 import { Listeners } from '../../../src/server/index.ts';
@@ -54,7 +54,7 @@ async function listening() {
     },
   });
   const listeners = new Listeners({
-    ...{ ...snapshot, gateway, clock: systemClock, random: () => 0, connectionListener: listener },
+    ...{ ...snapshot, ...thisMachine, gateway, random: () => 0, connectionListener: listener },
   });
   onTestFinished(() => listeners.destroy());
   const { http } = await listeners.listen();

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { genericGrantRequest, tokenIntrospection } from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
+import { thisMachine } from '../../../src/core/index.ts';
 import { ProviderClient } from '../../../src/signin/client-request.ts';
 import { Provider, ProviderFault, type ProviderMetadata } from '../../../src/signin/provider/index.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
@@ -21,7 +22,7 @@ async function open() {
     endSessionEndpoint: null,
     introspectionEndpoint: `${issuer}/introspect`,
   };
-  const parts = { listener: { discovered: () => {} }, random: () => 0, known: metadata };
+  const parts = { ...thisMachine, listener: { discovered: () => {} }, random: () => 0, known: metadata };
   const provider = new Provider({ ...PROVIDER_OPTIONS, issuer }, parts);
   const clientAuthentication = { kind: 'client_secret_post', secret: SECRET } as const;
   const client = new ProviderClient({ clientId: 'gateway', clientAuthentication }, provider);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { GatewayError } from '../../../src/core/index.ts';
+import { GatewayError, thisMachine } from '../../../src/core/index.ts';
 import { Provider } from '../../../src/signin/index.ts';
 import { Introspection } from '../../../src/signin/introspection.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
@@ -24,7 +24,7 @@ async function open() {
   };
   const provider = new Provider(
     { ...PROVIDER_OPTIONS, issuer },
-    { listener, random: () => 0, changed: () => {}, known },
+    { ...thisMachine, listener, changed: () => {}, known },
   );
   const introspection = new Introspection(
     {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/core/index.ts';
+import { thisMachine } from '../../../src/core/index.ts';
 import { openTransport, type Transport, type TransportCall } from '../../../src/upstream/index.ts';
 import { type Endpoint, EndpointTransport } from '../../../src/upstream/pool.ts';
 import { upstreamAt } from '../../support/upstream-options.ts';
@@ -60,7 +60,7 @@ describe('the transport to the endpoints of an upstream', () => {
 
   it('has one endpoint for the address of each configured upstream', () => {
     for (const protocol of ['http1', 'h2', 'grpc'] as const) {
-      const transport = openTransport(upstreamAt(8_080, { protocol }), systemClock, () => 0);
+      const transport = openTransport(upstreamAt(8_080, { protocol }), thisMachine);
       const { endpoints } = transport as EndpointTransport;
       expect(endpoints.map(({ address }) => address)).toEqual([{ host: '127.0.0.1', port: 8_080 }]);
       expect(endpoints[0].pool.connections).toBe(0);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { DiscoveryEvent } from '../../../../src/core/index.ts';
+import { type DiscoveryEvent, thisMachine } from '../../../../src/core/index.ts';
 import type { ProviderOptions } from '../../../../src/signin/options.ts';
 import { ProviderFault } from '../../../../src/signin/provider/fault.ts';
 import type { ProviderMetadata } from '../../../../src/signin/provider/metadata.ts';
@@ -28,7 +28,7 @@ function provider(responses: readonly (ProviderMetadata | Error)[], options: Par
     { ...PROVIDER_OPTIONS, issuer: 'https://id.example', ...options },
     {
       listener: { discovered: event => void events.push(event) },
-      random: () => 0,
+      ...{ ...thisMachine, random: () => 0 },
       changed: found => void changes.push(found),
       discover: async () => {
         const response = responses[Math.min(asked, responses.length - 1)];

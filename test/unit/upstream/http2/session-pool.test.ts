@@ -1,4 +1,5 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { thisMachine } from '../../../../src/core/index.ts';
 import { SessionPool } from '../../../../src/upstream/http2/session-pool.ts';
 import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
 import type { CollectingSink } from '../../../support/collecting-sink.ts';
@@ -18,7 +19,7 @@ afterEach(async () => {
 function poolOf(http2: Partial<UpstreamOptions['http2']> = {}) {
   const { sockets, connect } = frameSockets();
   const options = upstreamAt(81, { protocol: 'h2', http2: { ...HTTP2, ...http2 } });
-  const pool = new SessionPool(options, stillClock, () => 0, connect);
+  const pool = new SessionPool(options, { ...thisMachine, clock: stillClock, random: () => 0 }, connect);
   pools.push(pool);
   const ask = (target: string) => send(pool, { target });
   /** The requests that each connection has been given. */
