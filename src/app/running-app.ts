@@ -218,7 +218,7 @@ export class RunningApp implements App {
   /** Does not keep `source`: it holds everything that was loaded, which is large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
     const sink = reloadSink(this.#generations, this.#observation.reloads);
-    return new ConfigWatcher({ ...source, clock: this.#clock, sink });
+    return new ConfigWatcher({ ...source, ...this.#system, sink });
   }
 
   #makeAdmin(): AdminListener {

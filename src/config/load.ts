@@ -1,7 +1,6 @@
-import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Clock, systemClock } from '../core/index.ts';
+import { type Clock, type Files, thisMachine } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
@@ -56,8 +55,10 @@ interface LoadOptions {
    * them then. Default: false.
    */
   readonly mayLackSecrets?: boolean;
-  /** Tells how long certificates are still valid. Default: the world's. */
+  /** Tells how long certificates are still valid. Default: this machine's. */
   readonly clock?: Clock;
+  /** Where the files are. Default: on this machine. */
+  readonly files?: Files;
 }
 
 /** A valid configuration. */
@@ -86,7 +87,7 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
-  const readings = new Readings();
+  const readings = new Readings(options.files);
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
@@ -94,7 +95,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   }
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
-  const { clock = systemClock } = options;
+  const { clock = thisMachine.clock } = options;
   const secrets = await readSecrets(file, clock);
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
@@ -173,13 +174,14 @@ export type Loaded =
  * stands for that. Secrets and certificates may be missing: to compare configurations takes none of them.
  */
 export async function loadEither(path: string, env: Environment): Promise<Loaded> {
+  const { stat } = thisMachine.files;
   const isFolder = await stat(path).then(
     found => found.isDirectory(),
     () => false,
   );
   if (!isFolder) return loadFile(path, env);
   const inside = join(path, 'gateway.yaml');
-  const hasGateway = await access(inside).then(
+  const hasGateway = await stat(inside).then(
     () => true,
     () => false,
   );

@@ -43,5 +43,5 @@ export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { hexSource, type Random, randomKey, requestIdSource } from './random.ts';
 export { Roster, type RosterEntry } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
-export { type Network, type System, thisMachine } from './system.ts';
+export { type Files, type Network, type System, thisMachine } from './system.ts';
 export { digestOf, escapeUnseen, ownString } from './text.ts';

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from 'yaml';
-import { formatDuration } from '../../core/index.ts';
-import { listYamlFiles } from '../file/index.ts';
+import { formatDuration, thisMachine } from '../../core/index.ts';
+import { formatDiagnostic, listYamlFiles, readConfigFile } from '../file/index.ts';
 
 /** A quota of limits.yaml with another number. */
 export interface QuotaChange {
@@ -34,10 +33,14 @@ export class LimitsText {
 
   /** Reads files that are known to be valid. */
   static async read(path: string): Promise<LimitsText> {
-    const names = await listYamlFiles(path);
+    const names = await listYamlFiles(path, thisMachine.files);
     const files =
       names === null ? [{ name: '', path }] : names.map(name => ({ name, path: join(path, name) }));
-    const texts = files.map(async file => new LimitsFileText(file.name, await readFile(file.path, 'utf8')));
+    const texts = files.map(async file => {
+      const read = await readConfigFile(file.path, thisMachine.files);
+      if (!read.ok) throw new Error(formatDiagnostic(read.diagnostic));
+      return new LimitsFileText(file.name, read.text);
+    });
     return new LimitsText(await Promise.all(texts));
   }
 

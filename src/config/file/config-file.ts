@@ -52,7 +52,7 @@ export class ConfigFile {
     readings: Readings,
     secrecy: Secrecy,
   ): Promise<ConfigFile> {
-    const read = await readConfigFile(name);
+    const read = await readConfigFile(name, readings.files);
     readings.note(name, 'text', read);
     if (!read.ok) {
       const { diagnostic, reason } = read;

@@ -13,6 +13,6 @@ export { type FilePlace, KeyPlaces } from './key-places.ts';
 export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';
 export { readNamedText } from './named-file.ts';
-export { withLeanHeap } from './read-file.ts';
+export { readConfigFile, withLeanHeap } from './read-file.ts';
 export { Readings, type Secrecy } from './readings.ts';
 export { didYouMean, nearestWord } from './suggest.ts';

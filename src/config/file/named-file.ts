@@ -18,7 +18,7 @@ export async function readNamedText(file: ConfigFile, at: Path, name: string): P
     return null;
   }
   const path = namedFile(file, name);
-  const read = await readConfigFile(path);
+  const read = await readConfigFile(path, file.readings.files);
   file.readings.note(path, 'secret', read);
   if (!read.ok) {
     const reason = read.diagnostic.line === null ? read.reason : 'the file is not UTF-8 text';

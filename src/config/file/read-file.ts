@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import type { Files } from '../../core/index.ts';
 import type { Diagnostic } from './diagnostic.ts';
 
 /** Far beyond any hand-written configuration; keeps a wrong path (a log, a device) from filling the memory. */
@@ -24,11 +24,11 @@ export type ReadResult =
     };
 
 /** Reads a configuration file as UTF-8. Returns a diagnostic if that fails; never throws. */
-export async function readConfigFile(file: string): Promise<ReadResult> {
+export async function readConfigFile(file: string, files: Files): Promise<ReadResult> {
   let bytes: Buffer;
   let regular: boolean;
   try {
-    ({ bytes, regular } = await readAtMost(file, MAX_FILE_BYTES + 1));
+    ({ bytes, regular } = await readAtMost(file, MAX_FILE_BYTES + 1, files));
   } catch (error) {
     return unreadable(file, error);
   }
@@ -41,8 +41,12 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
 }
 
 /** Reads up to the end or the cap: the size of a pipe such as /dev/stdin is unknown beforehand. */
-async function readAtMost(file: string, cap: number): Promise<{ bytes: Buffer; regular: boolean }> {
-  const handle = await open(file);
+async function readAtMost(
+  file: string,
+  cap: number,
+  files: Files,
+): Promise<{ bytes: Buffer; regular: boolean }> {
+  const handle = await files.open(file);
   try {
     const regular = (await handle.stat()).isFile();
     const pieces: Buffer[] = [];

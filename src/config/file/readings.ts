@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Files, thisMachine } from '../../core/index.ts';
 import type { Path } from './diagnostic.ts';
 import { listYamlFiles } from './limits-folder.ts';
 import { type ReadResult, readConfigFile } from './read-file.ts';
@@ -21,8 +22,14 @@ const SECRET_DIGITS = 2;
  * not be read are included, so that a file that appears later is noticed as a change.
  */
 export class Readings {
+  /** Where they were read. */
+  readonly files: Files;
   readonly #readings = new Map<string, Reading>();
   #repeatable = true;
+
+  constructor(files: Files = thisMachine.files) {
+    this.files = files;
+  }
 
   /** Notes the result of reading a file. If a load reads a file twice, the first result counts. */
   note(path: string, kind: 'text' | 'secret', read: ReadResult): void {
@@ -50,10 +57,10 @@ export class Readings {
 
   /** Reads the same files again. Never throws. */
   async again(): Promise<Readings> {
-    const now = new Readings();
+    const now = new Readings(this.files);
     for (const [path, { kind }] of this.#readings) {
-      if (kind === 'folder') now.noteFolder(path, await listYamlFiles(path));
-      else now.note(path, kind, await readConfigFile(path));
+      if (kind === 'folder') now.noteFolder(path, await listYamlFiles(path, this.files));
+      else now.note(path, kind, await readConfigFile(path, this.files));
     }
     return now;
   }

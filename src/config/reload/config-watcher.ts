@@ -1,4 +1,4 @@
-import type { Timer, TimerClock } from '../../core/index.ts';
+import type { Files, Timer, TimerClock } from '../../core/index.ts';
 import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -23,6 +23,7 @@ export interface ConfigWatcherOptions {
   readonly loaded: LoadedConfig;
   readonly sink: ReloadSink;
   readonly clock: TimerClock;
+  readonly files: Files;
   /** How long the files must stay unchanged before they count as finished. Default 100 ms. */
   readonly settleMs?: number;
   /** Polling interval while no event comes. Default 5 s. */
@@ -65,6 +66,7 @@ export class ConfigWatcher {
     this.#taken = loaded.readings;
     this.#generation = loaded.snapshot.generation;
     this.#folders = new FolderWatch(
+      options.files,
       () => this.#lookSoon(),
       cause => this.#onUnwatched(cause),
     );
@@ -140,9 +142,9 @@ export class ConfigWatcher {
 
   /** @param seen what two looks saw; null: a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
-    const { path, env, clock, sink } = this.#options;
+    const { path, env, clock, files, sink } = this.#options;
     try {
-      const result = await loadConfig(path, { env, clock, generation: this.#generation + 1 });
+      const result = await loadConfig(path, { env, clock, files, generation: this.#generation + 1 });
       if (this.#stopped) return;
       if (seen === null || result.readings.agreesWith(seen)) {
         this.#known = result.readings;

@@ -1,6 +1,6 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { lstat, readlink, stat } from 'node:fs/promises';
+import type { FSWatcher } from 'node:fs';
 import { basename, dirname, parse, resolve } from 'node:path';
+import type { Files } from '../../core/index.ts';
 
 /** Symbolic links in one path; more count as a loop, as in Linux. */
 const MAX_LINKS = 40;
@@ -19,13 +19,15 @@ interface Watched {
  * file. Events may be missing or superfluous; they are only a reason to look.
  */
 export class FolderWatch {
+  readonly #files: Files;
   readonly #onEvent: () => void;
   readonly #onFailed: (cause: unknown) => void;
   #watched = new Map<string, Watched>();
   #closed = false;
 
   /** @param onFailed a folder cannot be watched, because of a system limit or a file system without events */
-  constructor(onEvent: () => void, onFailed: (cause: unknown) => void) {
+  constructor(files: Files, onEvent: () => void, onFailed: (cause: unknown) => void) {
+    this.#files = files;
     this.#onEvent = onEvent;
     this.#onFailed = onFailed;
   }
@@ -34,7 +36,7 @@ export class FolderWatch {
   async follow(files: readonly string[], folders: readonly string[]): Promise<void> {
     const wanted = new Map<string, Set<string> | null>();
     for (const path of [...files, ...folders]) {
-      for (const entry of await entriesTo(resolve(path))) {
+      for (const entry of await entriesTo(resolve(path), this.#files)) {
         const names = wanted.get(dirname(entry));
         if (names === undefined) wanted.set(dirname(entry), new Set([basename(entry)]));
         else names?.add(basename(entry));
@@ -63,7 +65,7 @@ export class FolderWatch {
     folder: string,
     names: ReadonlySet<string> | null,
   ): Promise<Watched | null> {
-    const identity = await identityOf(folder);
+    const identity = await identityOf(folder, this.#files);
     // Missing: its creation is an event of the parent folder, or found by polling.
     if (identity === null) return null;
     if (before?.identity === identity) {
@@ -80,7 +82,7 @@ export class FolderWatch {
   }
 
   #watch(folder: string, identity: string, names: ReadonlySet<string> | null): Watched {
-    const watcher = watch(folder, { persistent: false });
+    const watcher = this.#files.watch(folder);
     const watched: Watched = { watcher, identity, names };
     watcher.on('change', (_type, name) => {
       // Its own name means that the folder itself is gone or moved; the next `follow` watches what is there then.
@@ -105,10 +107,10 @@ function isMissing(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
-async function identityOf(folder: string): Promise<string | null> {
+async function identityOf(folder: string, files: Files): Promise<string | null> {
   try {
     // Inode numbers are reused, sometimes immediately; the birth time tells folders apart.
-    const { dev, ino, birthtimeMs } = await stat(folder);
+    const { dev, ino, birthtimeMs } = await files.stat(folder);
     return `${dev}:${ino}:${birthtimeMs}`;
   } catch {
     return null;
@@ -116,7 +118,7 @@ async function identityOf(folder: string): Promise<string | null> {
 }
 
 /** Lists the folder entries on the way to a file: each symbolic link, and the file itself. */
-async function entriesTo(path: string): Promise<string[]> {
+async function entriesTo(path: string, files: Files): Promise<string[]> {
   const entries: string[] = [];
   let links = 0;
   let done = parse(path).root;
@@ -124,7 +126,7 @@ async function entriesTo(path: string): Promise<string[]> {
   while (ahead.length > 0) {
     const [step = '', ...rest] = ahead;
     const entry = resolve(done, step);
-    const target = await linkTarget(entry);
+    const target = await linkTarget(entry, files);
     if (target !== null || rest.length === 0) entries.push(entry);
     if (target === null) {
       done = entry;
@@ -139,9 +141,9 @@ async function entriesTo(path: string): Promise<string[]> {
   return entries;
 }
 
-async function linkTarget(entry: string): Promise<string | null> {
+async function linkTarget(entry: string, files: Files): Promise<string | null> {
   try {
-    return (await lstat(entry)).isSymbolicLink() ? await readlink(entry) : null;
+    return (await files.lstat(entry)).isSymbolicLink() ? await files.readlink(entry) : null;
   } catch {
     return null;
   }

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import {
@@ -40,7 +39,7 @@ export async function readLimits(gateway: ConfigFile, environment: Environment):
     gateway.add(['limits'], 'this names the file itself: put limits into a file of their own');
     return NOTHING;
   }
-  const names = await listYamlFiles(path);
+  const names = await listYamlFiles(path, gateway.readings.files);
   return names === null ? readOne(gateway, path, environment) : readFolder(gateway, path, names, environment);
 }
 
@@ -79,9 +78,10 @@ async function readFolder(
 
 /** Reads limits without the gateway.yaml that names them: a file, or every `*.yaml` of a folder. */
 export async function readLimitsAlone(path: string, environment: Environment): Promise<ReadLimits> {
-  const names = await listYamlFiles(path);
+  const readings = new Readings();
+  const names = await listYamlFiles(path, readings.files);
   const paths = names === null || names.length === 0 ? [path] : names.map(name => join(path, name));
-  return readAll(paths, environment, new Readings());
+  return readAll(paths, environment, readings);
 }
 
 async function readAll(
@@ -124,7 +124,7 @@ function limitsNamedIn(gateway: ConfigFile): string {
 
 /** Warns about *.yml files, which people expect to be read. */
 async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> {
-  const entries = await readdir(folder).catch((): string[] => []);
+  const entries = await gateway.readings.files.readdir(folder).catch((): string[] => []);
   const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
   for (const name of others) {
     const message = `"${name}" in this folder is ignored: only *.yaml files are read`;

@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfigFile } from '../../../../src/config/file/read-file.ts';
+import { thisMachine } from '../../../../src/core/index.ts';
 import { tempFolder } from '../../../support/temp.ts';
 
 const MIB = 1024 * 1024;
@@ -9,7 +10,7 @@ const MIB = 1024 * 1024;
 async function readBytes(bytes: Buffer | string) {
   const file = join(await tempFolder(), 'gateway.yaml');
   await writeFile(file, bytes);
-  return readConfigFile(file);
+  return readConfigFile(file, thisMachine.files);
 }
 
 describe('readConfigFile', () => {
@@ -29,7 +30,7 @@ describe('readConfigFile', () => {
 
   it('says where it looked for a file that does not exist', async () => {
     const file = join(await tempFolder(), 'gateway.yaml');
-    expect(await readConfigFile(file)).toEqual({
+    expect(await readConfigFile(file, thisMachine.files)).toEqual({
       ok: false,
       diagnostic: { file, line: null, column: null, message: `no such file (${file})`, severity: 'error' },
       reason: 'no such file',
@@ -39,14 +40,14 @@ describe('readConfigFile', () => {
   it('takes a path through a file for one that does not exist', async () => {
     const file = join(await tempFolder(), 'file');
     await writeFile(file, '');
-    expect(await readConfigFile(join(file, 'x'))).toMatchObject({
+    expect(await readConfigFile(join(file, 'x'), thisMachine.files)).toMatchObject({
       diagnostic: { message: expect.stringMatching(/^no such file/) },
     });
   });
 
   it('says that a directory is a directory', async () => {
     const folder = await tempFolder();
-    expect(await readConfigFile(folder)).toMatchObject({
+    expect(await readConfigFile(folder, thisMachine.files)).toMatchObject({
       diagnostic: { message: 'this is a directory, expected a file' },
     });
   });
@@ -58,7 +59,7 @@ describe('readConfigFile', () => {
     // Root may read every file, so another user has to try.
     const asNobody = process.getuid?.() === 0;
     if (asNobody) process.seteuid?.(65_534);
-    const read = await readConfigFile(file);
+    const read = await readConfigFile(file, thisMachine.files);
     if (asNobody) process.seteuid?.(0);
     expect(read).toMatchObject({ diagnostic: { message: expect.stringMatching(/permission denied$/) } });
   });
@@ -67,7 +68,7 @@ describe('readConfigFile', () => {
     const name = 'x'.repeat(300);
     const folder = join(await tempFolder(), 'folder');
     await mkdir(folder);
-    expect(await readConfigFile(join(folder, name))).toMatchObject({
+    expect(await readConfigFile(join(folder, name), thisMachine.files)).toMatchObject({
       diagnostic: { message: expect.stringMatching(/^the file cannot be read: ENAMETOOLONG/) },
       reason: 'the file cannot be read (ENAMETOOLONG)',
     });

@@ -19,7 +19,7 @@ import {
   type LoadedConfig,
   loadConfig,
 } from '../../../../src/config/index.ts';
-import { systemClock } from '../../../../src/core/index.ts';
+import { thisMachine } from '../../../../src/core/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { sleep, waitFor } from '../../../support/wait.ts';
@@ -66,7 +66,7 @@ class Room {
         throw cause;
       },
     };
-    const options = { path: join(this.folder, path), env: {}, loaded, sink, clock: systemClock };
+    const options = { path: join(this.folder, path), env: {}, loaded, sink, ...thisMachine };
     this.#watcher = new ConfigWatcher({ ...options, settleMs, pollMs } as ConstructorParameters<
       typeof ConfigWatcher
     >[0]);
