@@ -31,8 +31,8 @@ function readPattern(path: string, methods: RoutePattern['methods']): RoutePatte
   if (path.includes('//')) fail(path, `it has an empty segment${advise(path.replace(/\/{2,}/g, '/'))}`);
   const texts = path.replace(/\/$/, '').split('/').slice(1);
   const segments = texts.map(text => parseSegment(text, path));
-  const rest = segments.findIndex(segment => segment.kind === 'rest');
-  if (rest !== -1 && rest !== segments.length - 1) {
+  const tailAt = segments.findIndex(segment => segment.kind === 'tail');
+  if (tailAt !== -1 && tailAt !== segments.length - 1) {
     fail(path, '"**" takes all that follows and can only come last: write "{name}" for one segment');
   }
   return { methods, path, segments, parameters: parameterNames(segments, path) };
@@ -49,7 +49,7 @@ function advise(path: string): string {
 }
 
 function parseSegment(text: string, path: string): Segment {
-  if (text === '**') return { kind: 'rest' };
+  if (text === '**') return { kind: 'tail' };
   if (/^\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text)) return { kind: 'parameter', name: text.slice(1, -1) };
   const error = braceError(text) ?? characterError(text) ?? escapeError(text);
   if (error !== null) fail(path, error);
@@ -131,7 +131,7 @@ export type Segment =
   /** `{name}`: any one segment. */
   | { readonly kind: 'parameter'; readonly name: string }
   /** `**`: all segments that follow, or none. */
-  | { readonly kind: 'rest' };
+  | { readonly kind: 'tail' };
 
 /**
  * The form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. So a backend that reads
@@ -167,7 +167,7 @@ export function shapeOf(segments: readonly Segment[]): string {
     .join('/');
 }
 
-const SHAPE_SIGN = { parameter: '{}', rest: '**' } as const;
+const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
 
 /** An invalid pattern; the message names the place and says what to write instead. */
 export class PatternError extends Error {

@@ -19,7 +19,7 @@ function rank({ segments }: RoutePattern, index: number): number {
   return kind === undefined ? 0 : RANK[kind];
 }
 
-const RANK = { literal: 0, parameter: 1, rest: 2 } as const;
+const RANK = { literal: 0, parameter: 1, tail: 2 } as const;
 
 /** A route that no request can reach, and the more specific routes that together take all of its requests. */
 interface HiddenRoute {
@@ -35,7 +35,7 @@ interface HiddenRoute {
 export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
   const byShape = Map.groupBy(patterns.keys(), index => shapeOf(patterns[index]?.segments ?? []));
   return patterns.flatMap((pattern, index) => {
-    if (pattern.segments.at(-1)?.kind !== 'rest') return [];
+    if (pattern.segments.at(-1)?.kind !== 'tail') return [];
     const chains = (pattern.methods ?? [null]).map(method => chainBefore(pattern, method, patterns, byShape));
     return chains.includes(null)
       ? []
@@ -60,9 +60,9 @@ function chainBefore(
     const exact = taker(prefix);
     if (exact === undefined) return null;
     prefix.push(ANY_ONE);
-    const rest = taker([...prefix, { kind: 'rest' }]);
+    const tail = taker([...prefix, { kind: 'tail' }]);
     chain.push(exact);
-    if (rest !== undefined) return [...chain, rest];
+    if (tail !== undefined) return [...chain, tail];
   }
 }
 
@@ -86,7 +86,7 @@ export class Reach {
    * most specific route that takes all requests of the line.
    */
   takersOf(line: RoutePattern): number[] {
-    const met = this.#candidates.of(line).flatMap(index => {
+    const met = this.#candidates.overlapping(line).flatMap(index => {
       const route = this.#routes[index];
       return route !== undefined && methodsMeet(route.methods, line.methods) ? [{ route, index }] : [];
     });
@@ -118,9 +118,9 @@ function methodsCover(outer: Methods, inner: Methods): boolean {
 function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: RoutePattern): boolean {
   for (let i = 0; ; i++) {
     const [one, other] = [outer[i], inner[i]];
-    if (one?.kind === 'rest') return true;
+    if (one?.kind === 'tail') return true;
     if (one === undefined || other === undefined) return one === other;
-    if (other.kind === 'rest') return false;
+    if (other.kind === 'tail') return false;
     if (one.kind === 'literal' && (other.kind !== 'literal' || one.folded !== other.folded)) return false;
   }
 }

@@ -7,7 +7,7 @@ interface Node {
   /** Routes that end here, by index. */
   readonly ends: number[];
   /** Routes that end in `**` here. */
-  readonly rests: number[];
+  readonly tails: number[];
 }
 
 /** Finds the routes whose paths overlap with a pattern's, without checking each: files may have ten thousand of both. */
@@ -19,7 +19,7 @@ export class RouteCandidates {
   }
 
   /** Indices, in order, of all routes that share at least one path with `pattern`. */
-  of({ segments }: RoutePattern): number[] {
+  overlapping({ segments }: RoutePattern): number[] {
     const found: number[] = [];
     collect(this.#root, segments, 0, found);
     return found.sort((a, b) => a - b);
@@ -28,8 +28,8 @@ export class RouteCandidates {
   #add(segments: readonly Segment[], index: number): void {
     let node = this.#root;
     for (const segment of segments) {
-      if (segment.kind === 'rest') {
-        node.rests.push(index);
+      if (segment.kind === 'tail') {
+        node.tails.push(index);
         return;
       }
       node = segment.kind === 'literal' ? literalAfter(node, segment.folded) : parameterAfter(node);
@@ -39,9 +39,9 @@ export class RouteCandidates {
 }
 
 function collect(node: Node, segments: readonly Segment[], at: number, found: number[]): void {
-  for (const index of node.rests) found.push(index);
+  for (const index of node.tails) found.push(index);
   const segment = segments[at];
-  const all = segment?.kind === 'rest';
+  const all = segment?.kind === 'tail';
   if (all || segment === undefined) for (const index of node.ends) found.push(index);
   if (segment === undefined) return;
   for (const next of nodesAfter(node, segment)) collect(next, segments, all ? at : at + 1, found);
@@ -56,7 +56,7 @@ function nodesAfter({ literals, parameter }: Node, segment: Segment): Node[] {
 }
 
 function newNode(): Node {
-  return { literals: new Map(), parameter: null, ends: [], rests: [] };
+  return { literals: new Map(), parameter: null, ends: [], tails: [] };
 }
 
 function literalAfter(node: Node, folded: string): Node {

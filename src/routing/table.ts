@@ -30,7 +30,7 @@ interface Node<T> {
   /** Routes for a path that ends here. */
   end: Choice<T> | null;
   /** Routes that end in `**` here. */
-  rest: Choice<T> | null;
+  tail: Choice<T> | null;
   /** Parameters on the way here. */
   readonly parameterCount: number;
 }
@@ -100,7 +100,7 @@ export class RouteTable<T> implements Routes<T> {
       const found = this.#walkSegment(node, method, path, start, slash === -1 ? end : slash, end);
       if (found !== null) return found;
     }
-    return node.rest === null ? null : choose(node.rest, method);
+    return node.tail === null ? null : choose(node.tail, method);
   }
 
   #walkSegment(
@@ -140,7 +140,7 @@ export class RouteTable<T> implements Routes<T> {
       if (segment.kind === 'literal') node = this.#addLiteral(node, segment.folded);
       else if (segment.kind === 'parameter') node = parameterAfter(node);
     }
-    const place = pattern.segments.at(-1)?.kind === 'rest' ? 'rest' : 'end';
+    const place = pattern.segments.at(-1)?.kind === 'tail' ? 'tail' : 'end';
     const choice = node[place] ?? { byMethod: null, everyMethod: null };
     node[place] = choice;
     return { choice, parameterCount: node.parameterCount };
@@ -169,7 +169,7 @@ const NO_PARAMS: string[] = [];
 const SLASH = 0x2f;
 
 function newNode<T>(folded: string, parameterCount: number): Node<T> {
-  return { folded, literals: null, parameter: null, end: null, rest: null, parameterCount };
+  return { folded, literals: null, parameter: null, end: null, tail: null, parameterCount };
 }
 
 function literalAfter<T>({ literals }: Node<T>, folded: string): Node<T> | null {

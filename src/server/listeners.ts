@@ -80,7 +80,7 @@ export class Listeners {
       headBytes: caps.headBytes,
       fields: caps.fields,
       http2,
-      keepAliveHint: hintOf(timeouts),
+      keepAliveHint: keepAliveHintOf(timeouts),
       draining: false,
     };
     this.#caps = connectionCaps;
@@ -110,7 +110,7 @@ export class Listeners {
     this.#handshakes.use(caps.tlsHandshakes);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
-    this.#state.keepAliveHint = hintOf(timeouts);
+    this.#state.keepAliveHint = keepAliveHintOf(timeouts);
     this.#state.headBytes = caps.headBytes;
     this.#state.fields = caps.fields;
     this.#state.http2 = http2;
@@ -156,6 +156,6 @@ export class Listeners {
   }
 }
 
-function hintOf({ keepAliveMs }: TimeoutsModel): string {
+function keepAliveHintOf({ keepAliveMs }: TimeoutsModel): string {
   return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
 }

@@ -139,8 +139,8 @@ class ProxyHeaderStage implements ClientConnection {
 
   #handOn(header: ProxyHeader): void {
     this.socket.off('readable', this.#onReadable).off('end', this.#onEnd).off('error', onError);
-    const rest = this.#bytes.subarray(header.bytes);
-    if (rest.length > 0) this.socket.unshift(rest);
+    const early = this.#bytes.subarray(header.bytes);
+    if (early.length > 0) this.socket.unshift(early);
     this.#pass(clientOf(header, this.#peer));
   }
 

@@ -16,16 +16,16 @@ export class SwitchedConnection implements ClientConnection {
   /** The first sweep that found the client taking none of the bytes written to it. */
   #stuckSinceMs: number | null = null;
 
-  /** @param rest what was already read of the other protocol */
+  /** @param early what was already read of the other protocol */
   static begin(
     accepted: Accepted,
     bytes: Socket,
-    rest: Buffer,
+    early: Buffer,
     successor: Successor,
     state: ListenerState,
   ): void {
     // Started before it becomes the stage: while the gateway drains, that ends it at once.
-    successor.start(new SocketStream(bytes, rest, state.clock));
+    successor.start(new SocketStream(bytes, early, state.clock));
     accepted.become(new SwitchedConnection(accepted.socket, bytes, successor, state));
   }
 

@@ -48,7 +48,7 @@ function mayTake(
   path: readonly string[],
   isNew: (at: number, word: string) => boolean,
 ): boolean {
-  const hasRest = pattern.at(-1)?.kind === 'rest';
+  const hasRest = pattern.at(-1)?.kind === 'tail';
   const fixed = hasRest ? pattern.length - 1 : pattern.length;
   const length = path.at(-1) === '' ? path.length - 1 : path.length;
   if (hasRest ? length < fixed : length !== fixed) return false;

@@ -43,7 +43,7 @@ export class Flow implements ByteSink {
   }
 
   /** Whether its source has sent a Close frame. */
-  get saidClose(): boolean {
+  get sentClose(): boolean {
     return this.#frames.closed;
   }
 

@@ -7,7 +7,7 @@ export interface FrameRules {
 }
 
 /** Where in a frame the next byte belongs. */
-type Phase = 'first byte' | 'second byte' | 'long length' | 'payload';
+type FramePhase = 'first byte' | 'second byte' | 'long length' | 'payload';
 
 const RESERVED_BITS = 0x70;
 const FINAL_BIT = 0x80;
@@ -25,14 +25,14 @@ const MASK_BYTES = 4;
  */
 export class FrameFollower {
   readonly #rules: FrameRules;
-  #phase: Phase = 'first byte';
+  #phase: FramePhase = 'first byte';
   #opcode = 0;
   #isControl = false;
   /** Bytes of a long length still to come. */
   #lengthBytes = 0;
   #length = 0;
   /** Bytes of the payload, with its mask, still to come. */
-  #rest = 0;
+  #payloadLeft = 0;
   /** A Close frame has passed: no frame may follow (RFC 6455, 5.5.1). */
   closed = false;
   /** What no frame can be; null: nothing was found. */
@@ -56,10 +56,10 @@ export class FrameFollower {
     let frame = 0;
     while (at < bytes.length && !this.closed) {
       if (this.#phase === 'payload') {
-        const step = Math.min(this.#rest, bytes.length - at);
+        const step = Math.min(this.#payloadLeft, bytes.length - at);
         at += step;
-        this.#rest -= step;
-        if (this.#rest === 0) this.#endFrame();
+        this.#payloadLeft -= step;
+        if (this.#payloadLeft === 0) this.#endFrame();
       } else {
         if (this.#phase === 'first byte') {
           if (stopsAtBoundary) return at;
@@ -112,8 +112,8 @@ export class FrameFollower {
 
   #beginPayload(length: number): void {
     this.#phase = 'payload';
-    this.#rest = this.#rules.masked ? length + MASK_BYTES : length;
-    if (this.#rest === 0) this.#endFrame();
+    this.#payloadLeft = this.#rules.masked ? length + MASK_BYTES : length;
+    if (this.#payloadLeft === 0) this.#endFrame();
   }
 
   #endFrame(): void {

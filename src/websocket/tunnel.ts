@@ -98,7 +98,7 @@ export class Tunnel implements FlowOwner {
   }
 
   closePassed(): void {
-    if (this.toClient.saidClose && this.toUpstream.saidClose) this.#ends('closed');
+    if (this.toClient.sentClose && this.toUpstream.sentClose) this.#ends('closed');
   }
 
   /**
@@ -156,7 +156,7 @@ export class Tunnel implements FlowOwner {
 
   /** One end has sent a Close, and the other has yet to. */
   get #halfClosed(): boolean {
-    return this.toClient.saidClose || this.toUpstream.saidClose;
+    return this.toClient.sentClose || this.toUpstream.sentClose;
   }
 
   #reverseOf(flow: Flow): Flow {
@@ -178,7 +178,7 @@ export class Tunnel implements FlowOwner {
   }
 
   #endBy(flow: Flow): TunnelEnd {
-    if (flow.saidClose) return 'closed';
+    if (flow.sentClose) return 'closed';
     return flow === this.toUpstream ? 'client' : 'upstream';
   }
 

@@ -64,7 +64,7 @@ export class ScriptedSession {
       { ...OPTIONS, ...options },
       {
         wake: () => {},
-        settled: () => this.told.push('settled'),
+        settingsRead: () => this.told.push('settled'),
         goaway: (last, code) => this.told.push(`goaway ${last} ${code}`),
       },
     );

@@ -128,5 +128,5 @@ export function scopeOf(
 
 function coversSeveral({ methods, segments }: RoutePattern): boolean {
   const last = segments.at(-1)?.kind;
-  return last === 'rest' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
+  return last === 'tail' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
 }

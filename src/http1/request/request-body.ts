@@ -63,7 +63,7 @@ export class RequestBody implements BodySource {
   }
 
   /** Sets the terms, before the body is started. */
-  under(terms: BodyTerms): this {
+  withTerms(terms: BodyTerms): this {
     this.#terms = terms;
     return this;
   }
@@ -95,7 +95,7 @@ export class RequestBody implements BodySource {
 
   /** Throws away what is still to come. */
   discard(): void {
-    this.under(DISCARDING);
+    this.withTerms(DISCARDING);
     this.#sink = null;
     this.discarded = true;
     this.#owner.bodyFlowChanged();

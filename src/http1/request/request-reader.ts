@@ -30,7 +30,7 @@ export interface RequestReaderOwner extends RequestBodyOwner {
 }
 
 /** Where in a request the next byte belongs. */
-type Phase =
+type RequestPhase =
   /** In a head, or in the empty lines before it. */
   | 'head'
   /** In a body, which is read while it flows. */
@@ -43,7 +43,7 @@ type Phase =
 /** Reads the requests of one connection, each once the previous one is answered. Knows nothing of sockets. */
 export class RequestReader {
   readonly #owner: RequestReaderOwner;
-  #phase: Phase = 'head';
+  #phase: RequestPhase = 'head';
   /** Bytes not read yet, or the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
@@ -127,10 +127,10 @@ export class RequestReader {
   }
 
   /** Stops reading, and returns the bytes after the last request. */
-  takeRest(): Buffer {
-    const rest = this.#waiting;
+  takeUnread(): Buffer {
+    const unread = this.#waiting;
     this.giveUp();
-    return rest;
+    return unread;
   }
 
   /** Stops reading for good. */

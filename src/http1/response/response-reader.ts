@@ -24,7 +24,7 @@ const WHOLE_MAX_BYTES = 16_384;
 const LEND_MIN_BYTES = 2_048;
 
 /** Where in a response the next byte belongs. */
-type Phase =
+type ResponsePhase =
   /** In the head of an interim or the final response. */
   | 'head'
   /** In a body. */
@@ -35,7 +35,7 @@ type Phase =
 /** Reads the responses of one connection, one after the other, and hands each to its sink. Knows nothing of sockets. */
 export class ResponseReader {
   readonly #maxHeadBytes: number;
-  #phase: Phase = 'over';
+  #phase: ResponsePhase = 'over';
   #method = '';
   #sink: ResponseSink | null = null;
   readonly #unfinishedHead = new UnfinishedHead();

@@ -53,8 +53,8 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   /** Whether the server takes a header section of this size: names and values in turn. */
-  takes(fields: readonly string[]): boolean {
-    return this.#settings.takes(fields);
+  accepts(fields: readonly string[]): boolean {
+    return this.#settings.accepts(fields);
   }
 
   /**
@@ -171,11 +171,11 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#writer.acknowledgeSettings();
     const change = this.#settings.window - window;
     if (change !== 0) this.#sending.changeWindows(this.#streams.all(), change);
-    this.#owner.settled();
+    this.#owner.settingsRead();
   }
 
   settingsAcknowledged(): void {
-    this.#awaited.ofSettings();
+    this.#awaited.settingsAcknowledged();
   }
 
   ping(payload: Buffer): void {
@@ -184,7 +184,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   pingAcknowledged(): void {
-    this.#awaited.ofPing();
+    this.#awaited.pingAcknowledged();
   }
 
   goaway(lastStream: number, code: number): void {
@@ -242,7 +242,7 @@ export interface ClientSessionOwner {
   /** There is something to take and write, by the end of this turn of the event loop. */
   wake(): void;
   /** The server's SETTINGS have come, or changed. */
-  settled(): void;
+  settingsRead(): void;
   /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
   goaway(lastStream: number, code: number): void;
 }
@@ -257,11 +257,11 @@ class AwaitedAcknowledgements {
     this.#pings++;
   }
 
-  ofSettings(): void {
+  settingsAcknowledged(): void {
     if (this.#settings-- === 0) throw unsolicited();
   }
 
-  ofPing(): void {
+  pingAcknowledged(): void {
     if (this.#pings-- === 0) throw unsolicited();
   }
 }

@@ -44,7 +44,7 @@ export class ClientStream implements Sender {
   /** Neither side sends anything more. */
   #isClosed = false;
   /** The handler hears nothing more. */
-  #isDeaf = false;
+  #isDetached = false;
   /** The handler wants no more for now. */
   #isPaused = false;
   /** What came since. */
@@ -88,7 +88,7 @@ export class ClientStream implements Sender {
 
   sent(): void {
     if (this.#local === 'open') {
-      if (!this.#isDeaf) this.#handler.drained();
+      if (!this.#isDetached) this.#handler.drained();
       return;
     }
     this.#local = 'ended';
@@ -105,12 +105,12 @@ export class ClientStream implements Sender {
     this.#heldRoom?.forget();
     if (held.length > 0) this.#handOn(held);
     else this.#reopen();
-    if (this.#remote === 'ended' && !this.#isStill()) this.#finish();
+    if (this.#remote === 'ended' && !this.#isPausedNow()) this.#finish();
   }
 
   /** Gives up what is left of the stream. The handler hears nothing more. Returns whether there was anything left. */
   cancel(code: number = ErrorCode.CANCEL): boolean {
-    this.#isDeaf = true;
+    this.#isDetached = true;
     if (this.#isClosed) return false;
     this.#isClosed = true;
     this.#host.cancel(this, code);
@@ -119,7 +119,7 @@ export class ClientStream implements Sender {
 
   /** The server broke a rule on this stream (RFC 9113, 5.4.2). */
   fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
-    if (this.#isDeaf) return;
+    if (this.#isDetached) return;
     this.cancel(code);
     this.#handler.closed({ how: 'malformed', why });
   }
@@ -128,15 +128,15 @@ export class ClientStream implements Sender {
   close(end: StreamEnd): void {
     this.#isClosed = true;
     // A response that has come whole is handed on at the pace of the handler.
-    if (this.#remote === 'ended' || this.#isDeaf) return;
-    this.#isDeaf = true;
+    if (this.#remote === 'ended' || this.#isDetached) return;
+    this.#isDetached = true;
     this.#handler.closed(end);
   }
 
   onSection(section: HeaderSection, ends: boolean): void {
     this.#isBegun = true;
     if (ends) this.#endRemote();
-    if (this.#isStill()) {
+    if (this.#isPausedNow()) {
       // Behind data, only trailers can come, and they end the stream.
       if (ends) this.#heldTrailers = section;
       else this.fail('a header section inside a body');
@@ -156,18 +156,18 @@ export class ClientStream implements Sender {
       return;
     }
     if (ends) this.#endRemote();
-    if (this.#isStill()) {
+    if (this.#isPausedNow()) {
       this.#hold(bytes);
       return;
     }
     if (bytes.length > 0)
       this.#handOn(bytes.length < KEPT_BYTES ? Buffer.from(bytes) : this.#host.keep(bytes));
     else this.#reopen();
-    if (ends && !this.#isStill()) this.#finish();
+    if (ends && !this.#isPausedNow()) this.#finish();
   }
 
   /** Keeps the compiler from assuming that a call in between left the stream flowing. */
-  #isStill(): boolean {
+  #isPausedNow(): boolean {
     return this.#isPaused;
   }
 
@@ -178,7 +178,7 @@ export class ClientStream implements Sender {
   }
 
   #handOn(bytes: Buffer): void {
-    if (this.#isDeaf) return;
+    if (this.#isDetached) return;
     this.#isPaused = !this.#handler.data(bytes);
     if (!this.#isPaused) this.#reopen();
   }
@@ -195,9 +195,9 @@ export class ClientStream implements Sender {
   }
 
   #finish(): void {
-    if (this.#heldTrailers !== null && !this.#isDeaf) this.#handler.section(this.#heldTrailers, true);
-    if (this.#isDeaf) return;
-    this.#isDeaf = true;
+    if (this.#heldTrailers !== null && !this.#isDetached) this.#handler.section(this.#heldTrailers, true);
+    if (this.#isDetached) return;
+    this.#isDetached = true;
     this.#handler.ended();
     // The response is whole: the rest of the request is not wanted.
     this.cancel();

@@ -33,7 +33,7 @@ export class ServerSettings {
   }
 
   /** Whether the server takes a header section of this size. */
-  takes(fields: readonly string[]): boolean {
+  accepts(fields: readonly string[]): boolean {
     return this.maxSectionBytes === Number.POSITIVE_INFINITY || sectionBytes(fields) <= this.maxSectionBytes;
   }
 

@@ -51,9 +51,9 @@ export class FrameReader {
   #readFrame(bytes: Buffer, at: number, end: number): number {
     if (end - at < HEAD_BYTES) return this.#keep(bytes, at, end, null);
     const head = readFrameHead(bytes, at);
-    this.#judge(head);
+    this.#check(head);
     const from = at + HEAD_BYTES;
-    if (end - from < neededOf(head)) return this.#keep(bytes, at, end, head);
+    if (end - from < neededBytes(head)) return this.#keep(bytes, at, end, head);
     return this.#take(head, bytes, from);
   }
 
@@ -66,17 +66,17 @@ export class FrameReader {
 
   /** Reads on in a frame that came in pieces, first to the end of its head. */
   #readPartial(bytes: Buffer, at: number, end: number): number {
-    const needed = HEAD_BYTES + (this.#partialHead === null ? 0 : neededOf(this.#partialHead));
+    const needed = HEAD_BYTES + (this.#partialHead === null ? 0 : neededBytes(this.#partialHead));
     const taken = Math.min(end - at, needed - this.#partialBytes);
     bytes.copy(this.#partial, this.#partialBytes, at, at + taken);
     this.#partialBytes += taken;
     if (this.#partialBytes < needed) return at + taken;
     if (this.#partialHead === null) {
       this.#partialHead = readFrameHead(this.#partial, 0);
-      this.#judge(this.#partialHead);
+      this.#check(this.#partialHead);
     }
     const head = this.#partialHead;
-    if (this.#partialBytes < HEAD_BYTES + neededOf(head)) return at + taken;
+    if (this.#partialBytes < HEAD_BYTES + neededBytes(head)) return at + taken;
     this.#partialBytes = 0;
     const next = this.#take(head, this.#partial, HEAD_BYTES);
     // Of DATA, the first byte may be here, and belong to the body.
@@ -88,7 +88,7 @@ export class FrameReader {
   }
 
   /** What is wrong with a frame whatever its payload. */
-  #judge({ length, type, flags }: FrameHead): void {
+  #check({ length, type, flags }: FrameHead): void {
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
     if (!this.#begun && (type !== FrameType.SETTINGS || (flags & Flag.ACK) !== 0))
@@ -106,10 +106,10 @@ export class FrameReader {
     if (head.type === FrameType.HEADERS || head.type === FrameType.CONTINUATION)
       this.#headers(head, bytes.subarray(from, to));
     else if (head.type === FrameType.RST_STREAM || head.type === FrameType.PRIORITY)
-      this.#ofStream(head, bytes, from);
+      this.#streamFrame(head, bytes, from);
     else if (head.type === FrameType.WINDOW_UPDATE) this.#windowUpdate(head, bytes, from);
     else if (head.type === FrameType.PUSH_PROMISE) throw protocolFault('a push, which we do not allow');
-    else if (head.type <= FrameType.CONTINUATION) this.#ofConnection(head, bytes.subarray(from, to));
+    else if (head.type <= FrameType.CONTINUATION) this.#connectionFrame(head, bytes.subarray(from, to));
     // RFC 9113, 4.1: all others are ignored.
     return to;
   }
@@ -123,7 +123,7 @@ export class FrameReader {
     if (block !== null) this.#sink.headers(stream, block, this.#block.ends);
   }
 
-  #ofStream({ type, length, stream }: FrameHead, bytes: Buffer, from: number): void {
+  #streamFrame({ type, length, stream }: FrameHead, bytes: Buffer, from: number): void {
     if (stream === 0) throw protocolFault('RST_STREAM or PRIORITY on no stream');
     if (type === FrameType.PRIORITY) {
       // RFC 9113, 5.3.2: what it says is out of use.
@@ -140,7 +140,7 @@ export class FrameReader {
   }
 
   /** SETTINGS, PING and GOAWAY. */
-  #ofConnection({ type, flags, stream }: FrameHead, payload: Buffer): void {
+  #connectionFrame({ type, flags, stream }: FrameHead, payload: Buffer): void {
     if (stream !== 0) throw protocolFault('SETTINGS, PING or GOAWAY on a stream');
     const isAck = (flags & Flag.ACK) !== 0;
     if (type === FrameType.SETTINGS) {
@@ -160,7 +160,7 @@ export class FrameReader {
 }
 
 /** How much of the payload has to be there before the frame is handed on. */
-function neededOf({ type, length }: FrameHead): number {
+function neededBytes({ type, length }: FrameHead): number {
   return type === FrameType.DATA ? Math.min(1, length) : length;
 }
 

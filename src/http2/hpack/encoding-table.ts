@@ -3,7 +3,7 @@ const MAX_BYTES = 4_096;
 /** Longer values are not indexed: they would push out too many others. */
 const MAX_FIELD_BYTES = 1_024;
 /** How many values of a name in a row may have been indexed in vain. */
-const MAX_IN_VAIN = 8;
+const MAX_UNUSED_VALUES = 8;
 /** How many names are remembered. */
 const MAX_NAMES = 256;
 
@@ -20,7 +20,7 @@ interface NameState {
   /** Its entries, the newest last. */
   readonly entries: Entry[];
   /** Values that were indexed since one was found again. */
-  inVain: number;
+  unusedValues: number;
 }
 
 /** The dynamic table of our encoder, and the choice of what it holds: fields whose values come again. */
@@ -64,7 +64,7 @@ export class EncodingTable {
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i] as Entry;
       if (entry.value !== value) continue;
-      state.inVain = 0;
+      state.unusedValues = 0;
       return FIRST_DYNAMIC + this.#added - 1 - entry.number;
     }
     return 0;
@@ -80,7 +80,8 @@ export class EncodingTable {
   wants(name: string, value: string): boolean {
     const bytes = name.length + value.length + ENTRY_OVERHEAD;
     return (
-      bytes <= Math.min(MAX_FIELD_BYTES, this.#maxBytes) && (this.#names.get(name)?.inVain ?? 0) < MAX_IN_VAIN
+      bytes <= Math.min(MAX_FIELD_BYTES, this.#maxBytes) &&
+      (this.#names.get(name)?.unusedValues ?? 0) < MAX_UNUSED_VALUES
     );
   }
 
@@ -90,7 +91,7 @@ export class EncodingTable {
     const entry = { name, value, bytes, number: this.#added++ };
     const state = this.#stateOf(name);
     state.entries.push(entry);
-    state.inVain++;
+    state.unusedValues++;
     this.#entries.push(entry);
     this.#bytes += bytes;
   }
@@ -99,7 +100,7 @@ export class EncodingTable {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
     if (this.#names.size >= MAX_NAMES) this.#forgetNames();
-    const state = { entries: [], inVain: 0 };
+    const state = { entries: [], unusedValues: 0 };
     this.#names.set(name, state);
     return state;
   }

@@ -85,9 +85,9 @@ export class HeaderEncoder {
       return;
     }
     room[this.#at++] = pattern | prefix;
-    let rest = value - prefix;
-    for (; rest >= 0x80; rest >>>= 7) room[this.#at++] = (rest & 0x7f) | 0x80;
-    room[this.#at++] = rest;
+    let left = value - prefix;
+    for (; left >= 0x80; left >>>= 7) room[this.#at++] = (left & 0x7f) | 0x80;
+    room[this.#at++] = left;
   }
 
   #string(text: string): void {

@@ -16,7 +16,7 @@ import type { ClientConnection, ConnectedClient } from '../client-connection.ts'
 import type { ListenerState } from '../listener-state.ts';
 import { SwitchedConnection } from '../switched-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
-import { BETWEEN_REQUESTS, CLOSED, type ConnectionPhase, lateness, REST_OF_BODY } from './lateness.ts';
+import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY, type Http1Phase } from './lateness.ts';
 import { errorFor, lastResponse, notValid } from './refused-bytes.ts';
 
 /** A client's connection: serves one request after the other, and times every wait. */
@@ -35,10 +35,10 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     ['close', () => this.#onClose()],
   ] as const;
   readonly #reader = new RequestReader(this);
-  #phase: ConnectionPhase;
+  #phase: Http1Phase;
   #halfClosed = false;
   #retired = false;
-  readonly #rest = new ReadPause();
+  readonly #readPause = new ReadPause();
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
 
@@ -75,7 +75,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   /** From here on, every response closes the connection. Its idle time starts again. */
   drain(): void {
-    if (this.#phase.name === 'head' || this.#phase.name === 'rest of body') this.#watch.begin();
+    if (this.#phase.name === 'head' || this.#phase.name === 'discarding body') this.#watch.begin();
   }
 
   /** An idle connection stays open: its client may just have sent a request. */
@@ -95,7 +95,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const { socket } = this;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#phase = CLOSED;
-    SwitchedConnection.begin(this.#accepted, socket, this.#reader.takeRest(), successor, this.#state);
+    SwitchedConnection.begin(this.#accepted, socket, this.#reader.takeUnread(), successor, this.#state);
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {
@@ -130,7 +130,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     if (late === 'close') this.socket.destroy();
     else if (late !== null) this.refuse(late);
     if (phase.name === 'exchange' && this.#watch.isFullTooLong(nowMs)) this.#dropRequestsBehind();
-    if (this.#rest.isOver()) this.#read();
+    if (this.#readPause.isOver()) this.#read();
   }
 
   /**
@@ -188,7 +188,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   /** Keeps the phase in step with the reader between exchanges. */
   #followReader(): void {
-    if (this.#phase.name === 'rest of body' && this.#reader.body === null && !this.#reader.over) {
+    if (this.#phase.name === 'discarding body' && this.#reader.body === null && !this.#reader.over) {
       this.#phase = BETWEEN_REQUESTS;
       this.#watch.begin();
     }
@@ -204,7 +204,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   /** Pauses or resumes reading from the socket. */
   #regulate(): void {
-    const wanted = this.#reader.wantsMore && !this.#rest.isOn;
+    const wanted = this.#reader.wantsMore && !this.#readPause.isOn;
     if (wanted && this.socket.isPaused()) this.socket.resume();
     else if (!wanted && !this.socket.isPaused()) this.socket.pause();
   }
@@ -216,7 +216,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#watch.exchangeEnded();
     this.#state.gateway.over(exchange, delivered);
     if (this.socket.destroyed) return;
-    if (exchange.isShed) this.#rest.begin();
+    if (exchange.isShed) this.#readPause.begin();
     if (downstream.keepsConnection && !this.#reader.over) this.#nextRequest();
     else this.#close(downstream.lingers || this.#reader.over);
   }
@@ -225,9 +225,9 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#watch.begin();
     // A repeated head would not be recognised: its fields would be another array.
     if (!this.#reader.remembersFields) this.memory.arrival = null;
-    this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : REST_OF_BODY;
+    this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : DISCARDING_BODY;
     this.#reader.next();
-    if (this.#rest.isOn) this.#regulate();
+    if (this.#readPause.isOn) this.#regulate();
     else this.#read();
   }
 
@@ -315,12 +315,12 @@ class ClientWatch {
    * Whether the client has taken too long: the error to answer with, or `close` if no response is due. Ask at each
    * sweep, and only then.
    */
-  lateness(nowMs: number, phase: ConnectionPhase, halfClosed: boolean): GatewayError | 'close' | null {
+  lateness(nowMs: number, phase: Http1Phase, halfClosed: boolean): GatewayError | 'close' | null {
     const { body, insideHead } = this.#reader;
     const moved = this.#progress.moved(phase.name === 'lingering' || body?.flows === true);
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     const isTooSlow = body !== null && this.#pace.isTooSlow(nowMs, body);
-    const late = lateness(phase, this.#state, { nowMs, waitedMs, isTooSlow, insideHead, halfClosed });
+    const late = clientLateness(phase, this.#state, { nowMs, waitedMs, isTooSlow, insideHead, halfClosed });
     if (late !== 'not awaited') return late;
     this.#stall.begin();
     return null;

@@ -116,7 +116,7 @@ export class Http1Downstream implements Downstream, TurnTask {
 
   body(terms: BodyTerms): BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
-    return this.requestBody.under(terms);
+    return this.requestBody.withTerms(terms);
   }
 
   /** HTTP/1.1 has no tables. */

@@ -36,14 +36,14 @@ interface Wait {
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
 
 /** Decides whether the client of a connection has taken too long. */
-export function lateness(phase: ConnectionPhase, state: ListenerState, wait: Wait): Lateness {
+export function clientLateness(phase: Http1Phase, state: ListenerState, wait: Wait): Lateness {
   const { nowMs, waitedMs, isTooSlow } = wait;
   switch (phase.name) {
     case 'head':
       return latenessOfHead(phase.sinceMs, state, wait);
     case 'exchange':
       return latenessInExchange(phase.downstream, state, wait);
-    case 'rest of body':
+    case 'discarding body':
       return closeIf(isTooSlow || waitedMs > state.timeouts.clientBodyIdleMs);
     case 'lingering':
       return closeIf(waitedMs >= LINGER_MS || nowMs - phase.sinceMs >= LINGER_MAX_MS);
@@ -79,7 +79,7 @@ function closeIf(late: boolean): Lateness {
 }
 
 /** What a connection is doing. */
-export type ConnectionPhase =
+export type Http1Phase =
   /**
    * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
    * accepted: a client that sends nothing is slow, too.
@@ -88,12 +88,12 @@ export type ConnectionPhase =
   /** A request is being answered. Its body may still be coming in. */
   | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
   /** The request was answered before the end of its body, which is read and thrown away. */
-  | { readonly name: 'rest of body' }
+  | { readonly name: 'discarding body' }
   /** The last response was sent. Further bytes are read and dropped: left unread, they would reset the connection. */
   | { readonly name: 'lingering'; readonly sinceMs: number }
   /** Nothing is read any more, and the socket is closed or closing. */
   | { readonly name: 'closed' };
 
-export const BETWEEN_REQUESTS: ConnectionPhase = { name: 'head', sinceMs: null };
-export const REST_OF_BODY: ConnectionPhase = { name: 'rest of body' };
-export const CLOSED: ConnectionPhase = { name: 'closed' };
+export const BETWEEN_REQUESTS: Http1Phase = { name: 'head', sinceMs: null };
+export const DISCARDING_BODY: Http1Phase = { name: 'discarding body' };
+export const CLOSED: Http1Phase = { name: 'closed' };

@@ -38,15 +38,15 @@ const KEEP_ALIVE_GRACE_MS = 1_000;
 const CLOSE_MS = 2_000;
 
 /** Where a connection is in its life. */
-type Phase =
+type Http2Phase =
   /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
   | { readonly name: 'preface'; readonly sinceMs: number }
   | { readonly name: 'open' }
   /** The client may open no further stream. What is under way ends, and then the connection. */
   | { readonly name: 'going away' };
 
-const OPEN: Phase = { name: 'open' };
-const GOING_AWAY: Phase = { name: 'going away' };
+const OPEN: Http2Phase = { name: 'open' };
+const GOING_AWAY: Http2Phase = { name: 'going away' };
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
 export class Http2Connection implements ClientConnection, SessionSide {
@@ -63,7 +63,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly #floods: FloodWatch;
   /** Bytes that the streams explain which have closed. */
   #explained = 0;
-  #phase: Phase;
+  #phase: Http2Phase;
 
   /** @param socket whatever was read of it belongs back on it (`unshift`) */
   constructor(
@@ -204,7 +204,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   #sweepStream(open: OpenStream, nowMs: number): void {
     const { gateway } = this.#state;
     gateway.review(open.exchange);
-    if (open.downstream.isLeft) {
+    if (open.downstream.isAbandoned) {
       open.downstream.abort();
       return;
     }

@@ -31,8 +31,8 @@ import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.t
 const { NGHTTP2_NO_ERROR } = constants;
 
 /** How much is read of a request that was answered before its end, while its client takes the response. */
-const REST_MAX_BYTES = 65_536;
-const REST_MAX_MS = 1_000;
+const DROPPED_MAX_BYTES = 65_536;
+const DROPPED_MAX_MS = 1_000;
 
 const WHOLE: ServerStreamResponseOptions = { endStream: true };
 const BODY_FOLLOWS: ServerStreamResponseOptions = {};
@@ -137,14 +137,14 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
    * Whether the client has reset the stream with NO_ERROR. Node does not report it: it waits for an end that cannot come, a response that
    * waits for its window or a body that is paused.
    */
-  get isLeft(): boolean {
+  get isAbandoned(): boolean {
     const { closed, aborted, bufferSize } = this.stream;
     return closed && (aborted || bufferSize > 0);
   }
 
   body(terms: BodyTerms): BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
-    return this.requestBody.under(terms);
+    return this.requestBody.withTerms(terms);
   }
 
   /** Asks for the body where the client waits for that (RFC 9110, 10.1.1). One that already sends does not. */
@@ -175,7 +175,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
       stream.end(body, 'latin1');
     }
     this.#ended = true;
-    this.#leaveRequest();
+    this.#dropRequest();
   }
 
   info(status: number, fields: Fields): void {
@@ -215,7 +215,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     this.#trailers = trailers;
     this.#ended = true;
     if (stream.writable) stream.end();
-    if (!this.#sendsTrailers) this.#leaveRequest();
+    if (!this.#sendsTrailers) this.#dropRequest();
   }
 
   switchProtocols(): boolean {
@@ -246,17 +246,17 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #sendTrailers(): void {
     this.#send(() => this.stream.sendTrailers(asObject(this.#trailers, this.#neverIndexedBack)));
     // Node sends them in an immediate, too, which comes first.
-    inNextTurn(() => this.#leaveRequest());
+    inNextTurn(() => this.#dropRequest());
   }
 
   /**
    * RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. It is read for a
    * moment all the same: curl 7.88 loses a response that a reset follows at once.
    */
-  #leaveRequest(): void {
+  #dropRequest(): void {
     if (this.requestComplete) this.requestBody?.stop();
     else if (this.requestBody === null) closeWhenSent(this.stream);
-    else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS, this.#connection.clock);
+    else this.requestBody.drop(DROPPED_MAX_BYTES, DROPPED_MAX_MS, this.#connection.clock);
   }
 
   /** RFC 9110, 6.5.1. Beside a stated length they are worth their cost only to a client that asks for them, as those of gRPC do. */

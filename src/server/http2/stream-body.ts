@@ -47,7 +47,7 @@ export class StreamBody implements BodySource, PacedBody {
   }
 
   /** Sets the terms, before the body is started. */
-  under(terms: BodyTerms): this {
+  withTerms(terms: BodyTerms): this {
     this.terms = terms;
     return this;
   }

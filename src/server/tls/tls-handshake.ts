@@ -22,7 +22,7 @@ interface HandshakeOwner {
 }
 
 /** What a handshake is doing. */
-type Phase =
+type HandshakePhase =
   /** Nothing has come yet, and nothing of TLS is held. */
   'waiting for bytes' | 'under way' | 'over';
 
@@ -31,7 +31,7 @@ export class TlsHandshake implements ClientConnection {
   readonly socket: Socket;
   readonly #owner: HandshakeOwner;
   readonly #sinceMs: number;
-  #phase: Phase = 'waiting for bytes';
+  #phase: HandshakePhase = 'waiting for bytes';
   #draining = false;
   /** The first sweep since the gateway drains. */
   #drainingSinceMs: number | null = null;

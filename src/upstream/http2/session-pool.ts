@@ -2,14 +2,14 @@ import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectorFor } from '../connect.ts';
 import { Pool, type PoolSystem, SWEEP_MS } from '../pool.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from '../transport.ts';
-import { Session, type SessionShare } from './session.ts';
+import { type SessionShare, UpstreamSession } from './session.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
 
 /**
  * The pool of an address over HTTP/2: few connections, many streams. A call goes to the connection with the fewest streams. If
  * all have as many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
  */
-export class SessionPool extends Pool<Session> implements SessionShare, CallHolder {
+export class SessionPool extends Pool<UpstreamSession> implements SessionShare, CallHolder {
   /** Calls that wait for a stream, in their order. */
   readonly #queue = new Set<StreamCall>();
   /** How many streams a connection is known to accept. */
@@ -29,7 +29,7 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
     return call;
   }
 
-  protected override retire(session: Session): void {
+  protected override retire(session: UpstreamSession): void {
     if (session.open && session.calls === 0) session.retire();
   }
 
@@ -37,7 +37,7 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
     this.#queue.delete(call);
   }
 
-  vacant(session: Session): void {
+  vacant(session: UpstreamSession): void {
     this.#usualStreams = Math.max(1, Math.min(this.options.http2.maxStreams, session.maxStreams));
     // One that allows no streams at all is of no use either.
     if (session.maxStreams > 0) this.#serveQueue();
@@ -48,7 +48,7 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
     this.#serveQueue();
   }
 
-  gone(session: Session, cause: Error | null): void {
+  gone(session: UpstreamSession, cause: Error | null): void {
     this.members.delete(session);
     // Another in the place of one that was of no use comes with the sweep. At once, it would be thousands a second.
     if (cause === null) this.#serveQueue();
@@ -56,8 +56,8 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
     this.closeIfEmpty();
   }
 
-  #leastBusy(): Session | null {
-    let best: Session | null = null;
+  #leastBusy(): UpstreamSession | null {
+    let best: UpstreamSession | null = null;
     for (const session of this.members)
       if (session.hasRoom && (best === null || session.calls < best.calls)) best = session;
     return best;
@@ -98,7 +98,7 @@ export class SessionPool extends Pool<Session> implements SessionShare, CallHold
   }
 
   #open(): void {
-    this.add(new Session(this, this.random()));
+    this.add(new UpstreamSession(this, this.random()));
   }
 
   protected override sweep(nowMs: number): boolean {

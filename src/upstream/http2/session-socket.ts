@@ -18,7 +18,7 @@ const READ_BYTES = 65_536;
 /** Reads go on in the rest of a buffer of which a client has a part, down to this: a small part must not keep a whole buffer. */
 const MIN_READ_BYTES = 32_768;
 
-export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'goaway'> {
+export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRead' | 'goaway'> {
   /** The upstream broke a rule of HTTP/2, or the gateway failed to read it. It is told, and the connection closes. */
   faulty(fault: Http2Fault | OwnFault): void;
   /** The upstream has closed or reset the connection, or it was never made. */
@@ -69,8 +69,8 @@ export class SessionSocket implements ClientSessionOwner {
   }
 
   /** Whether the upstream takes a header section of this size. */
-  takes(fields: readonly string[]): boolean {
-    return this.#session.takes(fields);
+  accepts(fields: readonly string[]): boolean {
+    return this.#session.accepts(fields);
   }
 
   request(
@@ -110,8 +110,8 @@ export class SessionSocket implements ClientSessionOwner {
     inNextTurn(this.#flushLater);
   }
 
-  settled(): void {
-    this.#owner.settled();
+  settingsRead(): void {
+    this.#owner.settingsRead();
   }
 
   goaway(lastStream: number, code: number): void {
@@ -154,8 +154,8 @@ export class SessionSocket implements ClientSessionOwner {
 
   /** Leaves the first bytes of the buffer to those who have parts of them. */
   #keep(count: number): void {
-    const rest = this.#buffer.subarray(count);
-    this.#buffer = rest.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : rest;
+    const unused = this.#buffer.subarray(count);
+    this.#buffer = unused.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : unused;
   }
 
   /** Keeps the compiler from assuming that a call in between left the phase unchanged. */

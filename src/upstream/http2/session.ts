@@ -4,7 +4,7 @@ import { Lifetime, type PoolTerms } from '../pool.ts';
 import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
-import { departure, type OwnFault } from './stream-response.ts';
+import { goawayError, type OwnFault } from './stream-response.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
 
 /** Half of the streams that a connection has identifiers for (RFC 9113, 5.1.1): many may be opened between two sweeps. */
@@ -17,15 +17,15 @@ const CLOSE_MS = 1_000;
 /** What the sessions of a pool share, and tell it. */
 export interface SessionShare extends PoolTerms {
   /** There may be room for another call: the session is new, or a stream has closed. */
-  vacant(session: Session): void;
+  vacant(session: UpstreamSession): void;
   /** The session takes no further call. It has carried some. */
-  retired(session: Session): void;
+  retired(session: UpstreamSession): void;
   /** The connection is closed. `cause`: it never carried a call. */
-  gone(session: Session, cause: Error | null): void;
+  gone(session: UpstreamSession, cause: Error | null): void;
 }
 
 /** What a session is doing. */
-type Phase =
+type SessionPhase =
   /** The connection is being made, or the upstream's SETTINGS have not come. */
   | 'connecting'
   /** It takes calls. */
@@ -40,17 +40,17 @@ type Phase =
  * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
  * they prove that it speaks HTTP/2, and say how many streams it allows.
  */
-export class Session implements CallSession, SessionSocketOwner {
+export class UpstreamSession implements CallSession, SessionSocketOwner {
   broken: Error | null = null;
   readonly #share: SessionShare;
   readonly #socket: SessionSocket;
   readonly #origin: Origin;
-  #phase: Phase = 'connecting';
+  #phase: SessionPhase = 'connecting';
   readonly #calls = new Roster<StreamCall>();
   /** Requests carried so far. */
   #carried = 0;
   readonly #lifetime: Lifetime;
-  #closedUnawares = false;
+  #closedWhileIdle = false;
   /** The upstream's GOAWAY, if it named an error. */
   #departure: Error | null = null;
   /** How long the connection is being made, is idle, or is being closed. */
@@ -94,8 +94,8 @@ export class Session implements CallSession, SessionSocketOwner {
     return this.#phase === 'open' && this.#calls.size < this.maxStreams;
   }
 
-  get closedUnawares(): boolean {
-    return this.#carried > 1 && this.#closedUnawares;
+  get closedWhileIdle(): boolean {
+    return this.#carried > 1 && this.#closedWhileIdle;
   }
 
   /** Opens a stream for the call. Call it only if there is room. */
@@ -103,7 +103,7 @@ export class Session implements CallSession, SessionSocketOwner {
     const { request } = call;
     const headers = requestHeaders(request, this.#origin);
     // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
-    if (!this.#socket.takes(headers)) {
+    if (!this.#socket.accepts(headers)) {
       call.fail('oversized', new Error('the upstream takes no header section of this size'));
       return;
     }
@@ -159,7 +159,7 @@ export class Session implements CallSession, SessionSocketOwner {
     if (this.open && this.#liveness.ping()) this.#socket.ping();
   }
 
-  settled(): void {
+  settingsRead(): void {
     if (this.#phase === 'connecting') {
       this.#phase = 'open';
       this.#lifetime.begin(this.#share.clock.monotonicMs());
@@ -170,7 +170,7 @@ export class Session implements CallSession, SessionSocketOwner {
 
   /** RFC 9113, 6.8: whatever the code, streams that the upstream has looked at may still complete. */
   goaway(_lastStream: number, code: number): void {
-    if (code !== ErrorCode.NO_ERROR) this.#departure ??= departure(code);
+    if (code !== ErrorCode.NO_ERROR) this.#departure ??= goawayError(code);
     this.retire();
   }
 
@@ -180,7 +180,7 @@ export class Session implements CallSession, SessionSocketOwner {
 
   lost(error: Error): void {
     if (this.#phase === 'closing') return;
-    this.#closedUnawares = this.#departure === null;
+    this.#closedWhileIdle = this.#departure === null;
     this.#cut(this.#departure ?? error);
   }
 

@@ -24,7 +24,7 @@ export interface CallSession extends CallHolder, SessionFate {
 }
 
 /** What a call is doing. */
-type Phase =
+type CallPhase =
   /** It waits for a stream. */
   | 'queued'
   /** The request is being sent or was sent; the head of the response has not arrived. */
@@ -40,7 +40,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   readonly #sink: CallSink;
   readonly #response: StreamResponse;
   #holder: CallHolder;
-  #phase: Phase = 'queued';
+  #phase: CallPhase = 'queued';
   #stream: ClientStream | null = null;
   #session: CallSession | null = null;
   #writer: StreamBodyWriter | null = null;

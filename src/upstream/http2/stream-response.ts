@@ -10,7 +10,7 @@ const MAX_INTERIM = 16;
 const WHOLE_MAX_BYTES = 16_384;
 
 /** Where in a response the next event belongs. */
-type Phase =
+type StreamResponsePhase =
   /** In front of the head of the final response. */
   | 'head'
   /** Behind the head of a response that has no body: its stream has yet to end. */
@@ -34,7 +34,7 @@ export class StreamResponse {
   readonly #method: string;
   readonly #sink: CallSink;
   readonly #isCall: boolean;
-  #phase: Phase = 'head';
+  #phase: StreamResponsePhase = 'head';
   #head: Http2ResponseHead | null = null;
   /** Pieces of a body that is gathered. */
   #pieces: Buffer[] = [];
@@ -227,7 +227,7 @@ export interface SessionFate {
   /** Why the connection is lost; null while it is not. */
   readonly broken: Error | null;
   /** It had carried other requests, and the upstream closed it without GOAWAY, perhaps as idle. */
-  readonly closedUnawares: boolean;
+  readonly closedWhileIdle: boolean;
 }
 
 /** The codes for a protocol violation by the other side (RFC 9113, 7). */
@@ -241,7 +241,7 @@ const OFFENCES: ReadonlySet<number> = new Set([
 ]);
 
 /** What the log says about a GOAWAY. */
-export function departure(code: number): Error {
+export function goawayError(code: number): Error {
   return new Error(`the upstream closes the connection with code ${code}`);
 }
 
@@ -249,7 +249,7 @@ export function departure(code: number): Error {
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
-  if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: departure(end.code) };
+  if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: goawayError(end.code) };
   if (end.how === 'reset') {
     const cause = new Error(`the upstream closed the stream with code ${end.code}`);
     if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
@@ -258,7 +258,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   const cause = session.broken;
   if (cause instanceof OwnFault) return { ...base, kind: 'fault', cause: cause.cause };
   if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
-  return { ...base, kind: 'reset', cause, onReusedConnection: session.closedUnawares };
+  return { ...base, kind: 'reset', cause, onReusedConnection: session.closedWhileIdle };
 }
 
 /** Something inside the gateway failed while it read what an upstream sent: nothing that the upstream could mend. */

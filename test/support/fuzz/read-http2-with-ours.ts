@@ -11,12 +11,12 @@ const OPTIONS = { maxBytes: 65_536, maxFields: 501, streamWindow: 131_072, conne
 export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): Http2Reading[] {
   const owner = {
     wake: () => {},
-    settled: () => {},
+    settingsRead: () => {},
     // As Node does. The gateway waits for what the upstream may still complete.
     goaway: (_last: number, code: number) => code !== 0 && session.lose(),
   };
   const session = new ClientSession(OPTIONS, owner);
-  const fate = { broken: null, closedUnawares: false, released: () => {}, suspect: () => {} };
+  const fate = { broken: null, closedWhileIdle: false, released: () => {}, suspect: () => {} };
   const sinks = Array.from({ length: requests }, () => {
     const sink = new CollectingSink();
     const call = new StreamCall(GET, sink, fate, upstreamAt(81, { protocol: 'grpc' }));

@@ -21,7 +21,7 @@ describe('a route pattern', () => {
         { kind: 'literal', folded: 'v1' },
         { kind: 'literal', folded: 'channels' },
         { kind: 'parameter', name: 'channel_id' },
-        { kind: 'rest' },
+        { kind: 'tail' },
       ],
       parameters: ['channel_id'],
     });
@@ -29,7 +29,7 @@ describe('a route pattern', () => {
 
   test('may be the root, alone or with all below it', () => {
     expect(parseRoutePattern('/', null).segments).toEqual([]);
-    expect(parseRoutePattern('/**', null).segments).toEqual([{ kind: 'rest' }]);
+    expect(parseRoutePattern('/**', null).segments).toEqual([{ kind: 'tail' }]);
   });
 
   test('has the same segments with a trailing slash', () => {

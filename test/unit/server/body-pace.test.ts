@@ -13,7 +13,7 @@ class Watched {
       bodyStarted() {},
       bodyFlowChanged: () => (this.body.flows ? undefined : this.#pace.stoodStill()),
       bodyTooLarge() {},
-    }).under({ ...NO_TERMS, ...terms });
+    }).withTerms({ ...NO_TERMS, ...terms });
   }
 
   start(): this {

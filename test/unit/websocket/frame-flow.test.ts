@@ -108,7 +108,7 @@ test('behind the Close of the source nothing passes, not even one of the gateway
   flow.closeWith(HELLO);
   expect(to.written).toEqual(LAST);
   expect(heard).toEqual(['close passed']);
-  expect(flow.saidClose).toBe(true);
+  expect(flow.sentClose).toBe(true);
   expect(to.state).toBe('open');
 });
 

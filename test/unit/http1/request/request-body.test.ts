@@ -16,7 +16,7 @@ class Hands {
       bodyStarted: () => this.told.push('started'),
       bodyFlowChanged: () => this.told.push('flow'),
       bodyTooLarge: () => this.told.push('too large'),
-    }).under({ ...NO_TERMS, ...terms });
+    }).withTerms({ ...NO_TERMS, ...terms });
   }
 
   start(): this {

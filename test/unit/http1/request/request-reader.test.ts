@@ -46,7 +46,7 @@ class Bytes {
   /** Starts the body that waits, and writes down what it brings. */
   take(): this {
     const at = this.bodies.push('') - 1;
-    this.body?.under(NO_TERMS).start({
+    this.body?.withTerms(NO_TERMS).start({
       chunk: bytes => {
         this.bodies[at] += bytes.toString('latin1');
         return true;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ConnectionPhase, lateness } from '../../../../src/server/http1/lateness.ts';
+import { clientLateness, type Http1Phase } from '../../../../src/server/http1/lateness.ts';
 import { RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../../support/listener-state.ts';
 
@@ -17,25 +17,25 @@ const STATE = {
 const WAIT = { nowMs: 100_000, waitedMs: 0, isTooSlow: false, insideHead: false, halfClosed: false };
 
 /** The status that the client is answered with, or what becomes of its connection. */
-function of(phase: ConnectionPhase, wait: Partial<typeof WAIT>, draining = false): unknown {
-  const late = lateness(phase, { ...STATE, draining }, { ...WAIT, ...wait });
+function of(phase: Http1Phase, wait: Partial<typeof WAIT>, draining = false): unknown {
+  const late = clientLateness(phase, { ...STATE, draining }, { ...WAIT, ...wait });
   return late === null || typeof late === 'string' ? late : late.status;
 }
 
-function exchange(downstream: { awaitsReader?: boolean; awaitsClient?: boolean }): ConnectionPhase {
+function exchange(downstream: { awaitsReader?: boolean; awaitsClient?: boolean }): Http1Phase {
   const waits = { awaitsReader: false, awaitsClient: false, ...downstream };
-  return { name: 'exchange', downstream: waits } as ConnectionPhase;
+  return { name: 'exchange', downstream: waits } as Http1Phase;
 }
 
 test('a head is late by the time since it began, however its bytes come', () => {
-  const since = (sinceMs: number): ConnectionPhase => ({ name: 'head', sinceMs });
+  const since = (sinceMs: number): Http1Phase => ({ name: 'head', sinceMs });
   expect(of(since(97_000), { insideHead: true })).toBeNull();
   expect(of(since(96_999), { insideHead: true })).toBe(408);
   expect(of(since(96_999), {})).toBe(408);
 });
 
 test('an idle connection closes a second after the announced time, and soon while draining', () => {
-  const idle: ConnectionPhase = { name: 'head', sinceMs: null };
+  const idle: Http1Phase = { name: 'head', sinceMs: null };
   expect(of(idle, { waitedMs: 7_000 })).toBeNull();
   expect(of(idle, { waitedMs: 7_001 })).toBe('close');
   expect(of(idle, { waitedMs: 7_001, insideHead: true })).toBeNull();
@@ -58,9 +58,9 @@ describe('in an exchange', () => {
   });
 });
 
-test.each<[string, ConnectionPhase, Partial<typeof WAIT>, Partial<typeof WAIT>]>([
-  ['the rest of a body stands still', { name: 'rest of body' }, { waitedMs: 4_000 }, { waitedMs: 4_001 }],
-  ['the rest of a body is too slow', { name: 'rest of body' }, {}, { isTooSlow: true }],
+test.each<[string, Http1Phase, Partial<typeof WAIT>, Partial<typeof WAIT>]>([
+  ['the rest of a body stands still', { name: 'discarding body' }, { waitedMs: 4_000 }, { waitedMs: 4_001 }],
+  ['the rest of a body is too slow', { name: 'discarding body' }, {}, { isTooSlow: true }],
   ['it is quiet', { name: 'lingering', sinceMs: 99_000 }, { waitedMs: 1_999 }, { waitedMs: 2_000 }],
   ['it has lingered', { name: 'lingering', sinceMs: 95_001 }, {}, { nowMs: 100_001 }],
   ['its socket does not close', { name: 'closed' }, { waitedMs: 1_999 }, { waitedMs: 2_000 }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Session } from '../../../../src/upstream/http2/session.ts';
+import { UpstreamSession } from '../../../../src/upstream/http2/session.ts';
 import { StreamCall } from '../../../../src/upstream/http2/stream-call.ts';
 import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
 import { CollectingSink } from '../../../support/collecting-sink.ts';
@@ -21,9 +21,9 @@ function begin(changes: Partial<UpstreamOptions> = {}) {
     ...{ options, clock, connect },
     vacant: () => told.push('vacant'),
     retired: () => told.push('retired'),
-    gone: (_session: Session, cause: Error | null) => told.push(`gone: ${cause?.message}`),
+    gone: (_session: UpstreamSession, cause: Error | null) => told.push(`gone: ${cause?.message}`),
   };
-  const session = new Session(share, 0);
+  const session = new UpstreamSession(share, 0);
   const [socket] = sockets;
   if (socket === undefined) throw new Error('no socket');
   const carry = (target = '/') => {

@@ -16,7 +16,7 @@ const reset = (code: number) => frame(TYPE.rstStream, 0, 1, uint32(code));
 function begin(changes: Partial<OutgoingRequest> = {}) {
   const sink = new CollectingSink();
   const told: string[] = [];
-  const fate = { broken: null, closedUnawares: false };
+  const fate = { broken: null, closedWhileIdle: false };
   const session = { ...fate, released: () => told.push('released'), suspect: () => told.push('suspect') };
   const request = { ...GET, firstByteTimeoutMs: 1_000, idleTimeoutMs: 500, ...changes };
   const queue = { released: () => told.push('left the queue') };

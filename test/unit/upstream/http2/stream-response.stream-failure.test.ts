@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ErrorCode, Http2Fault } from '../../../../src/http2/index.ts';
 import { type SessionFate, streamFailure } from '../../../../src/upstream/http2/stream-response.ts';
 
-const LIVE: SessionFate = { broken: null, closedUnawares: false };
+const LIVE: SessionFate = { broken: null, closedWhileIdle: false };
 const lost = new Error('lost');
 
 const resetBy = (code: number) => streamFailure({ how: 'reset', code }, LIVE);
@@ -42,13 +42,13 @@ test('a rule that the upstream broke on the stream is named', () => {
 test('a lost connection names its own cause, and no code of the stream', () => {
   const failure = streamFailure({ how: 'lost' }, { ...LIVE, broken: lost });
   expect(failure).toEqual({ kind: 'reset', cause: lost, onReusedConnection: false, resetCode: null });
-  const unawares = streamFailure({ how: 'lost' }, { broken: lost, closedUnawares: true });
+  const unawares = streamFailure({ how: 'lost' }, { broken: lost, closedWhileIdle: true });
   expect(unawares.onReusedConnection).toBe(true);
 });
 
 test('a connection on which the upstream broke a rule is malformed', () => {
   const broken = new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'invalid');
-  expect(streamFailure({ how: 'lost' }, { broken, closedUnawares: true })).toMatchObject({
+  expect(streamFailure({ how: 'lost' }, { broken, closedWhileIdle: true })).toMatchObject({
     kind: 'malformed',
     onReusedConnection: false,
     resetCode: null,
