@@ -2,7 +2,7 @@ import { type Channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Http2Stream } from 'node:http2';
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/core/index.ts';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { fastClock } from '../support/fast-clock.ts';
 import { FLAG, headers as responseHeaders, startFrameUpstream } from '../support/frame-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -12,6 +12,7 @@ import { startGatewayOf } from '../support/identity-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
 
 type Talk = ServerDuplexStream<Buffer, Buffer>;
@@ -31,12 +32,13 @@ function patient() {
 }
 
 /** A service behind a gateway that looks at tokens; `route` are keys of its route, `caps` of its upstream. */
-async function front(route: object = {}, caps: object = {}) {
+async function front(route: object = {}, caps: object = {}, clock: Clock = systemClock) {
   const { calls, talk } = patient();
   const url = `http://127.0.0.1:${await startGrpcServer({ Talk: talk })}`;
   const issuer = await startIssuer();
   const { gateway } = await startGatewayOf(issuer, {
     tokens: { leeway: '0s' },
+    clock,
     routes: [{ grpc: 'test.v1.Echo/*', upstream: 'calls', ...route }],
     config: {
       listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
@@ -58,12 +60,14 @@ async function front(route: object = {}, caps: object = {}) {
 
 describe('a gRPC call under way', () => {
   it('ends with UNAUTHENTICATED when its token expires, on a route with close_at_expiry', async () => {
-    const { calls, open } = await front({ close_at_expiry: true });
-    const exp = nowS() + 2;
-    const { result } = await open({ exp });
-    const longer = await open({ exp: exp + 60 });
+    const time = new TestTime();
+    const { calls, open } = await front({ close_at_expiry: true }, {}, time.clock);
+    const { result } = await open(time.claims(60));
+    const longer = await open(time.claims(120));
+    time.pass(58_000);
+    expect(calls.map(({ cancelled }) => cancelled)).toEqual([false, false]);
+    time.pass(3_000);
     expect((await result).status.code).toBe(16);
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000);
     await waitFor('it is cancelled at its service', () => calls[0]?.cancelled === true);
     calls[1]?.end();
     expect((await longer.result).status.code).toBe(0);

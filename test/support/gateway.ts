@@ -4,10 +4,11 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
-import { type Clock, systemClock, thisMachine, withTimers } from '../../src/core/index.ts';
+import { type Clock, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
+import { timed } from './test-time.ts';
 
 /** A piece of gateway.yaml as an object. */
 export type ConfigPart = Readonly<Record<string, unknown>>;
@@ -79,7 +80,7 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: settings.settleMs ?? 20 };
   const app = await startApp(loaded.snapshot, {
-    system: { ...thisMachine, clock: withTimers(settings.clock ?? systemClock) },
+    system: { ...thisMachine, clock: timed(settings.clock ?? systemClock) },
     log,
     source,
     ...(settings.shared && { shared: settings.shared }),

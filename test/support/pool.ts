@@ -1,7 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
-import { type Clock, systemClock, thisMachine, withTimers } from '../../src/core/index.ts';
+import { type Clock, systemClock, thisMachine } from '../../src/core/index.ts';
 import type { Connect } from '../../src/upstream/connect.ts';
 import { ConnectionPool, type UpstreamOptions } from '../../src/upstream/index.ts';
+import { timed } from './test-time.ts';
 import { upstreamAt } from './upstream-options.ts';
 import { sleep } from './wait.ts';
 
@@ -12,7 +13,7 @@ export function poolTo(
   connect?: Connect,
   clock: Clock = systemClock,
 ): ConnectionPool {
-  const system = { ...thisMachine, clock: withTimers(clock), random: () => 0 };
+  const system = { ...thisMachine, clock: timed(clock), random: () => 0 };
   const pool = new ConnectionPool(upstreamAt(port, options), system, connect);
   onTestFinished(async () => {
     // A test that failed may have left a call in flight.
