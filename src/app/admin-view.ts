@@ -24,11 +24,11 @@ interface ShownParts {
   readonly unlistedProxies: UnlistedProxies;
   readonly generations: Generations;
   readonly fixed: FixedParts;
-  /** Null: nothing is reloaded. */
+  /** Follows the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
   readonly listeners: Listeners;
   readonly transports: Transports;
-  /** Why the gateway is not ready; null: it is. */
+  /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;
 }
 
@@ -67,7 +67,7 @@ export function adminView(parts: ShownParts): AdminView {
 
 const NO_KINDS: ReadonlySet<NoticeKind> = new Set();
 
-/** Asked only where it takes some. */
+/** The notices of the current providers. Call it only if the admin listener takes some. */
 function noticesOf({ current: { identity } }: Generations): Notices {
   if (identity === null) throw new Error('no identity provider is configured');
   return identity.notices;

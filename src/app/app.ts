@@ -5,7 +5,7 @@ import type { Logger } from '../observe/index.ts';
 import type { Replication } from '../runtime/index.ts';
 import type { BoundAddresses, ConnectionCaps, Listeners } from '../server/index.ts';
 
-/** What gateways of one machine may share. Whoever makes a part starts and stops it. */
+/** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
   /** How gateways inform each other. Default: through Redis, if the configuration names one. */
   readonly replication?: Replication;
@@ -40,8 +40,8 @@ export interface App {
 }
 
 /**
- * Has clients leave during `delayMs`, then lets what runs finish for at most `drainMs`, and cuts off the rest. False: something
- * was cut off.
+ * Asks clients to leave during `delayMs`, then lets what runs finish for at most `drainMs`, and cuts off what is left. Returns
+ * false if something was cut off.
  */
 export async function drainListeners(
   listeners: Listeners,
@@ -58,7 +58,7 @@ export async function drainListeners(
   return inTime;
 }
 
-/** Waits for `work`, but no longer than `ms`. False: it took longer. */
+/** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
 export function atMost(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
   return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
 }

@@ -47,7 +47,7 @@ export class RunningApp implements App {
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
-  /** Null: spans go nowhere. */
+  /** Sends spans to their receiver; `null` if there is none. */
   readonly #spans: SpanExport | null;
   readonly #transports: Transports;
   readonly #revocations: Revocations;
@@ -59,7 +59,7 @@ export class RunningApp implements App {
   readonly #listeners: Listeners;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
-  /** Everything that follows a reload; see `#follows`. */
+  /** Hand each new generation to one part; see `#follows`. */
   readonly #followers: ((generation: Generation) => void)[] = [];
   #started = false;
   #draining = false;
@@ -215,7 +215,7 @@ export class RunningApp implements App {
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
 
-  /** Does not keep `source`: it holds everything that was loaded, which is large. */
+  /** Does not keep `source`, which holds everything that was loaded and may be large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
     const sink = reloadSink(this.#generations, this.#observation.reloads);
     return new ConfigWatcher({ ...source, ...this.#system, sink });
@@ -295,7 +295,10 @@ function noticesDependencies(
   };
 }
 
-/** Reports what the watcher finds, and hands valid configurations to the generations. Keeps nothing that was loaded: it is large. */
+/**
+ * Reports what the watcher finds, and hands valid configurations to the generations. Keeps nothing of what was loaded, which may
+ * be large.
+ */
 function reloadSink(generations: Generations, reloads: ReloadListener) {
   return {
     take: (loaded: LoadedConfig) => {
@@ -308,7 +311,7 @@ function reloadSink(generations: Generations, reloads: ReloadListener) {
   };
 }
 
-/** The status page shows the first one alone, which has to be what refuses the files. */
+/** Puts errors before warnings: the status page shows only the first diagnostic. */
 function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];

@@ -5,7 +5,7 @@ import { type GatewayPermits, type Permits, processPermits, type UpstreamPermits
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
-/** The collaborators of a gateway. */
+/** What a gateway is made of. */
 export interface GatewayDependencies {
   /** The generation that the first exchanges begin with. */
   readonly generation: RequestGeneration;
@@ -15,7 +15,7 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  /** Default: those of this process alone. */
+  /** The permits, if several gateways share them. Default: permits of this process alone. */
   readonly permits?: GatewayPermits | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Counted {
   readonly addressKey: string;
 }
 
-/** What outlives an exchange: counters, and the configuration that the next one begins with. */
+/** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
 export class GatewayState {
   readonly clock: TimerClock;
   readonly listener: ExchangeListener;

@@ -41,9 +41,9 @@ const LASTING_MS = 1_000;
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
  * 12. `over`             gives back what it held, applies its outcome, and records it      (gateway.ts, ledger.ts)
  *
- * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. What answers an exchange before step 10 is the
- * error that a gate returns (`#conclude`). What ends it after that, or while a gate waits, is `fault`: a failure of the gateway or of
- * what the client sends, a deadline, or a `review`. Whatever answers it, step 12 follows, once.
+ * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
+ * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `fault` ends it: for a failure of the gateway, for
+ * what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once.
  */
 export class Gateway {
   readonly #state: GatewayState;
@@ -52,17 +52,17 @@ export class Gateway {
     this.#state = new GatewayState(parts);
   }
 
-  /** Exchanges in flight. */
+  /** How many exchanges are in flight. */
   get inFlight(): number {
     return this.#state.inFlight;
   }
 
-  /** Exchanges of one kind in flight to an upstream. */
+  /** How many exchanges of one kind are in flight to an upstream. */
   inFlightTo(upstream: string, pool: PoolName): number {
     return this.#state.upstreamPermits.taken(upstream, pool);
   }
 
-  /** New exchanges begin with this generation from now on; those under way keep theirs. */
+  /** Lets new exchanges begin with this generation. Exchanges under way keep theirs. */
   use(generation: RequestGeneration): void {
     this.#state.generation = generation;
   }
@@ -91,8 +91,8 @@ export class Gateway {
   }
 
   /**
-   * Ends an exchange with an error: of the gateway, which the log explains and the client does not learn, or of what the client sent,
-   * such as a body with broken framing.
+   * Ends an exchange with an error: of the gateway, which the log explains and the client does not learn, or of what the client
+   * sent, such as a body with broken framing.
    */
   fault(exchange: Exchange, fault: unknown): void {
     exchange.fault(fault);
@@ -121,8 +121,8 @@ export class Gateway {
   }
 
   /**
-   * Step 12: ends the exchange. Its listener calls this exactly once for each, when the last byte was sent or the client has gone. A
-   * fault in one part must not keep the next from its turn: what stays counted as in flight would shut others out.
+   * Step 12: ends the exchange. Its listener calls this exactly once for each, when the last byte was sent or the client has gone.
+   * A fault in one part must not keep the next from its turn: what stays counted as in flight would shut others out.
    */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
@@ -160,7 +160,9 @@ export class Gateway {
     return response;
   }
 
-  /** A replay of the log has to know of a stream while it runs, not when it ends. */
+  /**
+   * Records the admission of an exchange that lasts: a replay of the log has to know of a stream while it runs, not when it ends.
+   */
   #noteLasting(exchange: Exchange): void {
     if (exchange.lasted || exchange.ruling === null) return;
     const nowMs = this.#state.clock.monotonicMs();
@@ -169,7 +171,7 @@ export class Gateway {
     this.#state.listener.lasting(recordOf(exchange, nowMs));
   }
 
-  /** A replay of the log has to know when it was refused before its limits were asked. */
+  /** Notes when a restriction refused it before its limits were asked: a replay of the log has to know. */
   #noteRestricted(exchange: Exchange, error: GatewayError, atMs: number): void {
     if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
     const { restrictedBy, why } = error;
@@ -183,7 +185,7 @@ export class Gateway {
     });
   }
 
-  /** When a gate refused it. Before its token is looked at, no gate waits: then its arrival, at which a restriction had not ended. */
+  /** When a gate refused it. No gate waits before the token is looked at, so until then that is its arrival. */
   #momentOf({ token, startedAtMs }: Exchange): number {
     const { memory } = this.#state.limiting;
     return token === null ? memory.tellOf(startedAtMs) : memory.nowMs();
@@ -199,8 +201,8 @@ export class Gateway {
   }
 
   /**
-   * Stops if the client has disconnected during the wait: nothing would return the permits that later gates take. Also stops if
-   * the exchange was answered during the wait (see `fault`): a second response would seem to answer the next request.
+   * Goes on after a wait, unless the client has disconnected by then: nothing would return the permits that later gates take. Nor
+   * if `fault` has answered the exchange: a second response would seem to answer the next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await result) ?? (exchange.response.isAwaited ? this.#passGates(exchange, from) : null);

@@ -4,13 +4,13 @@ import type { Claim } from '../runtime/index.ts';
 import { ProcessPermits } from './permits.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
-/** Most requests held at once: of one caller, and in all. Each is an exchange in flight, some kilobytes. */
+/** The most requests held at once, of one caller and in all. Each is an exchange in flight, of some kilobytes. */
 const MAX_HELD_PER_CALLER = 100;
 const MAX_HELD = 1_000;
 /** Timers fire late, or a moment early. */
 const GRACE_MS = 5;
 
-/** What to do with one request. */
+/** A request to hold. */
 export interface Holding {
   readonly claim: Claim;
   /** The longest that it may be held, in all. */
@@ -30,12 +30,12 @@ interface Held extends Holding {
 interface Line {
   readonly key: string;
   readonly waiting: Held[];
-  /** The quota: no more than that can be admitted when the counter has room again. */
+  /** The quota: no more requests than that can be admitted when the counter has room again. */
   readonly units: number;
   timer: Timer | null;
 }
 
-/** What became of holding a request: `Result` is what its conclusion returned, null if its client went away. */
+/** A request that is held. `Result` is what its conclusion returns, `null` if its client has gone. */
 export interface Hold<Result> {
   readonly result: Promise<Result | null>;
   /** Takes it out of its line. */
@@ -62,7 +62,7 @@ export class HeldRequests {
     return this.#count;
   }
 
-  /** Holds the request behind others that wait for one of its counters. Null: nobody does, or there is no room. */
+  /** Holds the request behind others that wait for one of its counters. Returns `null` if none does, or there is no room. */
   behindOthers<Result>(holding: Holding, conclude: (decision: Decision) => Result): Hold<Result> | null {
     if (this.#count === 0) return null;
     for (const key of lineKeys(holding.claim)) {
@@ -72,7 +72,7 @@ export class HeldRequests {
     return null;
   }
 
-  /** Holds a request that was just refused, if its wait is short enough. Null: it is not, or there is no room. */
+  /** Holds a request that was just refused. Returns `null` if its wait is too long, or there is no room. */
   afterRefusal<Result>(
     holding: Holding,
     decision: Decision,
@@ -120,7 +120,7 @@ export class HeldRequests {
     });
   }
 
-  /** Decides about those in the line, one after another, until one has to wait on. */
+  /** Decides about the requests in the line, one after another, until one has to wait longer. */
   async #serve(line: Line): Promise<void> {
     for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
       const asked = first.decide();
@@ -159,7 +159,7 @@ export class HeldRequests {
     }
   }
 
-  /** A store never throws; should one, nobody may wait for it. */
+  /** Ends every wait in a line whose store failed. Stores never throw; if one does, no request may wait for it forever. */
   #fail(line: Line, fault: unknown): void {
     this.#lines.delete(line.key);
     for (const held of [...line.waiting]) {
@@ -169,7 +169,7 @@ export class HeldRequests {
   }
 }
 
-/** Refused, by a limit, and with a short wait. */
+/** Whether a limit refused it with a wait that is short enough. */
 function isWorthwhile({ admitted, role, retryAfterMs }: Decision, patienceMs: number): boolean {
   return !admitted && role !== null && retryAfterMs <= patienceMs;
 }

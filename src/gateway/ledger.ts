@@ -20,7 +20,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { destination, ruling, addressKey, webhook, response } = exchange;
   const { meaning: status, limitedBy } = response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
-    // Callers without access must not use up what those with access share.
+    // Callers without access must not use up what callers with access share.
     if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
       refund(ruling.resourceUnit, limiting);
       refund(ruling.shadowUnit, limiting);
@@ -36,7 +36,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   noteOffence(exchange, state, () => limiting.invalidRequests.note(addressKey));
 }
 
-/** Nothing that a caller under `never_restrict` sends counts against its address. */
+/** Whether it counts as no offence: its caller is under `never_restrict`, so nothing it sends counts against its address. */
 function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
   return caller !== null && restrictions.isExempt(caller.principal);
 }
@@ -50,7 +50,7 @@ function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, c
   exchange.offence = { atMs, after: sequence };
 }
 
-/** The record of an exchange at its end. */
+/** The record of an exchange: at its end, or so far. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
   const restriction = exchange.restrictedAtMs === 0 ? null : restrictionRecord(exchange);
@@ -110,19 +110,19 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord 
   }
 }
 
-/** What refused the request before its limits were asked, and what they would have needed to know. */
+/** Which restriction refused the request before its limits were asked, and what a replay needs to ask them instead. */
 function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
   const { response, destination, head, restrictedAtMs: atMs } = exchange;
   const by = response.error instanceof RateLimitError ? response.error.restrictedBy : null;
   if (by === null) return null;
   const caller = rememberedCaller(exchange);
   const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
-  // An unknown caller is taken for a user, who draws on the bucket that was asked for.
+  // An unknown caller is taken for a user, who consumes the bucket of the route.
   const draws = consumesAs(caller?.kind ?? (mayHaveCaller ? 'user' : 'address'), destination);
   return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
 }
 
-/** The caller, also of a request whose token was not looked at, if it came on this connection before. */
+/** The caller. Known even if the token of this request was not looked at, if the same one came on this connection before. */
 function rememberedCaller({ token, head, destination, downstream: { memory } }: Exchange): Caller | null {
   if (token !== null) return token.caller;
   const known = memory.token;
@@ -130,7 +130,7 @@ function rememberedCaller({ token, head, destination, downstream: { memory } }: 
   return destination.authentication !== 'none' && known.verifier.accepts(known.caller) ? known.caller : null;
 }
 
-/** Also of a gRPC call that its service ended with RESOURCE_EXHAUSTED. */
+/** The scope of a 429 that the service sent, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */
 function scopeOf429({ response, upstreamLeg }: Exchange): ExchangeRecord['scopeOf429'] {
   const { limitedBy } = response;
   const isService = response.error === null && upstreamLeg !== null && upstreamLeg.answeredAtMs !== null;
@@ -147,7 +147,7 @@ export interface SocketEnd {
   readonly error: GatewayError | null;
 }
 
-/** The record of a request that became a WebSocket, at the end of that. */
+/** The record of a request that became a WebSocket, when that ends. */
 export function recordOfSocket(begun: ExchangeRecord, end: SocketEnd): ExchangeRecord {
   return { ...begun, ...end, error: end.error === null ? null : describe(end.error) };
 }
@@ -216,7 +216,7 @@ function describe(error: GatewayError): ExchangeRecord['error'] {
   };
 }
 
-/** The code and message of a fault; the stack only for the gateway's own faults, where it says more. */
+/** Returns the code and message of a fault. For the gateway's own faults, the stack, which says more. */
 function describeCause(cause: unknown, side: ErrorSide): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = (cause as NodeJS.ErrnoException).code;

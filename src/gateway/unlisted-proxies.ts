@@ -9,8 +9,8 @@ const REPORT_MS = 2 * HOUR_MS;
 const MAX_WATCHED = 64;
 
 /**
- * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two in the
- * hope of being let in. A public sender needs more, since it is rarely the operator's, and anyone can invent clients.
+ * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two to get in.
+ * A public sender needs more, since it is rarely the operator's, and anyone can invent clients.
  */
 const ENOUGH = {
   private: { requests: 50, clients: 10 },
@@ -150,7 +150,7 @@ export function lineKey({ bucket, caller, main }: Claim, role: LimitRole): strin
   return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
 }
 
-/** Those of all its limits. */
+/** Names the counters of all limits of a request. */
 export function lineKeys(claim: Claim): string[] {
   return ROLES.filter(role => claim.set[role] !== null).map(role => lineKey(claim, role));
 }

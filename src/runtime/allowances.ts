@@ -11,7 +11,7 @@ export interface AllowancesDependencies {
   readonly ignoredRefusals: IgnoredRefusals;
 }
 
-/** Shows and resets what callers have drawn, for an operator. A reset counts at all gateways that share the limits. */
+/** Shows and resets what callers have consumed, for an operator. A reset counts at all gateways that share the limits. */
 export class Allowances {
   readonly #dependencies: AllowancesDependencies;
 

@@ -5,9 +5,9 @@ import { Identity, type IdentityDependencies } from './identity.ts';
 interface GenerationsDependencies {
   readonly identity: IdentityDependencies;
   readonly transports: Transports;
-  /** Another generation serves from now on; everything else that follows the configuration is updated here. */
+  /** Called when another generation begins to serve, to update everything else that follows the configuration. */
   readonly serve: (generation: Generation) => void;
-  /** A valid generation waits for the keys of its provider. */
+  /** Called when a valid generation begins to wait for the keys of its provider. */
   readonly wait: (generation: Generation) => void;
 }
 
@@ -82,15 +82,15 @@ export class Generations {
 /** One snapshot and the live parts that serve it. Replaced as a whole; an exchange keeps its own to the end. */
 export interface Generation {
   readonly snapshot: Snapshot;
-  /** Null: no identity provider is configured, and every route says `authentication: none`. */
+  /** Identifies callers; `null` if no identity provider is configured, so that every route says `authentication: none`. */
   readonly identity: Identity | null;
   readonly transports: TransportMap;
 }
 
-/** What a request needs of the identity provider. */
+/** The part of an identity that requests need. */
 export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' | 'endSession' | 'introspect'>;
 
-/** What a request needs of a generation. */
+/** The part of a generation that requests need. */
 export interface RequestGeneration extends Omit<Generation, 'identity'> {
   readonly identity: RequestIdentity | null;
 }

@@ -22,22 +22,22 @@ import { Issuer, type IssuerDependencies } from './issuer.ts';
 
 export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
-   * Returns the listener for a provider, by its name in metrics and logs, or for tokens of none (`none`). Null: the only
-   * provider, which metrics and logs do not name.
+   * Returns the listener for a provider, by its name in metrics and logs; for the only provider, which they do not name (`null`);
+   * or for tokens of no provider (`none`).
    */
   readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
-  /** Of every issuer. */
+  /** The revocations of all issuers. */
   readonly revocations: Revocations;
-  /** For what providers tell unasked. */
+  /** What takes the notices that providers send by themselves. */
   readonly notices: NoticesDependencies;
 }
 
 /** Identifies callers by their tokens and signs users in, at one provider or at several. */
 export class Identity {
   readonly verifier: TokenVerifier;
-  /** Null: users sign in nowhere. */
+  /** Signs users in; `null` if no provider does. */
   readonly signIn: SignIn | null;
-  /** What the providers tell unasked. */
+  /** Takes the notices that providers send by themselves. */
   readonly notices: Notices;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
@@ -171,18 +171,18 @@ export interface ProviderFacts {
 }
 
 interface ProviderIdentityDependencies extends IssuerDependencies {
-  /** Null: failed verifications are not limited. */
+  /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: VerificationBudget | null;
   readonly tracing: TracingRoom;
 }
 
 /**
- * Verifies the tokens of one provider, and signs users in there: its endpoints, its keys, and what was learnt from both. That of
- * the next configuration takes over what still fits.
+ * Verifies the tokens of one provider and signs users in there, with its endpoints, its keys, and what was learnt from both. Takes
+ * over from the previous configuration what still fits.
  */
 class ProviderIdentity {
   readonly verifier: Verifier;
-  /** Null: nobody signs in there. */
+  /** Signs users in at this provider; `null` if it signs none in. */
   readonly signIn: SignIn | null;
   readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
@@ -201,10 +201,10 @@ class ProviderIdentity {
     this.#budget = dependencies.budget;
     this.#issuer = Issuer.of(model, dependencies, issuer);
     this.#isIssuerNew = this.#issuer !== issuer;
-    const kin = this.#isIssuerNew ? null : before;
-    this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(dependencies);
-    this.#introspection = this.#knownIntrospection(kin) ?? this.#newIntrospection(dependencies);
-    this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
+    const sameIssuer = this.#isIssuerNew ? null : before;
+    this.verifier = this.#knownVerifier(sameIssuer) ?? this.#newVerifier(dependencies);
+    this.#introspection = this.#knownIntrospection(sameIssuer) ?? this.#newIntrospection(dependencies);
+    this.signIn = this.#knownSignIn(sameIssuer) ?? this.#newSignIn(dependencies);
   }
 
   get issuer(): string {
@@ -216,7 +216,7 @@ class ProviderIdentity {
     return this.#issuer.revocations;
   }
 
-  /** What its notices are judged by; null: none is taken. */
+  /** What its notices are judged by; `null` if none is taken. */
   get noticeIssuer(): NoticeIssuer | null {
     const { client, accessTokens, notices } = this.#model;
     const kinds = new Set(noticesIn(notices));
@@ -283,10 +283,10 @@ class ProviderIdentity {
   }
 
   /** The previous verifier with the tokens it has verified, if no rule that judges them has changed. */
-  #knownVerifier(kin: ProviderIdentity | null): Verifier | null {
-    if (kin === null || this.#budget !== kin.#budget) return null;
+  #knownVerifier(sameIssuer: ProviderIdentity | null): Verifier | null {
+    if (sameIssuer === null || this.#budget !== sameIssuer.#budget) return null;
     const rules = ({ accessTokens, cache }: ProviderModel) => [accessTokens, cache];
-    return isDeepStrictEqual(rules(kin.#model), rules(this.#model)) ? kin.verifier : null;
+    return isDeepStrictEqual(rules(sameIssuer.#model), rules(this.#model)) ? sameIssuer.verifier : null;
   }
 
   #newVerifier({ clock, listener, tracing }: ProviderIdentityDependencies): Verifier {
@@ -296,15 +296,19 @@ class ProviderIdentity {
     return new Verifier(accessTokens, cache, { keys, revocations, budget, tracing, clock, listener });
   }
 
-  /** Whether the provider still holds a verified token valid. Null: it cannot be asked, which the checks report. */
+  /**
+   * Asks the provider whether a verified token is still valid there. Returns `null` if it cannot be asked, which the checks
+   * report.
+   */
   introspect(token: string, maxAgeMs: number, address: string): ReturnType<Introspection['ask']> | null {
     return this.#introspection === null ? null : this.#introspection.ask(token, maxAgeMs, address);
   }
 
   /** The previous one with what it has learnt. */
-  #knownIntrospection(kin: ProviderIdentity | null): Introspection | null {
-    const isSame = kin !== null && isDeepStrictEqual(kin.#model.introspection, this.#model.introspection);
-    return isSame ? kin.#introspection : null;
+  #knownIntrospection(sameIssuer: ProviderIdentity | null): Introspection | null {
+    const isSame =
+      sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.introspection, this.#model.introspection);
+    return isSame ? sameIssuer.#introspection : null;
   }
 
   #newIntrospection({ clock, listener }: ProviderIdentityDependencies): Introspection | null {
@@ -313,8 +317,10 @@ class ProviderIdentity {
     return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener });
   }
 
-  #knownSignIn(kin: ProviderIdentity | null): SignIn | null {
-    return kin !== null && isDeepStrictEqual(kin.#model.signIn, this.#model.signIn) ? kin.signIn : null;
+  #knownSignIn(sameIssuer: ProviderIdentity | null): SignIn | null {
+    return sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.signIn, this.#model.signIn)
+      ? sameIssuer.signIn
+      : null;
   }
 
   #newSignIn({ clock, listener }: ProviderIdentityDependencies): SignIn | null {

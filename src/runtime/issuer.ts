@@ -6,7 +6,7 @@ import { Provider, type ProviderOptions } from '../signin/index.ts';
 
 export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
-  /** Of every issuer. */
+  /** The revocations of all issuers. */
   readonly revocations: Revocations;
 }
 
@@ -19,11 +19,11 @@ export class Issuer {
   #hasFailed = false;
   #onAnswer: () => void = () => {};
 
-  /** @param kin the previous one, if it is the same issuer: what it knows is used until it is refreshed */
+  /** @param before the previous one, if it is the same issuer: what it knows is used until it is refreshed */
   private constructor(
     model: ProviderModel,
     { clock, random, network, listener, revocations }: IssuerDependencies,
-    kin: Issuer | null,
+    before: Issuer | null,
   ) {
     this.#model = model;
     this.revocations = revocations.of(model.provider.issuer);
@@ -42,7 +42,7 @@ export class Issuer {
       clock,
       random,
       network,
-      known: kin?.provider.metadata,
+      known: before?.provider.metadata,
       changed: () => void this.keys.refresh(),
     });
     const heard = {
@@ -56,7 +56,7 @@ export class Issuer {
       },
     };
     const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
-    this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, kin?.keys);
+    this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, before?.keys);
   }
 
   /** Returns the previous one if nothing about it has changed, else a new one. */

@@ -42,14 +42,14 @@ export class Limiting {
   /** The shared store; `null` if limits are counted in this process alone. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
-  /** Who is refused for as long as limits.yaml lists them; `null` if it lists nobody. */
+  /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  /** Whom the rules in shadow would restrict. */
+  /** The restrictions that rules in shadow would have made. */
   readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
-  /** What callers have drawn. */
+  /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: LimitListener;
   /** How gateways inform each other; `null` if there is one alone. */
@@ -70,7 +70,7 @@ export class Limiting {
       readonly storeListener: StoreListener;
       /** Most counters held in this process. */
       readonly limitKeys: number;
-      /** How gateways inform each other. Default: through the shared store. Whoever hands it in starts and stops it. */
+      /** How gateways inform each other. Default: through the shared store. The caller starts and stops it. */
       readonly replication?: Replication | undefined;
     },
   ) {

@@ -10,7 +10,7 @@ export function memoryCounters(clock: Clock, maxKeys: number): MemoryStore {
   return new MemoryStore({ clock, maxKeys, networkOf });
 }
 
-/** Parts the room of the counters among the limits of this configuration. Those counted already stay. */
+/** Divides the room for counters among the limits of this configuration. Existing counts stay. */
 export function followLimits(counters: MemoryStore, model: LimitsModel): void {
   counters.keysPerCaller = model.keysPerCaller;
   counters.share(limitsIn(model));
@@ -18,7 +18,7 @@ export function followLimits(counters: MemoryStore, model: LimitsModel): void {
 
 const ROLES = ['global', 'caller', 'resource'] as const;
 
-/** Every limit that requests may draw on, those in shadow included. Some come more than once. */
+/** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
 function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
   for (const set of Object.values(global)) yield* limitsOfSet(set);
   for (const bucket of buckets) {

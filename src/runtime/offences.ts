@@ -18,23 +18,29 @@ import {
 /** Whose limit caused a 429. `restriction`: the sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
-/** Final status 401, 403 or 429, unless a restriction answered or others share the blame (docs/contract.md, 5.1). */
+/**
+ * Whether a request counts as invalid: its status is 401, 403 or 429, and neither a restriction answered nor others share the
+ * blame (docs/contract.md, 5.1).
+ */
 export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflight: boolean): boolean {
   if (isPreflight) return false;
   if (status === 401 || status === 403) return true;
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
-/** Whose request limits refused. */
+/** The sender of a request that a limit refused. */
 export interface RefusedSender {
-  /** Key of the address. */
+  /** The key of the address. */
   readonly address: string;
-  /** Null: the caller counts as its address. */
+  /** The caller; `null` if only the address is known. */
   readonly principal: string | null;
   readonly isPreflight: boolean;
 }
 
-/** Notes refusals that the caller may ignore: not those that others caused, nor those of a browser's preflight. */
+/**
+ * Notes a refusal, to find out whether the caller ignores it. Leaves out refusals that others caused, and preflights, which
+ * browsers send by themselves.
+ */
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
   { set, main }: Claim,
@@ -52,26 +58,26 @@ export function noteRefusal(
 export interface LimitedRequest {
   /** The method to look its route up by: `GRPC` for a gRPC call. */
   readonly method: string;
-  /** Canonical. */
+  /** The path in its canonical form. */
   readonly path: string;
   readonly callerClass: CallerClass;
-  /** The key that it is counted under. */
+  /** The key that the caller is counted under. */
   readonly caller: string;
   readonly draws: Draws;
 }
 
-/** The limits that a request draws on, and its caller. */
+/** The limits of which a request consumes a unit each, and its caller. */
 export interface Claim {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
   readonly callerClass: CallerClass;
   readonly caller: string;
-  /** Value of the bucket's main parameter; empty if it has none. */
+  /** The value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
   readonly draws: Draws;
 }
 
-/** What the policies of a route let a request draw on. */
+/** Which limits a request consumes, by the policies of its route. */
 export function limitsOf(
   authentication: 'required' | 'optional' | 'none',
   callerClass: CallerClass,
@@ -81,12 +87,12 @@ export function limitsOf(
   return exempt ? 'none' : 'global';
 }
 
-/** What a request draws on that no route serves. */
+/** The claim of a request that no route serves: the global limit alone. */
 export function globalClaim(limits: LimitsModel, callerClass: CallerClass, caller: string): Claim {
   return { set: limits.global[callerClass], bucket: null, callerClass, caller, main: '', draws: 'global' };
 }
 
-/** Null if the value of the main parameter is ambiguous. */
+/** The claim of a request; `null` if the value of the main parameter is ambiguous. */
 export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | null {
   const { callerClass, caller, draws } = request;
   const exempt = draws === 'bucket' || draws === 'none';

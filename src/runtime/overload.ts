@@ -1,16 +1,16 @@
 import type { OverloadListener, Timer, TimerClock } from '../core/index.ts';
 
-/** How often the event loop is asked how late it is. */
+/** How often the delay of the event loop is measured. */
 const TICK_MS = 50;
 /**
  * What one turn of the event loop may spend on requests while the gateway sheds, as a part of the delay that is too long. At
  * least a tick for the least delay that can be configured, 100 ms: shorter turns are not timed.
  */
 const SHARE = 0.5;
-/** An episode is over when for so long no request had to be refused. */
+/** An episode is over when no request had to be refused for so long. */
 const CALM_MS = 5_000;
 
-/** The gateway sheds from here on: what it takes in is bounded turn by turn. */
+/** A time during which the gateway sheds requests: each turn of the event loop takes in a bounded amount of work. */
 interface Episode {
   readonly beganAtMs: number;
   refused: number;
@@ -19,8 +19,8 @@ interface Episode {
 
 /**
  * Refuses new work while the event loop is too far behind. A loop that is late on the average of a second has more to do than it
- * can: an **episode** begins. During it each turn of the loop takes in requests for a fixed time, and refuses those that it finds
- * later. So the process does as much work as ever, but no request waits long behind others.
+ * can: an **episode** begins. During it, each turn of the loop takes in requests for a fixed time and refuses the ones that it
+ * finds later. So the process does as much work as before, but no request waits long behind others.
  */
 export class Overload {
   readonly #clock: TimerClock;
@@ -31,7 +31,7 @@ export class Overload {
   #episode: Episode | null = null;
   #timer: Timer | null = null;
 
-  /** @param maxDelayMs the mean delay beyond which an episode begins; null: never */
+  /** @param maxDelayMs the mean delay beyond which an episode begins; `null` if none ever does */
   constructor(maxDelayMs: number | null, clock: TimerClock, listener: OverloadListener) {
     this.#maxDelayMs = maxDelayMs;
     this.#clock = clock;
@@ -73,7 +73,7 @@ export class Overload {
     return false;
   }
 
-  /** Looks at the loop. Called by a timer, which fires at the start of a turn. */
+  /** Measures the delay. Called by a timer, which fires at the start of a turn. */
   tick(): void {
     const nowMs = this.#clock.monotonicMs();
     const delayMs = Math.max(0, nowMs - this.#tickedAtMs - TICK_MS);
@@ -113,7 +113,7 @@ export class LoopDelay {
     this.#beganAtMs = nowMs;
   }
 
-  /** Takes in one delay. Returns the mean at the end of each window, and null before. */
+  /** Takes in one delay. Returns the mean at the end of each window, and `null` before. */
   note(delayMs: number, nowMs: number): number | null {
     this.#turns++;
     this.#sumMs += delayMs;

@@ -26,11 +26,14 @@ export interface Replication {
 const RESTRICTION = 'restriction';
 const LIFT = 'lift';
 const RESET = 'reset';
-/** Longer than a gateway takes to read it, unless it is away; then its memory of refusals is outdated anyway. */
+/**
+ * How long a reset stays on the board: longer than a gateway takes to read it, unless that is away, when its memory of refusals is
+ * outdated anyway.
+ */
 const RESET_MS = 5_000;
 const REVOCATION = 'revocation';
 
-/** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
+/** Announces a restriction that began here. `shareRestrictions` takes in what other gateways announce. */
 export function announceRestriction(facts: Facts, restriction: AnonymousRestriction): void {
   facts.post(factOf(restriction));
 }
@@ -40,7 +43,7 @@ export function withdrawRestriction(facts: Facts, restriction: AnonymousRestrict
   facts.withdraw(factOf(restriction).name, restriction.lifts);
 }
 
-/** Announces a restriction that was lifted here; `shareRestrictions` handles those of other gateways. */
+/** Announces a restriction that was lifted here. `shareRestrictions` takes in what other gateways announce. */
 export function announceLift(facts: Facts, lift: Lift): void {
   facts.post(factOfLift(lift));
 }

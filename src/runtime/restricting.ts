@@ -16,16 +16,16 @@ interface RestrictingDependencies {
   readonly clock: Clock;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: Restrictions;
-  /** Adds up offences across all gateways; null: this process counts alone. */
+  /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: OffenceTally | null;
-  /** Most keys counted, of each offence. */
+  /** The most keys that are counted for each offence. */
   readonly maxKeys: number;
 }
 
 /** Counts offences, and restricts the senders of too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: Restrictions;
-  /** Whom the rules in shadow would restrict. */
+  /** The restrictions that rules in shadow would have made. */
   readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
@@ -62,12 +62,12 @@ export class Restricting {
   }
 }
 
-/** `key`: a principal, or that of an address. */
+/** @param key a principal, or the key of an address */
 function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } }: LimitsModel): boolean {
   return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
 }
 
-/** Whom the list names one by one. */
+/** The clients that the list names one by one, rather than by a network. */
 function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<RestrictedClient> {
   for (const key of addresses.keys) yield { kind: 'address', key };
   for (const key of callers) yield { kind: 'principal', key };
@@ -76,7 +76,7 @@ function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Gener
 /** Addresses remembered: looking one up takes a step for each network listed. */
 const MAX_ADDRESSES = 20_000;
 
-/** Who is refused for as long as limits.yaml lists them. What is also under `never_restrict` is not. */
+/** The clients that are refused for as long as limits.yaml lists them, except those that are also under `never_restrict`. */
 export class Blocked {
   readonly #blocked: Listed;
   readonly #spared: Listed;
@@ -87,7 +87,7 @@ export class Blocked {
     this.#spared = spared;
   }
 
-  /** `key`: of the address. */
+  /** @param key of the address */
   hasAddress(key: string): boolean {
     const known = this.#known.get(key);
     if (known !== undefined) return known;

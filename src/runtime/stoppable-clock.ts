@@ -1,8 +1,8 @@
 import type { Clock } from '../core/index.ts';
 
 /**
- * A clock that stands still while something is counted, so that all parts count it at the moment that the log tells. Otherwise a
- * replay of the log could not tell which side of a window's end it fell on.
+ * A clock that stands still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
+ * replay of the log could not know on which side of a window's end it fell.
  */
 export class StoppableClock implements Clock {
   readonly #clock: Clock;

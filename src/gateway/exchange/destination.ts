@@ -3,7 +3,7 @@ import type { ForwardRoute, NoticeRoute, PoolModel, RouteModel, SignInRoute } fr
 import type { GatewayError } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
-/** Where a request leads, as the gate `findRoute` tells; `kind` names the terminal that serves it. */
+/** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
 export type Destination =
   | Nowhere
   | Redirected
@@ -35,11 +35,11 @@ export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 export interface Place {
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   readonly params: readonly string[];
-  /** Canonical. */
+  /** The path in its canonical form. */
   readonly path: string;
-  /** With its `?`; empty without a query. */
+  /** The query with its `?`; empty without one. */
   readonly query: string;
-  /** What the route requires of this request: nothing of a preflight, which carries no token. */
+  /** What the route requires of this request. It requires nothing of a preflight, which carries no token. */
   readonly authentication: RouteModel['authentication'];
   /** Whether this is a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;

@@ -21,27 +21,27 @@ import type { ExchangeResponse } from './response.ts';
  * and no terminal asks which one it is.
  */
 export interface Dialect {
-  /** The protocol for the record; null: that of the connection. */
+  /** The protocol for the record; `null` for the one that the connection speaks. */
   readonly protocol: Protocol | null;
-  /** Whether clients must send and take bytes in time; else a stream may rest for as long as its connection lives. */
+  /** Whether clients must send and take bytes in time. Otherwise a stream may be silent for as long as its connection lives. */
   readonly isPaced: boolean;
   /** The method to look up routes by. */
   routedMethod(downstream: Downstream): string;
-  /** The client's deadline for the whole exchange, in milliseconds; null if absent. */
+  /** The client's deadline for the whole exchange, in milliseconds; `null` if it gives none. */
   timeoutMs(fields: Fields): number | null | Rejection;
   /** The error for an upstream that fails. */
   upstreamFailed(failure: UpstreamFailure): GatewayError;
   /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
   render(error: GatewayError, anonymous: boolean): RenderedResponse;
-  /** The trailers that end a response that cannot go on; null: it can only be broken off. */
+  /** The trailers that end a response that cannot go on; `null` if it can only be broken off. */
   trailersFor(error: GatewayError): Fields | null;
   /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
-  /** Notes on the response what the upstream's last fields say about the outcome. */
+  /** Records what the upstream's last fields say about the outcome. */
   noteEnd(response: ExchangeResponse, fields: Fields): void;
 }
 
-/** What a request speaks. gRPC needs HTTP/2; what says that it is gRPC can only lead to routes of gRPC. */
+/** Returns the dialect of a request. gRPC needs HTTP/2. A request that says it is gRPC can only take routes of gRPC. */
 export function dialectOf(downstream: Pick<Downstream, 'protocol' | 'method' | 'fields'>): Dialect {
   return downstream.protocol !== 'http1' && isGrpcCall(downstream) ? GRPC_DIALECT : HTTP_DIALECT;
 }
@@ -51,7 +51,7 @@ function isGrpcCall({ method, fields }: Pick<Downstream, 'method' | 'fields'>): 
   return method === 'POST' && /^application\/grpc(?:[+;]|$)/i.test(firstValue(fields, 'content-type') ?? '');
 }
 
-/** Requests of HTTP itself. */
+/** Plain HTTP requests. */
 export const HTTP_DIALECT: Dialect = {
   protocol: null,
   isPaced: true,
@@ -64,7 +64,7 @@ export const HTTP_DIALECT: Dialect = {
   noteEnd: () => {},
 };
 
-/** Calls of gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
+/** gRPC calls (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
 export const GRPC_DIALECT: Dialect = {
   protocol: 'grpc',
   isPaced: false,
@@ -97,7 +97,7 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 /** Node's timers cannot run longer (24 days). A later deadline has no effect worth a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The deadline of a call: at most 8 digits and a unit. With two of them, the upstream might use the other one. */
+/** The deadline of a call: at most 8 digits and a unit. Two of them are rejected, since the upstream might use the other one. */
 export function readGrpcTimeout(fields: Fields): number | null | Rejection {
   let text: string | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {

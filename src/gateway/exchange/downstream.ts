@@ -9,7 +9,7 @@ export interface Successor {
   start(client: ByteStream): void;
   /** Checks whether something has taken too long. Called twice a second. */
   sweep(nowMs: number): void;
-  /** The gateway is going down. */
+  /** Called when the gateway is going down. */
   drain(): void;
 }
 
@@ -18,7 +18,7 @@ export interface Successor {
  * gateway.
  */
 export interface Downstream {
-  /** '': a method that Node does not know. */
+  /** The method; empty for one that Node does not know. */
   readonly method: string;
   /** The request target as it came. */
   readonly target: string;
@@ -26,18 +26,18 @@ export interface Downstream {
   /** The HTTP version, as written in `Via`. */
   readonly version: HttpVersion;
   readonly fields: Fields;
-  /** Fields that the client sent as never indexed. Over HTTP/1.1, none. */
+  /** Names of the fields that the client sent as never indexed (RFC 7541, 6.2.3). HTTP/1.1 has none. */
   readonly neverIndexed: FieldNames;
   /** What the fields say about the body and the connection, as read by the listener. */
   readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
-  /** Address of the connection's other end, with IPv4-mapped IPv6 written as IPv4. */
+  /** The address of the connection's other end, with IPv4-mapped IPv6 written as IPv4. */
   readonly peer: string;
-  /** Its listener serves no request, but sends clients on to https. */
+  /** True if its listener only redirects clients to https. */
   readonly redirects: boolean;
-  /** Its listener serves calls of gRPC alone. */
+  /** True if its listener serves only gRPC calls. */
   readonly onlyCalls: boolean;
-  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null if absent. */
+  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); `null` if there is none. */
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Bytes of the request's body that have been read. */
@@ -45,20 +45,23 @@ export interface Downstream {
   /** The request's body, subject to these terms. Called at most once, and only if the framing says there is one. */
   body(terms: BodyTerms): BodySource;
 
-  /** Fields of the response with these names must not enter a table. Comes before they are sent. */
+  /** Keeps fields of the response with these names out of compression tables. Call it before they are sent. */
   neverIndex(names: FieldNames): void;
   /** Sends a whole response in one write; every character of the body is one byte. */
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void;
-  /** An interim response. */
+  /** Sends an interim response. */
   info(status: number, fields: Fields): void;
   /** Starts a response whose body follows; the fields say its length, or it goes out chunked. */
   head(status: number, reason: string, fields: Fields): void;
-  /** False: the client is slower; wait for `Exchange.drained`. Calls `release` once the bytes may change. */
+  /**
+   * Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. Calls `release` once the bytes
+   * may change.
+   */
   write(chunk: Buffer, release: Release | null): boolean;
   end(trailers: Fields): void;
   /**
-   * Answers 101 and leaves the connection to what speaks the other protocol, which is started with the client's end. False:
-   * the client has disconnected. Call it only if the framing asks for that protocol.
+   * Answers 101, hands the connection to the successor, and starts it. Returns false if the client has disconnected. Call it only
+   * if the framing asks for that protocol.
    */
   switchProtocols(fields: Fields, successor: Successor): boolean;
   /** Breaks off the response, so that the client cannot take it for complete. */
@@ -71,9 +74,12 @@ export interface Arrival {
   readonly clientAddress: string;
   /** The key for the address's permits, limits and restrictions. */
   readonly addressKey: string;
-  /** The address as restrictions know it. */
+  /** The address in the form that restrictions look up. */
   readonly address: KnownClient;
-  /** The rules it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted proxy. */
+  /**
+   * The forwarding rules that it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted
+   * proxy.
+   */
   readonly rules: ForwardingRules;
   /** The array it was read from: a listener hands out the same array again for the same bytes. */
   readonly fields: Fields;
@@ -81,7 +87,7 @@ export interface Arrival {
 
 /** What the gateway remembers from one request of a connection to the next. */
 export class ConnectionMemory {
-  /** Clients send the same token with one request after another. */
+  /** The last valid token: clients send the same one with each request. */
   token: ValidToken | null = null;
   /** The last arrival with a valid head: clients repeat their fields as well. */
   arrival: Arrival | null = null;
@@ -110,10 +116,10 @@ export class ConnectionMemory {
 /** A valid token, and everything that its validity depended on. */
 export interface ValidToken {
   readonly caller: Caller;
-  /** The caller as restrictions know it. */
+  /** The caller in the form that restrictions look up. */
   readonly client: KnownClient;
   readonly token: string;
-  /** The field's value as it came: comparing it costs less than hashing the token. */
+  /** The value of `Authorization` as it came: comparing it costs less than hashing the token. */
   readonly authorization: string;
   readonly verifier: TokenVerifier;
   readonly schemes: readonly string[];

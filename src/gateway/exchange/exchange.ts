@@ -48,10 +48,10 @@ export class Exchange {
   readonly arrival: Arrival;
   readonly requestId: string;
   readonly response: ExchangeResponse;
-  /** Null: the gateway takes part in no traces. */
+  /** Its place in a trace; `null` if the gateway takes no part in traces. */
   readonly trace: Trace | null;
 
-  /** For the record: the dialect's name or the connection's protocol, until the route says more. */
+  /** The protocol for the record: the dialect's or the connection's, or `websocket` once an upgrade is asked for. */
   protocol: Protocol;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
@@ -61,11 +61,11 @@ export class Exchange {
   destination: Destination = NOWHERE;
   /** Set by `restrictWebhook`: the hash of the webhook that it calls; '' if it calls none. */
   webhook = '';
-  /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0: none did. */
+  /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0 if none did. */
   restrictedAtMs = 0;
-  /** Set at its end: it counts towards a restriction. */
+  /** Set at its end, if it counts towards a restriction. */
   offence: MomentRecord | null = null;
-  /** Set at its end: it returned the unit that it drew on a resource limit. */
+  /** Set at its end, if it returned the unit of a resource limit that it had consumed. */
   returned: MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: Timer | null = null;
@@ -75,13 +75,13 @@ export class Exchange {
   refusedToken: Invalid | null = null;
   /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
   upstreamPermit: UpstreamPermit | null = null;
-  /** Set by `upstreamCapacity`: the upstream has no room for it, so it checks its limits without drawing on them. */
+  /** Set by `upstreamCapacity` if the upstream has no room for it, so that its limits are checked but not consumed. */
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */
   ruling: Ruling | null = null;
   /** Set by `limit`: the limits in shadow that would have refused it. */
   shadowRefusals: readonly ShadowRefuser[] = NOTHING;
-  /** Its admission was recorded, since it lasts. */
+  /** True once its admission was recorded before its end, since it lasts. */
   lasted = false;
   /** Set by `limit` while it is held: takes it out of the line. */
   leaveLine: (() => void) | null = null;
@@ -127,7 +127,7 @@ export class Exchange {
     return this.token === null ? this.arrival.addressKey : this.token.caller.principal;
   }
 
-  /** What to tell the client about its bucket. */
+  /** The state of its bucket, for the client. */
   get rate(): RateReport | null {
     return this.ruling === null ? null : this.ruling.rate;
   }
@@ -137,13 +137,13 @@ export class Exchange {
     return this.snapshot.limits.policies !== null;
   }
 
-  /** Also 0 if it is ambiguous, which the gate `readHead` rejects. */
+  /** The length of the body. 0 as well if that is ambiguous, which the gate `readHead` rejects. */
   get bodyLength(): BodyLength {
     const { bodyLength } = this.downstream.framing;
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
 
-  /** It was refused because the process is too far behind. */
+  /** True if it was refused because the process is too far behind. */
   get isShed(): boolean {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
   }
@@ -158,7 +158,7 @@ export class Exchange {
     return this.#standing;
   }
 
-  /** The client has room again. */
+  /** Called when the client has room again. */
   drained(): void {
     this.upstreamLeg?.drained();
   }
@@ -169,8 +169,8 @@ export class Exchange {
   }
 
   /**
-   * Ends the exchange with an error while it runs: stops its work, then answers. An error that is not meant for clients is logged, and
-   * the client only learns that the gateway failed. Never throws: nothing above its callers would catch it.
+   * Ends the exchange with an error while it runs: stops its work, then answers. An error that is not meant for clients is logged,
+   * and the client only learns that the gateway failed. Never throws: nothing above its callers would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : internalFault(fault);
@@ -184,7 +184,7 @@ export class Exchange {
     }
   }
 
-  /** Does something that nothing above it would catch, such as what a timer does. */
+  /** Runs something that nothing above it would catch, such as what a timer does, and ends the exchange if it throws. */
   contain(act: () => void): void {
     try {
       act();
@@ -226,7 +226,7 @@ function acceptableRequestId(id: string | null): string | null {
   return id !== null && /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : null;
 }
 
-/** What a request of a caller of this class draws on, by the policies of its route. */
+/** Which limits a request of a caller of this class consumes, by the policies of its route. */
 export function consumesAs(
   callerClass: CallerClass,
   { kind, route, authentication, isPreflight }: Destination,
@@ -242,11 +242,11 @@ export function consumesAs(
 export interface UpstreamLeg {
   readonly upstream: string;
   readonly sentAtMs: number;
-  /** Null: the head of the upstream's response has not come. */
+  /** When the head of the upstream's response came; `null` until then. */
   readonly answeredAtMs: number | null;
-  /** The request was sent a second time. */
+  /** True if the request was sent a second time. */
   readonly repeated: boolean;
-  /** The client has room again. */
+  /** Called when the client has room again. */
   drained(): void;
   /** Stops all work for the client. May be called again. */
   abandoned(): void;
@@ -254,11 +254,11 @@ export interface UpstreamLeg {
 
 /** What the limits decided about a request: for its response, its record, and the unit to return at its end. */
 interface Ruling extends DecisionRecord {
-  /** What to tell the client about its bucket; null if no bucket took part. */
+  /** The state of its bucket, for the client; `null` if no bucket took part. */
   readonly rate: RateReport | null;
-  /** The unit drawn on a resource limit, to return if the upstream denies the caller access. */
+  /** The consumed unit of a resource limit, to return if the upstream denies the caller access. */
   readonly resourceUnit: ResourceUnit | null;
-  /** The same of a resource limit in shadow. */
+  /** The consumed unit of a resource limit in shadow. */
   readonly shadowUnit: ResourceUnit | null;
 }
 
@@ -321,11 +321,11 @@ const SAMPLING_AT = TRACE_DIGITS - 14;
 const SAMPLING_RANGE = 16 ** SAMPLING_DIGITS;
 
 /**
- * Takes the trace that a trusted proxy tells of, and its decision whether to record it; or begins one. The head has what
- * others tell removed.
+ * Continues the trace that a trusted proxy reports, with its decision whether to record it, or begins one. The head holds no trace
+ * from anyone else.
  *
  * @param share of new traces that are recorded, 0 to 1
- * @param hex draws so many random bytes, as hexadecimal digits
+ * @param hex makes so many random bytes, as hexadecimal digits
  */
 export function beginTrace(head: RequestHead, share: number, hex: (bytes: number) => string): Trace {
   const parent = head.traceParent === null ? null : readTraceParent(head.traceParent);
@@ -341,7 +341,7 @@ export function beginTrace(head: RequestHead, share: number, hex: (bytes: number
   };
 }
 
-/** Decides by the id, so that all who sample by the same share agree. */
+/** Decides by the id, so that all services that sample the same share agree. */
 function isSampled(traceId: string, share: number): boolean {
   const random = Number.parseInt(traceId.slice(SAMPLING_AT, SAMPLING_AT + SAMPLING_DIGITS), 16);
   return random >= (1 - share) * SAMPLING_RANGE;

@@ -8,16 +8,16 @@ import type { Downstream, Successor } from './downstream.ts';
  * right whenever the last byte leaves.
  */
 export class ExchangeResponse {
-  /** 0: no response has begun. For a gRPC call that the gateway refused, the equivalent HTTP status. */
+  /** The status; 0 until a response begins. For a gRPC call that the gateway refused, the equivalent HTTP status. */
   status = 0;
-  /** How a gRPC call ended; null: not a gRPC call, or broken off. */
+  /** How a gRPC call ended; `null` if it was broken off, and for other requests. */
   grpcStatus: RpcCode | null = null;
   outcome: Outcome = 'abandoned';
-  /** Why the gateway answered by itself. */
+  /** Why the gateway answered by itself; `null` if it did not, or if the answer is no error. */
   error: GatewayError | null = null;
   bytesSent = 0;
   limitedBy: LimitedBy | null = null;
-  /** The last byte was sent, or the client disconnected: nothing more can be sent. */
+  /** True once the last byte was sent or the client has disconnected: nothing more can be sent. */
   isOver = false;
   readonly #downstream: Downstream;
 
@@ -30,7 +30,7 @@ export class ExchangeResponse {
     return this.status === 0 && !this.isOver;
   }
 
-  /** Everything has been said; bytes may still be on their way. */
+  /** True once all of the response was handed to the listener; bytes may still be on their way. */
   get isWhole(): boolean {
     return this.outcome === 'answered' || this.outcome === 'forwarded';
   }
@@ -40,7 +40,7 @@ export class ExchangeResponse {
     return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
   }
 
-  /** Sends the gateway's own response for an error of that status, in the form that the client understands. */
+  /** Sends the gateway's own response to an error of that status, rendered in the dialect of the client. */
   refuse(status: number, rendered: RenderedResponse): Served {
     const { fields, body, close } = rendered;
     this.outcome = 'answered';
@@ -72,7 +72,7 @@ export class ExchangeResponse {
     this.#downstream.head(status, reason, fields);
   }
 
-  /** Switches to another protocol. False: the client has disconnected. */
+  /** Switches to another protocol. Returns false if the client has disconnected. */
   switchTo(fields: Fields, successor: Successor): boolean {
     this.status = 101;
     if (this.#downstream.switchProtocols(fields, successor)) return true;
@@ -80,7 +80,7 @@ export class ExchangeResponse {
     return false;
   }
 
-  /** False: the client is slower; wait until it has drained. */
+  /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
   write(chunk: Buffer, release: Release | null): boolean {
     this.bytesSent += chunk.length;
     return this.#downstream.write(chunk, release);
@@ -116,7 +116,7 @@ export interface Served {
 }
 
 /**
- * For code that writes a response, and for code that hands the exchange to something that answers it later. Say beside each
- * use what that is.
+ * The proof itself: for code that writes a response, and for code that hands the exchange to something that answers it later. Say
+ * beside each use what that is.
  */
 export const SERVED = {} as Served;

@@ -19,8 +19,8 @@ export interface Stop {
 }
 
 /**
- * The verdicts that an exchange goes on by: whose it is, and whose token was found valid. A WebSocket takes over those of the exchange
- * that opened it. Holds no token, since a WebSocket may last for days.
+ * The verdicts that an exchange goes on by: whose it is, and whose token was found valid. A WebSocket takes over those of the
+ * exchange that opened it. Holds no token, since a WebSocket may last for days.
  */
 export class Standing {
   /** The caller, and what judged its token: today's verifier may know nothing of that provider. `null` without a token. */
@@ -28,7 +28,9 @@ export class Standing {
   readonly #address: KnownClient;
   readonly #closeAtExpiry: boolean | null;
 
-  /** @param closeAtExpiry `null` if the gateway answers by itself, so that the exchange is over soon whatever becomes of its token */
+  /**
+   * @param closeAtExpiry `null` if the gateway answers by itself, so that the exchange is over soon whatever becomes of its token
+   */
   constructor(address: KnownClient, token: ValidToken | null, closeAtExpiry: boolean | null) {
     this.#address = address;
     this.sender =

@@ -53,7 +53,7 @@ export function whereTo(exchange: Exchange): Destination {
 
 const SEMICOLON = 'the path holds a semicolon';
 
-/** The destination of an OPTIONS about the gateway itself (RFC 9110, 9.3.7). */
+/** The destination of an `OPTIONS *`, which asks about the gateway itself (RFC 9110, 9.3.7). */
 const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
 /** @param cors the rules for preflights if this is one, else null */

@@ -14,7 +14,7 @@ type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
  * after they have consumed their address's limits.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
-  // It is only sent elsewhere: nothing is verified for that.
+  // The client is only redirected, so nothing is verified for it.
   if (exchange.destination.kind === 'redirect') {
     recallToken(exchange);
     return null;
@@ -34,7 +34,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   return conclude(exchange, submitted, token, verdict);
 }
 
-/** Turns the token into a caller if it is remembered, and verifies nothing. For requests that no service gets. */
+/** Makes a caller of the token if that is remembered, and verifies nothing. For requests that reach no service. */
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
@@ -48,7 +48,10 @@ function clientOf({ principal }: Caller): KnownClient {
   return new KnownClient('principal', principal);
 }
 
-/** Null: no token came, or without a provider none is valid: then `authorise` refuses requests that need one. */
+/**
+ * The token as it came; `null` if none came or there is no provider to judge it, so that `authorise` refuses requests that need
+ * one.
+ */
 function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null {
   const { authorization } = head;
   const { identity } = generation;
@@ -56,7 +59,7 @@ function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };
 }
 
-/** Whether it is the token that came last on this connection, which is then taken. */
+/** Takes the caller of the connection's last request, and returns true, if this one has the same token and it still counts. */
 function recallLast(exchange: Exchange, { authorization, verifier, schemes }: Submitted): boolean {
   const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return false;

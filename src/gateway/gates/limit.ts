@@ -18,18 +18,18 @@ import {
 import type { GateResult } from './gate.ts';
 
 /**
- * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. Only checks them if the upstream has no room
- * for it.
+ * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. Only checks them if the upstream has no
+ * room for it.
  */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
   return claim === null
     ? badRequest('the path holds bytes that are not UTF-8')
-    : drawOn(exchange, claim, state);
+    : consume(exchange, claim, state);
 }
 
-/** Draws on these limits, or refuses and draws on none. */
-export function drawOn(
+/** Consumes a unit of each of these limits, or refuses and consumes none. */
+export function consume(
   exchange: Exchange,
   claim: Claim,
   state: GatewayState,
@@ -83,7 +83,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
 }
 
-/** What to tell the client about its bucket. */
+/** Reports the state of the bucket to the client. */
 function rateOf(
   { set, main }: Claim,
   bucket: BucketModel,
@@ -92,14 +92,14 @@ function rateOf(
   nowMs: number,
 ): RateReport {
   const hash = bucket.hash.of(main);
-  // A counter of several main values or callers: this one may have drawn nothing of it.
+  // Several main values or callers share this counter, so this caller may have consumed nothing of it.
   const isShared = decision.sharedKey || decision.otherParts;
   const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
   return rateReport(decision, hash, scope, nowMs, policy);
 }
 
-/** The unit that was drawn on a resource limit. `window`: 0 if none was. */
+/** @param window in which a unit of the resource limit was consumed; 0 if none was */
 function unitOf(limit: Limit | null, main: string, window: number): ResourceUnit | null {
   return limit === null || window === 0 ? null : { limit, main, window };
 }
@@ -119,7 +119,7 @@ function noteShadow(
     limiting.listener.shadowRefused({ bucket: name, callerClass, by });
 }
 
-/** The limits that an exchange draws on; null if the value of the main parameter is ambiguous. */
+/** The limits of which the exchange consumes a unit; `null` if the value of the main parameter is ambiguous. */
 function claimOf(exchange: Exchange): Claim | null {
   const { destination, dialect, token, snapshot, downstream, callerKey: caller } = exchange;
   const { path } = destination;
@@ -131,7 +131,7 @@ function claimOf(exchange: Exchange): Claim | null {
 
 type Conclude = (decision: Decision) => GateResult;
 
-/** Decides as ever, but holds a request that would be refused with a wait of at most `patienceMs`. */
+/** Decides in the usual way, but holds a request that would be refused with a wait of at most `patienceMs`. */
 function decidePatiently(
   exchange: Exchange,
   claim: Claim,

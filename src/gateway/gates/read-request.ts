@@ -22,7 +22,7 @@ import { restrictCaller } from './capacity.ts';
 import { whereTo } from './find-route.ts';
 import type { Gate, GateResult } from './gate.ts';
 import { recallToken } from './identify.ts';
-import { drawOn } from './limit.ts';
+import { consume } from './limit.ts';
 
 /** Step 2: rejects a head that is too large, not for this gateway, or open to more than one reading. */
 export function readHead(exchange: Exchange): GateResult {
@@ -44,7 +44,7 @@ function judgeFields({ head }: Exchange): GateResult {
 /** Reads how far an OPTIONS may go (RFC 9110, 7.6.2). With other methods the field is ignored and passed on unchanged. */
 export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
-  // Reads all fields, not only those kept: otherwise a client could hide it by naming it in `Connection` (RFC 9110, 7.6.1).
+  // Reads all fields, not only those kept: a client could hide `Max-Forwards` by naming it in `Connection` (RFC 9110, 7.6.1).
   const maxForwards = readMaxForwards(exchange.downstream.fields);
   if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.rejected);
   exchange.maxForwards = maxForwards;
@@ -95,22 +95,24 @@ function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): 
   return mayConnect(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
 }
 
-/** The request cannot be read with certainty, so that nothing is counted on it. */
+/** The request cannot be read with certainty, so nothing is counted for it. */
 const BAD_REQUEST = 400;
 
 /**
- * Makes the refusals of a gate before the limits draw on the global limit of their sender: scans for paths and methods count as
- * any other request, and get 429 beyond the limit.
+ * Makes a request that a gate before the limits refuses consume a unit of its sender's global limit: scans for paths and methods
+ * count as any other request, and get 429 beyond the limit.
  */
-export function drawingUnserved(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
+export function consumeIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
   return (exchange, state) => {
     const refusal = gate(exchange, state);
-    return refusal === null || refusal.status === BAD_REQUEST ? refusal : drawFor(refusal, exchange, state);
+    return refusal === null || refusal.status === BAD_REQUEST
+      ? refusal
+      : refuseAndConsume(refusal, exchange, state);
   };
 }
 
-/** Verifies nothing: the sender is the caller whose token is remembered, else its address. */
-function drawFor(
+/** Verifies no token: the sender is the caller if its token is remembered, else the address. */
+function refuseAndConsume(
   refusal: GatewayError,
   exchange: Exchange,
   state: GatewayState,
@@ -120,7 +122,7 @@ function drawFor(
   if (restricted !== null) return restricted;
   const callerClass = exchange.caller?.kind ?? 'address';
   const claim = globalClaim(exchange.snapshot.limits, callerClass, exchange.callerKey);
-  const limited = drawOn(exchange, claim, state);
+  const limited = consume(exchange, claim, state);
   return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
 }
 
@@ -129,7 +131,7 @@ export function refuseExpectation({ downstream }: Exchange): GateResult {
   return downstream.framing.expectation === 'unknown' ? expectationNotMet() : null;
 }
 
-/** Refuses what is no call of gRPC on a listener for calls alone. */
+/** Refuses everything but gRPC calls on a listener that serves nothing else. */
 export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
   return downstream.onlyCalls && protocol !== 'grpc' ? notGrpc() : null;
 }

@@ -11,12 +11,12 @@ import {
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
 
-/** The methods that a resource can have here. */
+/** The methods that routes can serve. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
 const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
-/** The request is ambiguous, so nothing after it on this connection can be trusted. */
+/** For an ambiguous request. Nothing after it on this connection can be trusted. */
 export function badRequest(why: string): GatewayError {
   return new GatewayError({
     status: 400,
@@ -38,7 +38,7 @@ export function methodNotSupported(allow: readonly string[]): GatewayError {
   });
 }
 
-/** The path exists, for other methods. */
+/** For a path that exists for other methods. */
 export function wrongMethod(allow: string): GatewayError {
   return new GatewayError({
     status: 405,
@@ -50,8 +50,8 @@ export function wrongMethod(allow: string): GatewayError {
 }
 
 /**
- * The request has no valid token. A client that sent one is told that it is invalid; one that sent none, or used another scheme,
- * gets no error code (RFC 6750, 3.1). Only the log says why.
+ * For a request without a valid token. A client that sent one is told that it is invalid; one that sent none, or used another
+ * scheme, gets no error code (RFC 6750, 3.1). Only the log says why.
  */
 export function unauthenticated(refused: Invalid | null): GatewayError {
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
@@ -64,7 +64,10 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   });
 }
 
-/** The session has ended, but its tokens are of a provider where the gateway signs no users in, so that its client cannot revoke them. */
+/**
+ * For a sign-out with a token of a provider where the gateway signs no users in: the session has ended, but its refresh token
+ * stays valid.
+ */
 export function signedInElsewhere(): GatewayError {
   return new GatewayError({
     status: 400,
@@ -75,7 +78,7 @@ export function signedInElsewhere(): GatewayError {
   });
 }
 
-/** The issuer's keys cannot be fetched, and one of them may have signed the token. */
+/** For a token that one of the issuer's keys may have signed, while they cannot be fetched. */
 export function keysUnreachable(retryAfterS: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -86,7 +89,7 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
   });
 }
 
-/** Redis is unreachable, and `on_failure: closed` refuses requests until it is back. */
+/** While Redis is unreachable and `on_failure: closed` refuses requests until it is back. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -169,7 +172,7 @@ export function noRoute(): GatewayError {
   });
 }
 
-/** The route serves no WebSockets. */
+/** For an upgrade on a route that serves no WebSockets. */
 export function upgradeNotServed(): GatewayError {
   return new GatewayError({
     status: 501,
@@ -179,7 +182,7 @@ export function upgradeNotServed(): GatewayError {
   });
 }
 
-/** RFC 6455, 4.4; RFC 9110, 15.5.22: names the protocol, and the version of it, that would do. */
+/** For another version of WebSocket. Names the one that is supported (RFC 6455, 4.4; RFC 9110, 15.5.22). */
 export function otherVersion(): GatewayError {
   return new GatewayError({
     status: 426,
@@ -190,7 +193,7 @@ export function otherVersion(): GatewayError {
   });
 }
 
-/** A web page of an origin that `cors` does not list wants to open a WebSocket. */
+/** For a WebSocket that a page of an origin opens which `cors` does not list. */
 export function foreignOrigin(): GatewayError {
   return new GatewayError({
     status: 403,
@@ -233,7 +236,7 @@ export function upstreamTooSlow(cause: unknown): GatewayError {
 
 const RETRY_SOON: Fields = ['Retry-After', '1'];
 
-/** The gateway has reached this cap. */
+/** For a request beyond this cap of the gateway. */
 export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
@@ -245,7 +248,7 @@ export function overloaded(cap: Cap): GatewayError {
   });
 }
 
-/** The process is too far behind to serve it in time. */
+/** For a request that comes while the process is too far behind to serve it in time. */
 export function fallenBehind(): GatewayError {
   return new GatewayError({
     status: 503,
@@ -257,7 +260,7 @@ export function fallenBehind(): GatewayError {
   });
 }
 
-/** The upstream is at its cap for this kind of request. */
+/** For a request to an upstream that is at its cap for this kind. */
 export function poolFull(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
@@ -269,7 +272,7 @@ export function poolFull(pool: PoolName): GatewayError {
   });
 }
 
-/** The caller has used up its share of an upstream; others still have room. */
+/** For a caller that has used up its share of an upstream, where others still have room. */
 export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,

@@ -2,7 +2,7 @@ import { constants } from 'node:http2';
 import { type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
-/** Where a call's status differs from the code of the error object, by HTTP status. */
+/** The status of a call, by HTTP status, where it differs from the code of the error object. */
 const CODES: ReadonlyMap<number, RpcCode> = new Map([
   // To a gRPC client, NOT_FOUND means that the method exists but did not find something.
   [404, RpcCode.unimplemented],
@@ -27,7 +27,7 @@ export function grpcStatusFields(error: GatewayError): string[] {
   return fields;
 }
 
-/** The status of a call that ends with this error. */
+/** Returns the status of a call that ends with this error. */
 export function grpcCodeOf({ status, rpcCode }: GatewayError): RpcCode {
   return CODES.get(status) ?? rpcCode;
 }
@@ -105,7 +105,7 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
 
-/** A listener for calls of gRPC got something else. */
+/** For a request that is no gRPC call, on a listener that serves only calls. */
 export function notGrpc(): GatewayError {
   return new GatewayError({
     status: 415,
@@ -115,7 +115,7 @@ export function notGrpc(): GatewayError {
   });
 }
 
-/** The time that its client gave a call is over. */
+/** For a call whose deadline has passed. */
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({
     status: 504,
@@ -125,7 +125,7 @@ export function deadlineExceeded(): GatewayError {
   });
 }
 
-/** The deadline of a call is malformed. The connection can be kept. */
+/** For a call whose deadline is malformed. The connection can be kept. */
 export function badDeadline(why: string): GatewayError {
   return new GatewayError({
     status: 400,
@@ -135,14 +135,16 @@ export function badDeadline(why: string): GatewayError {
   });
 }
 
-/** The statuses of calls that a service resets (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
+/**
+ * The statuses of calls that a service resets, by the code of the reset (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors").
+ */
 const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
   [constants.NGHTTP2_CANCEL, ['CANCEL', RpcCode.cancelled]],
   [constants.NGHTTP2_ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
   [constants.NGHTTP2_INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
 ]);
 
-/** The service has ended a call by RST_STREAM with this code, before it had a status. */
+/** For a call that the service ended by RST_STREAM with this code, before it had a status. */
 export function callReset(code: number, cause: unknown): GatewayError {
   const [name, rpcCode] = STATUSES_OF_RESETS.get(code) ?? [`code ${code}`, RpcCode.internal];
   return new GatewayError({

@@ -10,7 +10,7 @@ import {
 } from '../../http/index.ts';
 import type { Decision, LimitSet } from '../../limits/index.ts';
 
-/** What the gates have found out about the request being answered. */
+/** What is known of the request being answered. */
 interface Answered {
   readonly clock: Clock;
   readonly requestId: string;
@@ -47,7 +47,7 @@ function addCorsFields(fields: string[], { snapshot, destination, head }: Answer
 /** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
 const MIN_RESET_AFTER_MS = 1;
 
-/** What a decision tells the client, kept until the response goes out. */
+/** The state of a bucket as a decision reports it to the client, kept until the response goes out. */
 export interface RateReport {
   readonly limit: number;
   readonly remaining: number;
@@ -55,12 +55,12 @@ export interface RateReport {
   readonly resetAtMs: number;
   /** The same moment on the monotonic clock. */
   readonly resetsAtMs: number;
-  /** The wait until then that a refusal's body tells as well; null: counted down until the response goes out. */
+  /** The wait until that moment, if the body of a refusal says it too; `null` to count it down until the response goes out. */
   readonly toldMs: number | null;
   /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
-  /** For `RateLimit` and `RateLimit-Policy`; null: the response does not carry them. */
+  /** What `RateLimit` and `RateLimit-Policy` say; `null` if the response does not carry them. */
   readonly policy: PolicyReport | null;
 }
 
@@ -98,9 +98,9 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
 
 /** Whole milliseconds as seconds with exactly three decimals, never with an exponent. */
 export function seconds(ms: number): string {
-  const rest = ms % 1_000;
-  const whole = (ms - rest) / 1_000;
-  return `${whole}.${rest > 99 ? rest : rest > 9 ? `0${rest}` : `00${rest}`}`;
+  const millis = ms % 1_000;
+  const whole = (ms - millis) / 1_000;
+  return `${whole}.${millis > 99 ? millis : millis > 9 ? `0${millis}` : `00${millis}`}`;
 }
 
 /** What `RateLimit` and `RateLimit-Policy` tell the client about a decision (docs/contract.md, 4.10). */
@@ -114,13 +114,13 @@ interface PolicyReport {
   readonly partition: string | null;
 }
 
-/** What is said about each set of limits. */
+/** The policy that is announced for each set of limits. */
 export type Policies = ReadonlyMap<LimitSet, PolicyModel>;
 
 /**
- * Null if the decision describes no limit.
+ * Makes the report of a decision. Returns `null` if that describes no limit.
  *
- * @param bucket the hash of the bucket; null: the global limit refused
+ * @param bucket the hash of the bucket; `null` if the global limit refused
  */
 export function policyReportOf(
   decision: Decision,
@@ -138,8 +138,8 @@ export function policyReportOf(
 }
 
 /**
- * How long no more than Remaining can be used. On a refusal the wait, which `Retry-After` says as well. A smooth limit gives the
- * next unit back long before all of them.
+ * How long the client can use no more than `remaining`. For a refusal that is the wait, which `Retry-After` says too. A smooth
+ * limit gives the next unit back long before all of them.
  */
 function windowMs(
   { role, limit, remaining, resetAfterMs, retryAfterMs, admitted }: Decision,

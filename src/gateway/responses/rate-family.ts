@@ -21,7 +21,7 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['x-ratelimit-bucket', /^[0-9a-fA-F]{32}$/],
 ]);
 
-/** Null if one of the fields has another form, comes twice, or is unknown to the family. */
+/** Reads the family. Returns `null` if one of its fields has another form, comes twice, or is unknown. */
 export function readFamily(fields: Fields): RateFamily | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -61,8 +61,8 @@ export function isWholeBucket(family: RateFamily): boolean {
 }
 
 /**
- * The bucket of an upstream's 429 that describes it in part: what it says, and for the rest the bucket that admitted the request,
- * used up until the wait of the 429 is over.
+ * Completes what an upstream's 429 says about its bucket. What it leaves out is taken from the bucket that admitted the request,
+ * shown as used up until the wait of the 429 is over.
  *
  * @param rate the bucket that admitted the request
  */
@@ -97,7 +97,7 @@ function resetIn(
   return { resetAtMs: milliseconds(at), resetsAtMs: nowMs + toldMs, toldMs };
 }
 
-/** Of a number with exactly three decimals. */
+/** Reads seconds with exactly three decimals. */
 function milliseconds(seconds: string): number {
   return Number(seconds.replace('.', ''));
 }

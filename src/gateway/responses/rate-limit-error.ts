@@ -19,11 +19,11 @@ interface RateLimitErrorOptions {
   readonly restrictedBy?: RestrictedBy;
   /** Others share the blame, whatever the scope says: the response does not count as an invalid request. Default false. */
   readonly isShared?: boolean;
-  /** Why, where `restrictedBy` says what refused. */
+  /** Why `restrictedBy` refused. */
   readonly why?: RestrictionReason | 'blocked';
   /** Whether the body carries the numeric code, which sets a restriction apart from ordinary limits. */
   readonly code?: boolean;
-  /** False: leaves `Via` out, so that clients know that the service never saw the request. */
+  /** False to leave `Via` out, so that clients know that the service never saw the request. Default true. */
   readonly via?: boolean;
   /** Further fields of the response. */
   readonly fields?: Fields;
@@ -39,7 +39,7 @@ export class RateLimitError extends GatewayError {
   readonly body: string;
   readonly retryAfterMs: number;
   readonly scope: 'user' | 'shared' | 'global';
-  /** Null: a limit refused, not a restriction. */
+  /** What refuses everything from this sender; `null` if a limit refused this request. */
   readonly restrictedBy: RestrictedBy | null;
   readonly why: RestrictionReason | 'blocked' | null;
   readonly isShared: boolean;
@@ -79,7 +79,9 @@ export class RateLimitError extends GatewayError {
   }
 }
 
-/** Adds no scope to a bucket's refusal, which has it among its bucket headers. Clients only test if `X-RateLimit-Global` is there. */
+/**
+ * Adds no scope to a bucket's refusal, which has it among its bucket headers. Clients only test if `X-RateLimit-Global` is there.
+ */
 function scopeFields({ global, scope, restrictedBy }: RateLimitErrorOptions): string[] {
   if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
   return restrictedBy === undefined ? [] : ['X-RateLimit-Scope', scope];
@@ -138,7 +140,7 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
   });
 }
 
-/** For those whom the operator lists under `blocked`: the longest wait that clients can keep. */
+/** For addresses that the operator lists under `blocked`. Tells the longest wait that clients can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_address',
   why: 'blocked',

@@ -8,7 +8,7 @@ export interface RenderedResponse {
   readonly status: number;
   readonly reason: string;
   readonly fields: string[];
-  /** ASCII. */
+  /** The body, in ASCII. */
   readonly body: string;
   readonly close: boolean;
 }
@@ -29,8 +29,8 @@ function bodyOf(error: GatewayError, anonymous: boolean): string {
 }
 
 /**
- * The same as a call of gRPC ends with it: trailers alone, which HTTP calls a response without a body. The status of HTTP is
- * 200 whatever the error, since that says only that gRPC is spoken.
+ * Renders an error as the end of a gRPC call: trailers alone, which HTTP calls a response without a body. The HTTP status is 200
+ * whatever the error, since it says only that gRPC is spoken.
  */
 export function renderGrpcError(error: GatewayError): RenderedResponse {
   const fields = ['Content-Type', 'application/grpc', ...grpcStatusFields(error), ...error.fields];
@@ -39,7 +39,7 @@ export function renderGrpcError(error: GatewayError): RenderedResponse {
 
 /**
  * Whether an error response reports the state of the request's bucket: yes for the bucket's own refusal and for errors after the
- * request was admitted, no for other refusals, which drew on no bucket.
+ * request was admitted, no for other refusals, which consumed no bucket.
  */
 export function reportsRate(error: GatewayError): boolean {
   if (error instanceof RateLimitError) return error.scope !== 'global' && error.restrictedBy === null;

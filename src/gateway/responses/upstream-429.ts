@@ -8,7 +8,7 @@ const MAX_WAIT_S = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the head of a 429 says, once it follows the contract. */
+/** What the head of a 429 says, if it follows the contract. */
 export interface ContractHead {
   readonly scope: Scope;
   readonly retryAfterS: number;
@@ -35,19 +35,19 @@ export function contractHead(fields: Fields): ContractHead | null {
   return retryAfterS <= MAX_WAIT_S ? { scope, retryAfterS, family } : null;
 }
 
-/** Whether it says all that clients of the family need. */
+/** Whether the head has all fields that clients of the family need. */
 export function isWhole({ scope, family }: ContractHead): boolean {
   return scope === 'global' || isWholeBucket(family);
 }
 
-/** What completes a passing 429: its fields without those of its bucket, and the report of the bucket in their place. */
+/** A 429 as it passes: its fields without the ones of its bucket, and the report of the bucket in their place. */
 export interface Completion {
   readonly fields: string[];
   readonly report: RateReport;
 }
 
 /**
- * Null: it is whole.
+ * Completes a 429 that passes. Returns `null` if it lacks nothing.
  *
  * @param fields all that pass, from which the head was read
  * @param rate the bucket that admitted the request
@@ -137,19 +137,19 @@ function waitSeconds(fields: Fields, nowMs: number): number {
   return Number.isNaN(waitMs) ? 1 : Math.min(MAX_WAIT_S, wholeSeconds(waitMs));
 }
 
-/** Fields that describe the body (RFC 9110, 8), and those that the rewritten response writes itself. */
+/** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has of its own. */
 const REWRITTEN: ReadonlySet<string> = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'],
   ...['content-range', 'content-disposition', 'content-md5', 'content-digest', 'repr-digest', 'digest'],
   ...['etag', 'last-modified', 'expires', 'cache-control', 'retry-after'],
 ]);
 
-/** The fields of an upstream's 429 that stay when it is rewritten. `fields`: those that may pass. */
+/** Returns the fields of an upstream's 429 that stay when it is rewritten, out of the fields that may pass. */
 export function fieldsBeside(fields: Fields): string[] {
   return without(fields, name => REWRITTEN.has(name));
 }
 
-/** The fields except those that `isDropped` picks by their lower-case name. */
+/** Returns the fields without the ones that `isDropped` picks by their lower-case name. */
 export function without(fields: Fields, isDropped: (lowerName: string) => boolean): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {

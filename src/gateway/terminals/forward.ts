@@ -42,7 +42,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   return forwarding.send();
 }
 
-/** The header fields as the upstream will see them. */
+/** Makes the header fields that the upstream gets. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   const { downstream, head, maxForwards } = exchange;
   const { upstream } = destination.route;
@@ -59,7 +59,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   });
 }
 
-/** Where the gateway takes part in traces: its own, with the span of the upstream. */
+/** The trace context for the upstream, with a span of its own; none if the gateway takes no part in traces. */
 function traceFor({ trace }: Exchange): Fields {
   if (trace === null) return NO_FIELDS;
   return traceContextFields({ ...trace, spanId: trace.upstreamSpanId }, trace.state);
@@ -73,8 +73,8 @@ function identityFor({ downstream, token }: Exchange): Fields {
 }
 
 /**
- * The `Authorization` that the upstream gets. On routes that check tokens: the valid token in the standard scheme, or nothing. On
- * other routes: what the client sent. A preflight forwards none.
+ * Returns the `Authorization` that the upstream gets. On routes that check tokens, it is the valid token in the standard scheme, or
+ * nothing; on other routes, what the client sent. A preflight forwards none.
  */
 function authorizationFor(
   { head, token }: Exchange,
@@ -85,7 +85,7 @@ function authorizationFor(
   return token === null ? null : `Bearer ${token.token}`;
 }
 
-/** The transport to an upstream of the generation's own snapshot. */
+/** Returns the transport to an upstream of the generation's own snapshot. */
 function transportTo({ transports }: RequestGeneration, upstream: string): Transport {
   const entry = transports.get(upstream);
   if (entry === undefined) throw new Error(`no transport to the upstream "${upstream}"`);
@@ -94,13 +94,13 @@ function transportTo({ transports }: RequestGeneration, upstream: string): Trans
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
-/** RFC 9110, 15.3.6: a 205 has no content. Clients and servers of HTTP/2 take none, those of HTTP/1.1 would. */
+/** RFC 9110, 15.3.6: a 205 has no content. HTTP/2 has no room for one, while HTTP/1.1 would carry it. */
 const RESET_CONTENT = 205;
 
 /**
- * One exchange under way between client and upstream. Each part of a response comes by a timer or an event of a socket, with nothing
- * above it that would catch a fault of the gateway, and a transport would blame the upstream's bytes for it. So every method that a
- * transport calls catches its own faults and ends the exchange.
+ * One exchange under way between client and upstream. Each part of a response comes by a timer or an event of a socket, with
+ * nothing above it that would catch a fault of the gateway, and a transport would blame the upstream's bytes for it. So every
+ * method that a transport calls catches its own faults and ends the exchange.
  */
 class Forwarding implements CallSink, UpstreamLeg {
   sentAtMs = 0;
@@ -114,7 +114,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
-  /** Takes the response in this one's place: it is a 429, which may not pass unread. */
+  /** Takes the response in place of this sink if it is a 429, which must not pass unread. */
   #refusal: UpstreamRefusal | null = null;
 
   constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
@@ -241,7 +241,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   #head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
     if (status === RESET_CONTENT) {
-      // The client does not wait for the end of what it does not get.
+      // The client gets no body, so it does not wait for its end.
       this.#call?.abort();
       this.#whole(status, reason, fields, '');
       return;
@@ -295,7 +295,8 @@ class Forwarding implements CallSink, UpstreamLeg {
       );
     dialect.noteEnd(response, fields);
     const out = this.#keep(status, fields, chunked, false);
-    // A call that its service refuses by its own limit: as in a rewritten 429, ours may have room left.
+    // The service refuses this call by a limit of its own, while ours may have room left: as in a rewritten 429, do not blame the
+    // caller.
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);
@@ -315,7 +316,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), via: this.#via, abort });
   }
 
-  /** The version of HTTP that the upstream's response came by. */
+  /** The version of HTTP that the upstream speaks, for `Via`. */
   get #via(): HttpVersion {
     return this.#route.upstream.protocol === 'http1' ? '1.1' : '2';
   }
@@ -325,8 +326,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it said so; or it was
-   * reset on a connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
+   * Whether to send the request once more: only if the upstream cannot have acted on it. That is so if no connection was made, or
+   * if the upstream says so. An idempotent request without a body may also be repeated if a connection that had served others was
+   * reset: the upstream may have closed it as idle.
    */
   #mayRepeat(failure: UpstreamFailure): boolean {
     if (this.repeated || failure.responseBegun) return false;

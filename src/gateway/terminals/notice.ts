@@ -4,7 +4,7 @@ import { type Exchange, type NoticeHere, SERVED, type Served } from '../exchange
 import { addOwnFields, noRoute, wrongMethod } from '../responses/index.ts';
 import { readWhole } from './whole-body.ts';
 
-/** Serves what the provider tells unasked, where the configuration puts that on a public path. */
+/** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
 export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
   const notices = exchange.generation.identity?.notices;
   if (notices === undefined) return exchange.answerError(noRoute());

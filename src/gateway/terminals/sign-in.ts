@@ -30,20 +30,20 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   }
 }
 
-/** Signs out the caller whom the gates have identified, once the body is whole. */
+/** Signs out the caller whom the gates have identified, once the whole body has come. */
 function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
   if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
   const endSession = () => generation.identity?.endSession(caller);
   if (caller.issuer !== signIn.issuer) {
-    // Its refresh token is for another provider than the one that would get it.
+    // Its refresh token belongs to another provider than the one that would get it.
     endSession();
     return exchange.answerError(signedInElsewhere());
   }
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
 
-/** What becomes of a request's body. */
+/** Makes the response from the body of a request. */
 type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 
 function serveBody(exchange: Exchange, use: Use): Served {

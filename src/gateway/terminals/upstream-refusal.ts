@@ -20,7 +20,7 @@ import {
 
 /** The contract's body is far shorter, so longer ones are not examined. */
 const HELD_MAX_BYTES = 16_384;
-/** From the head to the end of the body, which has no reason to be late. After this the client gets its response anyway. */
+/** The longest time from the head to the end of the body. After it, the client gets its response without the body. */
 const BODY_MS = 2_000;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -37,15 +37,16 @@ export interface UpstreamRefusalDependencies {
 }
 
 /**
- * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and body follow the contract, otherwise
- * it is rewritten. What a passing one leaves out of its bucket is added. Holds the body, within bounds, to examine it. Once the response is rewritten, does not wait for the rest of the
- * body: the upstream would still be busy with a request that no longer counts as in flight.
+ * An upstream's 429 on its way to the client (docs/contract.md, 4.8). It passes if its head and body follow the contract, completed
+ * with the fields of its bucket that it lacks; otherwise it is rewritten. Holds the body, up to a size, to examine it. Once the
+ * response is rewritten, does not wait for the end of the body: the upstream would still be busy with a request that no longer
+ * counts as in flight.
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
   /** Its fields as they go out if it passes. */
   readonly #passing: string[];
-  /** What its head says; null: the response is rewritten, whatever the body says. */
+  /** What its head says; `null` if the response is rewritten whatever the body says. */
   readonly #spoken: ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
@@ -63,7 +64,7 @@ export class UpstreamRefusal {
     this.#spoken = mayPass ? spoken : null;
   }
 
-  /** The whole body is here; every character is one byte. A response to HEAD has none, so its head decides. */
+  /** Takes the whole body, of which every character is one byte. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
     if (this.#spoken !== null && (method === 'HEAD' || bodyFollowsContract(body, this.#spoken)))
@@ -71,7 +72,7 @@ export class UpstreamRefusal {
     else this.#rewrite();
   }
 
-  /** A body follows: of that length, or of unknown length. */
+  /** Called when a body follows: of that length, or of unknown length (`null`). */
   head(bodyLength: number | null): void {
     if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
     else this.#timer = this.#parts.exchange.clock.after(BODY_MS, this.#onLate);
@@ -89,13 +90,13 @@ export class UpstreamRefusal {
     if (!this.#answered) this.whole(this.#held.toString('latin1'));
   }
 
-  /** The rest of the body will not come. */
+  /** Called when the body breaks off. */
   fail(): void {
     this.stop();
     if (!this.#answered) this.#rewrite();
   }
 
-  /** Nothing more is done for it. */
+  /** Stops waiting for the body. */
   stop(): void {
     this.#parts.exchange.clock.cancel(this.#timer);
     this.#timer = null;
@@ -150,8 +151,8 @@ export class UpstreamRefusal {
 }
 
 /**
- * The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way out.
- * For routes with `upstream_429: pass`.
+ * The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way
+ * out. For routes with `upstream_429: pass`.
  *
  * @param keep the upstream's fields that pass, with or without those of the family
  */

@@ -15,18 +15,19 @@ import { recordOf, recordOfSocket } from '../ledger.ts';
 import type { UpstreamPermit } from '../permits.ts';
 import { internalFault, upstreamFailed } from '../responses/index.ts';
 
-/** A handshake that the upstream agreed to. */
+/** A WebSocket handshake that the upstream has accepted. */
 interface AgreedHandshake {
-  /** The fields that went upstream, and those that came back. */
+  /** The fields of the request that went upstream. */
   readonly asked: Fields;
+  /** The fields of the upstream's response. */
   readonly answered: Fields;
-  /** Those for the client, but for the two that switch. */
+  /** The fields of the 101 for the client, except `Connection` and `Upgrade`. */
   readonly out: string[];
-  /** The upstream's end. */
+  /** The connection to the upstream. */
   readonly stream: ByteStream;
 }
 
-/** Answers 101 and joins both ends. From there on the exchange is over, and a session in its place. */
+/** Answers 101 and joins both connections. From then on the exchange is over, and a session has taken its place. */
 export function openWebSocket(exchange: Exchange, state: GatewayState, handshake: AgreedHandshake): void {
   const { asked, answered, out, stream } = handshake;
   const { route } = exchange.destination;
@@ -46,7 +47,8 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
     stream.destroy();
     return;
   }
-  // The session takes over the permit at the upstream and the verdicts. It may outlive many configurations, so the exchange ends here.
+  // The session takes over the permit at the upstream and the verdicts. It may outlive many configurations, so the exchange ends
+  // here.
   state.release(exchange);
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
@@ -55,7 +57,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   session.begun(record, exchange.upstreamPermit);
 }
 
-/** What is kept of the handshake. */
+/** What a session keeps of the handshake. */
 interface SessionOptions {
   readonly idleMs: number;
   readonly extended: boolean;
@@ -91,10 +93,10 @@ export class WebSocketSession implements Successor {
   }
 
   /**
-   * The client has its 101.
+   * Called once the client has its 101.
    *
-   * @param record what is known so far
-   * @param permit held to the end
+   * @param record what is known of the exchange so far
+   * @param permit the place at the upstream, which the session holds to its end
    */
   begun(record: ExchangeRecord, permit: UpstreamPermit | null): void {
     this.#record = record;
@@ -112,7 +114,7 @@ export class WebSocketSession implements Successor {
     this.#contain(() => this.#tunnel?.finish(CloseCode.goingAway, 'going away'));
   }
 
-  /** Does what a timer asks for, which nothing above it would catch. */
+  /** Runs what a timer asks for, and ends the session if it throws: nothing above a timer would catch it. */
   #contain(act: () => void): void {
     try {
       act();
@@ -170,7 +172,7 @@ const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
   failure: 'truncated',
 };
 
-/** For the log: the client heard of it by a Close frame. */
+/** Returns the error for the log. The client was told by a Close frame. */
 function faultOf({ toUpstream, toClient }: Tunnel): GatewayError | null {
   const cause = toUpstream.fault ?? toClient.fault;
   if (cause === null) return null;

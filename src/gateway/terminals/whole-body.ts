@@ -9,7 +9,7 @@ import { bodyTooLarge } from '../responses/index.ts';
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
-/** Reads the body. A client that disconnects before its end has asked for nothing; after that, its request goes on without it. */
+/** Reads the whole body, then answers. If the client disconnects before the end of the body, nothing is done for it. */
 export function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
   if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
