@@ -7,9 +7,7 @@ import type { UpstreamModel } from '../upstream-model.ts';
 export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
 
 /** The values of these keys after validation. */
-export type PolicyConfig<Keys extends PolicyKeys> = {
-  readonly [Key in keyof Keys]: z.output<Keys[Key]>;
-};
+export type PolicyConfig<Keys extends PolicyKeys> = Readonly<z.output<z.ZodObject<Keys>>>;
 
 /** Timeouts of a route in milliseconds: its own, or else those of its upstream. */
 export interface RouteTimeouts {
