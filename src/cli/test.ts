@@ -1,4 +1,4 @@
-import { loadTest } from '../config/index.ts';
+import { loadLimitTest } from '../config/index.ts';
 import { runTest } from '../limit-tests/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
@@ -20,7 +20,7 @@ Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file ha
     const { positionals } = readArguments(args, {}, ['FILE', ...args.slice(1).map(() => '[FILE]')]);
     const counts = { passed: 0, failed: 0 };
     for (const path of positionals) {
-      const loaded = await loadTest(path, terminal.env);
+      const loaded = await loadLimitTest(path, terminal.env);
       if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
       for (const [index, { name, requests }] of loaded.tests.entries()) {
         const failures = await runTest(loaded.snapshot, requests);

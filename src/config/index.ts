@@ -8,6 +8,7 @@ export {
   formatDiagnostic,
   type Severity,
 } from './file/index.ts';
+export { loadLimitTest } from './limit-test-files.ts';
 export {
   type AdminPlace,
   type CallersResult,
@@ -21,7 +22,6 @@ export {
   readAdmin,
   readCallers,
 } from './load.ts';
-export { loadTest } from './load-tested.ts';
 export {
   type AdminListenerModel,
   type BucketLimits,
@@ -42,9 +42,8 @@ export {
   type ListenerModel,
   type ListenModel,
   limitsFor,
-  NOTICE_KINDS,
   type NoticeRoute,
-  noticesIn,
+  noticeKindsIn,
   type Outline,
   type OwnRoute,
   type PolicyModel,

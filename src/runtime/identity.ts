@@ -15,8 +15,14 @@ import {
   VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
-import { type IdentityModel, NOTICE_KINDS, noticesIn, type ProviderModel } from '../config/index.ts';
-import type { AuthListener, NoticeKind, SignInListener, System } from '../core/index.ts';
+import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../config/index.ts';
+import {
+  type AuthListener,
+  NOTICE_KINDS,
+  type NoticeKind,
+  type SignInListener,
+  type System,
+} from '../core/index.ts';
 import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
 
@@ -219,7 +225,7 @@ class ProviderIdentity {
   /** What its notices are judged by; `null` if none is taken. */
   get noticeIssuer(): NoticeIssuer | null {
     const { client, accessTokens, notices } = this.#model;
-    const kinds = new Set(noticesIn(notices));
+    const kinds = new Set(noticeKindsIn(notices));
     if (client === null || kinds.size === 0) return null;
     const { keys, revocations } = this.#issuer;
     return {

@@ -1,14 +1,8 @@
-import type { NoticeKind } from '../../core/index.ts';
+import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
 import { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, nearestWord, type Path } from '../file/index.ts';
-import {
-  NOTICE_KINDS,
-  type NoticePlaces,
-  type NoticeRoute,
-  type OwnRoute,
-  type SignInRoute,
-} from '../model/index.ts';
+import type { NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import { listenSchema, noticeKeys, signInPaths } from '../schema/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` and `notices` are valid in themselves. */

@@ -11,7 +11,7 @@ import {
   type LimitRouteModel,
   type LimitsModel,
   type ListenModel,
-  noticesIn,
+  noticeKindsIn,
   type OwnRoute,
   type SignInEndpoint,
   signInProvider,
@@ -49,7 +49,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
     introspects: routes.some(({ introspectionMs }) => introspectionMs !== null),
     refreshes: own.some(each => each.kind === 'sign-in' && each.endpoint === 'refresh'),
     signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
-    notices: identity === null ? [] : noticesIn(...identity.providers.map(({ notices }) => notices)),
+    notices: identity === null ? [] : noticeKindsIn(...identity.providers.map(({ notices }) => notices)),
     routeDurations,
   };
 }

@@ -1,12 +1,6 @@
-import type { NoticeKind } from '../../core/index.ts';
+import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
-import {
-  NOTICE_KINDS,
-  type NoticePlaces,
-  type NoticeRoute,
-  type SignInEndpoint,
-  type SignInRoute,
-} from '../model/index.ts';
+import type { NoticePlaces, NoticeRoute, SignInEndpoint, SignInRoute } from '../model/index.ts';
 import type { SignInConfig } from '../schema/index.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
+import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import type {
   ClientOptions,
   IntrospectionOptions,
   ProviderOptions,
   SignInOptions,
 } from '../../signin/index.ts';
-import type { NoticePlaces } from './listen-model.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
@@ -50,4 +50,12 @@ export function signInProvider(
 /** Whether any caller can be a bot. */
 export function hasBots({ providers }: IdentityModel): boolean {
   return providers.some(({ accessTokens }) => accessTokens.bots !== null);
+}
+
+/** Where a provider's notices are taken, by their kind: on the admin listener, or on a public path. `null` if they are not. */
+export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
+
+/** Lists the kinds of notices that are taken anywhere. */
+export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
+  return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }

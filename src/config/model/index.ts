@@ -2,7 +2,14 @@ export type { CallerClass } from '../../core/index.ts';
 export { formatHostPort, type HostPort } from '../host-port.ts';
 export type { PoolModel, UpstreamModel } from '../upstream-model.ts';
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
-export { hasBots, type IdentityModel, type ProviderModel, signInProvider } from './identity-model.ts';
+export {
+  hasBots,
+  type IdentityModel,
+  type NoticePlaces,
+  noticeKindsIn,
+  type ProviderModel,
+  signInProvider,
+} from './identity-model.ts';
 export type {
   BucketLimits,
   BucketModel,
@@ -13,14 +20,11 @@ export type {
   ScopeReason,
   StoreModel,
 } from './limits-model.ts';
-export {
-  type AdminListenerModel,
-  type ListenerModel,
-  type ListenModel,
-  NOTICE_KINDS,
-  type NoticePlaces,
-  noticesIn,
-  type RedirectModel,
+export type {
+  AdminListenerModel,
+  ListenerModel,
+  ListenModel,
+  RedirectModel,
 } from './listen-model.ts';
 export {
   callerClassesOf,

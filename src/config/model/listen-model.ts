@@ -1,4 +1,3 @@
-import type { NoticeKind } from '../../core/index.ts';
 import type { ServerNames, TlsOptions } from '../../tls/index.ts';
 import type { HostPort } from '../host-port.ts';
 
@@ -39,14 +38,4 @@ export interface AdminListenerModel {
   readonly tokenHash: Buffer | null;
   /** Null: cleartext. */
   readonly tls: TlsOptions | null;
-}
-
-/** Where each kind of notice is taken: on the admin listener, on a public path, or (null) nowhere. */
-export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
-
-export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
-
-/** The kinds that any of these providers may send. */
-export function noticesIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
-  return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }

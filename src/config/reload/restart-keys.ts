@@ -19,28 +19,15 @@ interface FixedKey {
   written(parts: FixedParts): string;
 }
 
+const LISTENERS = ['http', 'redirect', 'grpc', 'admin'] as const;
+
 /** The keys that a running gateway cannot change. */
 const FIXED: readonly FixedKey[] = [
-  {
-    key: 'listen.http',
-    value: ({ listen }) => listen.http.address,
-    written: ({ listen }) => formatHostPort(listen.http.address),
-  },
-  {
-    key: 'listen.redirect',
-    value: ({ listen }) => listen.redirect?.address ?? null,
-    written: ({ listen }) => addressOrOff(listen.redirect?.address ?? null),
-  },
-  {
-    key: 'listen.grpc',
-    value: ({ listen }) => listen.grpc?.address ?? null,
-    written: ({ listen }) => addressOrOff(listen.grpc?.address ?? null),
-  },
-  {
-    key: 'listen.admin',
-    value: ({ listen }) => listen.admin?.address ?? null,
-    written: ({ listen }) => addressOrOff(listen.admin?.address ?? null),
-  },
+  ...LISTENERS.map(name => ({
+    key: `listen.${name}`,
+    value: ({ listen }: FixedParts) => listen[name]?.address ?? null,
+    written: ({ listen }: FixedParts) => addressOrOff(listen[name]?.address ?? null),
+  })),
   { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
   {
     key: 'tracing.export',

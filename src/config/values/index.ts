@@ -30,6 +30,8 @@ export {
   duration,
   durationOrOff,
   formatSize,
+  KIB,
+  MIB,
   momentOrNone,
   percentage,
   quota,

@@ -4,6 +4,10 @@ import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
 import { refuse, refuseQuoting } from './refuse.ts';
 
+/** Bytes of a KiB and a MiB. */
+export const KIB = 1024;
+export const MIB = 1024 * KIB;
+
 /**
  * A time such as `250ms`, read as milliseconds. The maximum of a day keeps clear of 31 bits, past which Node's timers fire
  * immediately.

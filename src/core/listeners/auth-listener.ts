@@ -181,7 +181,7 @@ export interface SignInListener {
 }
 
 /** What a provider tells the gateway unasked. */
-const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
+export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /** What became of a notice. */

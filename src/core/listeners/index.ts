@@ -9,6 +9,7 @@ export {
   type IntrospectionEvent,
   type IntrospectionOutcome,
   type InvalidReason,
+  NOTICE_KINDS,
   NOTICE_OUTCOMES,
   type NoticeEvent,
   type NoticeFlaw,

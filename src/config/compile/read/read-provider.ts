@@ -98,7 +98,7 @@ async function readProvider(
     client,
     maxInFlight: config.max_in_flight,
     signIn: client && signInOptions(config, client),
-    notices: noticePlaces(config.notices),
+    notices: readNotices(config.notices),
   };
 }
 
@@ -114,7 +114,7 @@ export function providerWithoutSecrets(
     client,
     maxInFlight: config.max_in_flight,
     signIn: client && signInOptions(config, client),
-    notices: noticePlaces(config.notices),
+    notices: readNotices(config.notices),
   };
 }
 
@@ -266,8 +266,8 @@ function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProvide
   });
 }
 
-/** Where each kind of notice is taken. */
-function noticePlaces(notices: NoticesConfig): NoticePlaces {
+/** Reads where the notices of a provider are taken. */
+function readNotices(notices: NoticesConfig): NoticePlaces {
   return {
     not_before_push: notices.not_before_push ?? null,
     back_channel_logout: notices.back_channel_logout ?? null,

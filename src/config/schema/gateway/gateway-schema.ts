@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { network, secrecyOf, text } from '../../values/index.ts';
 import { accessTokensSchema } from './access-tokens-schema.ts';
-import { capsSchema, clientTimeoutsSchema, shutdownSchema } from './caps-schema.ts';
+import { capsSchema, clientTimeoutsSchema, http2Schema, shutdownSchema } from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
-import { http2Schema } from './http2-schema.ts';
 import { identityProviderSchema, identityProvidersSchema, signInSchema } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';

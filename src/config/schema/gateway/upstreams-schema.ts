@@ -4,6 +4,8 @@ import {
   choice,
   count,
   duration,
+  KIB,
+  MIB,
   mapSuchAs,
   name,
   percentage,
@@ -12,8 +14,6 @@ import {
   upstreamUrl,
 } from '../../values/index.ts';
 import { upstreamTlsSchema } from './listen-schema.ts';
-
-const KIB = 1024;
 
 const upstreamKeys = {
   url: upstreamUrl().describe(
@@ -97,7 +97,7 @@ const upstreamKeys = {
     .describe(
       'The part of max_websockets that one caller, or one address without a token, may hold, at least one; past it 503.',
     ),
-  max_head: size({ min: KIB, max: KIB * KIB })
+  max_head: size({ min: KIB, max: MIB })
     .prefault('32KiB')
     .describe('Largest header section of a response; beyond it 502.'),
 };

@@ -33,7 +33,7 @@ import {
 } from './schema/index.ts';
 
 /** A configuration for `weir test`. */
-type LoadedTested =
+type ConfigUnderTest =
   | { readonly ok: true; readonly snapshot: Snapshot }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
@@ -43,11 +43,11 @@ type LoadedTested =
  *
  * @param limitsPath null: the limits are those that gateway.yaml names
  */
-async function loadTestedGateway(
+async function loadGatewayUnderTest(
   path: string,
   limitsPath: string | null,
   env: Environment,
-): Promise<LoadedTested> {
+): Promise<ConfigUnderTest> {
   const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], 'this is a limits file: name it under "limits"');
   const gateway = holdsLimits(file.value) ? undefined : validate(file, gatewaySchema, gatewayJsonSchema);
@@ -66,11 +66,11 @@ async function loadTestedGateway(
  *
  * @param grpcServices those that are called
  */
-async function loadTestedLimits(
+async function loadLimitsUnderTest(
   path: string,
   grpcServices: Iterable<string>,
   env: Environment,
-): Promise<LoadedTested> {
+): Promise<ConfigUnderTest> {
   const { limits, files } = await readLimitsAlone(path, env);
   if (files !== null) checkLimits(files, null);
   const diagnostics = errorsIn(files);
@@ -118,7 +118,7 @@ function errorsIn(files: ReadLimits['files']): Diagnostic[] {
   return files?.files.flatMap(errorsOf) ?? [];
 }
 
-type LoadedTest =
+type LoadedLimitTest =
   | {
       readonly ok: true;
       readonly tests: TestConfig['tests'];
@@ -130,7 +130,7 @@ type LoadedTest =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /** Reads a file of `weir test` and the configuration that it names. */
-export async function loadTest(path: string, env: Environment): Promise<LoadedTest> {
+export async function loadLimitTest(path: string, env: Environment): Promise<LoadedLimitTest> {
   const file = await ConfigFile.read(path, env, new Readings(), testSecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');
@@ -147,8 +147,8 @@ export async function loadTest(path: string, env: Environment): Promise<LoadedTe
   const { gateway, limits, tests } = config;
   const loaded =
     gateway === undefined
-      ? await loadTestedLimits(named(limits ?? 'limits.yaml'), servicesIn(tests), env)
-      : await loadTestedGateway(named(gateway), limits === undefined ? null : named(limits), env);
+      ? await loadLimitsUnderTest(named(limits ?? 'limits.yaml'), servicesIn(tests), env)
+      : await loadGatewayUnderTest(named(gateway), limits === undefined ? null : named(limits), env);
   if (!loaded.ok) return loaded;
   const errorAt = (at: Path, message: string): Diagnostic => ({
     file: path,
