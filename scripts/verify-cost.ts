@@ -2,7 +2,7 @@
 // first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { KeySet, REVOCATION_LIMITS, Revocations, TracingRoom, Verifier } from '../src/auth/index.ts';
+import { KeySet, OwnerChecks, REVOCATION_LIMITS, Revocations, Verifier } from '../src/auth/index.ts';
 import { type AuthListener, systemClock } from '../src/core/index.ts';
 import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
@@ -83,12 +83,12 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     leewayMs: 30_000,
     maxLifetimeMs: null,
   };
-  const tracing = new TracingRoom(systemClock);
+  const ownerChecks = new OwnerChecks(systemClock);
   const verifier = new Verifier(rules, CACHE_OPTIONS, {
     ...shared,
     keys,
     revocations,
-    tracing,
+    ownerChecks,
     budget: null,
   });
   return async token => {

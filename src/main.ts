@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The bin: arguments in, exit code out. Our own code is imported after the look at the version, so that an older Node, which
-// cannot parse it, gets a sentence and not a syntax error.
+// The executable: arguments in, exit code out. It imports Weir's code only after it checked the version, so that an older Node.js,
+// which cannot parse that code, prints a sentence instead of a syntax error.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
@@ -10,26 +10,26 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else {
-  // Compiled code is kept for the next start, which then takes half the processor time from the sources and a sixth less from
-  // the package. Where this folder cannot be written, nothing is kept. Node.js would use the folder for temporary files, into
-  // which other users of the machine can put code.
+  // Keep compiled code for the next start, which then takes half the processor time from the sources and a sixth less from the
+  // package. If this folder cannot be written, nothing is kept. Node.js would use the folder for temporary files by default, where
+  // other users of the machine could put code.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/weir', import.meta.url)));
   const { nameSourcesInStacks, runCommandLine } = await import('./cli/index.ts');
   nameSourcesInStacks();
-  // A reader that has seen enough, such as `weir schema | head`, is no failure: the command ends as it would have.
+  // A reader that stops early, such as `weir schema | head`, is no failure: the command ends with its usual exit code.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
     process.stderr.write(`weir: cannot write to standard output: ${code}\n`);
     process.exit(1);
   });
-  // Where nobody can be told anything, the exit code remains.
+  // If standard error cannot be written, only the exit code can tell.
   process.stderr.on('error', () => {});
   process.exitCode = await runCommandLine(process.argv.slice(2), {
     env: process.env,
     out: text => process.stdout.write(text),
     err: text => process.stderr.write(text),
   });
-  // A reader may be as slow as it likes, as a pager is, except where a signal has ended the command: then it has a second.
+  // Wait for slow readers such as pagers, but only a second if a signal has ended the command.
   const pending = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const written = pending.map(stream => new Promise<void>(done => stream.write('', () => done())));
   const isStopped = process.listenerCount('SIGTERM') > 0;
@@ -37,6 +37,6 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
     if (isStopped) setTimeout(done, 1_000).unref();
   });
   await Promise.race([Promise.all(written), second]);
-  // The work is done: what still keeps the process, such as a connection that does not close, must not hold up its end.
+  // The work is done: nothing, such as a connection that does not close, may keep the process running.
   setTimeout(() => process.exit(), 500).unref();
 }

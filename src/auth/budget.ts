@@ -6,13 +6,13 @@ import { makeRoom } from './refusals.ts';
 export interface CheckBudget {
   /** Milliseconds that the address has to wait; 0 when a check may be made now. */
   waitMs(address: string): number;
-  /** Draws on the address's budget. */
+  /** Counts failed checks against the address's budget. */
   failed(address: string, checks: number): void;
 }
 
 /** One period of one address, opened by its first failure. */
 interface Window {
-  /** Monotonic. */
+  /** When the window closes, on the monotonic clock. */
   readonly closesAtMs: number;
   failures: number;
   /** Start of the second in which the checks of a spent budget are counted. */
@@ -28,9 +28,9 @@ interface Window {
 export class VerificationBudget implements CheckBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
-  /** In the order in which the windows opened, which is also the order in which they close. */
+  /** Windows in the order in which they opened, which is also the order in which they close. */
   readonly #counting = new Map<string, Window>();
-  /** Kept apart, so that a flood of new addresses cannot push them out. */
+  /** Windows of spent budgets. A map of its own, so that a flood of new addresses cannot push them out. */
   readonly #spent = new Map<string, Window>();
 
   constructor(options: BudgetOptions, clock: Clock) {

@@ -23,15 +23,15 @@ export interface Caller extends Revocable {
    * two callers never share one.
    */
   readonly principal: string;
-  /** Whose token it is. */
+  /** The issuer of the token. */
   readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
   readonly key: VerificationKey;
-  /** Fields for the upstream: name, value, ... ready to be sent. */
+  /** Fields for the upstream, ready to be sent: name, value, ... */
   readonly identityFields: Fields;
-  /** The version of the issuer's revocations that the token is known to have passed; 0: none. */
+  /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
 
@@ -82,7 +82,7 @@ function isScalar(value: unknown): value is string | number | boolean {
  * The principal of a caller with these values of its claims, in the order of `principal` in the configuration. Encoded parts
  * hold no blanks, so the separators cannot be forged. `#` marks the hashed form.
  *
- * @param issuer of its tokens, if there are several: two issuers may use the same names. Null: there is only one
+ * @param issuer the caller's issuer if there are several, because two issuers may use the same names; else `null`
  */
 export function principalOf(
   kind: CallerKind,
@@ -116,16 +116,16 @@ function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]):
 /** The outcome of verifying a token, told apart by `kind`. */
 export type Verdict = Caller | Invalid | Unavailable | Spent;
 
-/** Undecided, because the token's key may be too new to be in the key set we have: 503. */
+/** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */
 export interface Unavailable {
   readonly kind: 'unavailable';
   /** Whole seconds, at least 1. */
   readonly retryAfterS: number;
 }
 
-/** The address has spent its budget of failed verifications, and the token is not a known one: a global 429. */
+/** The address has spent its budget of failed verifications, and the token is not known: the response is a global 429. */
 interface Spent {
   readonly kind: 'spent';
-  /** Until the budget's window closes; above 0. */
+  /** The time until the budget's window closes; above 0. */
   readonly retryAfterMs: number;
 }

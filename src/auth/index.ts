@@ -22,6 +22,7 @@ export {
   NOTICE_BUDGET,
   REVOCATION_LIMITS,
 } from './options.ts';
+export { OwnerChecks } from './owner-checks.ts';
 export {
   type AnonymousRevocation,
   type IssuerRevocations,
@@ -31,5 +32,4 @@ export {
   Revocations,
 } from './revocation/index.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
-export { TracingRoom } from './tracing-room.ts';
 export { type TokenVerifier, Verifier } from './verifier.ts';

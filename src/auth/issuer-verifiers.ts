@@ -21,7 +21,7 @@ export class IssuerVerifiers implements TokenVerifier {
 
   verify(token: string, address: string): Verdict | Promise<Verdict> {
     const tokenHash = hashOf(token);
-    // A few look-ups cost less than parsing a token to learn its issuer.
+    // A few lookups cost less than parsing a token to learn its issuer.
     for (const verifier of this.#verifiers) {
       const known = verifier.recall(tokenHash);
       if (known !== null) return known;

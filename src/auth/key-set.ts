@@ -8,7 +8,7 @@ export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string
 export interface KeySetDependencies {
   readonly fetch: KeySetFetcher;
   readonly clock: TimerClock;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 up to but not including 1. */
   readonly random: () => number;
   readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
 }
@@ -45,7 +45,7 @@ export class KeySet {
     this.#dependencies = dependencies;
     if (before?.loaded !== true) return;
     this.#replace(before.#keys, before.#asOfMs);
-    // Count on from there: remembered refusals depend on the version.
+    // Continue the count: remembered refusals depend on the version.
     this.#version = before.#version;
   }
 
@@ -73,7 +73,7 @@ export class KeySet {
     return this.#flight !== null;
   }
 
-  /** How long until an unknown key may cause a fetch again; 0: now. */
+  /** How long until an unknown key may cause a fetch again; 0 if it may now. */
   cooldownMs(): number {
     return Math.max(0, this.#cooledDownAtMs - this.#dependencies.clock.monotonicMs());
   }
@@ -180,7 +180,7 @@ export class KeySet {
     const { refreshMs, cooldownMs } = this.#options;
     const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
     const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);
-    // Randomly up to a tenth earlier, so that replicas do not all ask at once.
+    // Fetch up to a tenth earlier, at random, so that replicas do not all ask at once.
     const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
     this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }

@@ -4,26 +4,26 @@ export interface AccessTokenOptions {
   readonly issuer: string;
   /** Whether tokens of other issuers are accepted, too. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
-  /** What `aud` must name; null: the operator allows any audience. */
+  /** The name that `aud` must contain; `null` if the operator allows any audience. */
   readonly audience: string | null;
-  /** The gateway's own client id at the provider; null: it has none. ID tokens made for it carry this as `aud`. */
+  /** The gateway's own client id at the provider, or `null`. ID tokens made for the gateway carry it as `aud`. */
   readonly clientId: string | null;
   /** Claims that together are a user's principal. */
   readonly principal: readonly string[];
-  /** Which callers are bots; null if absent. */
+  /** Which callers are bots; `null` if none are. */
   readonly bots: BotRule | null;
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
-  /** From `iat` to `exp`; null: any. */
+  /** The longest accepted time from `iat` to `exp`; `null` if any is accepted. */
   readonly maxLifetimeMs: number | null;
 }
 
 /** A caller is a bot when its token has this claim, or has it with this value. */
 export interface BotRule {
   readonly claim: string;
-  /** What the claim must equal, or contain if it is a list; null: it must be present (not null, false or empty). */
+  /** The value that the claim must equal, or contain if it is a list; `null` if it need only be present (not null, false or empty). */
   readonly value: string | null;
   /** Claims that together are a bot's principal. With `azp` alone, all tokens of a client are one bot. */
   readonly principal: readonly string[];
@@ -37,23 +37,23 @@ export interface IdentityHeader {
 
 /** How the issuer's keys are kept. */
 export interface KeySetOptions {
-  /** Between two background fetches, less up to a random tenth. */
+  /** The time between two background fetches, less up to a random tenth. */
   readonly refreshMs: number;
   /** How long after any fetch no unknown key causes another. */
   readonly cooldownMs: number;
-  /** For one whole fetch. */
+  /** The timeout of one whole fetch. */
   readonly fetchTimeoutMs: number;
-  /** Largest response. */
+  /** The largest accepted response. */
   readonly maxBytes: number;
   /** Maximum number of keys in a response, including those for other uses. */
   readonly maxKeys: number;
 }
 
-/** What the verifier remembers. */
+/** How much the verifier remembers. */
 export interface CacheOptions {
-  /** Tokens found valid. */
+  /** The number of valid tokens. */
   readonly maxTokens: number;
-  /** Tokens found invalid. */
+  /** The number of invalid tokens. */
   readonly maxRefused: number;
   /** How long an invalid token is refused without another check. */
   readonly refusedForMs: number;
@@ -68,17 +68,17 @@ export interface BudgetOptions {
   readonly checksPerSecond: number;
   /** A window counts as closed this much before its announced end. */
   readonly slackMs: number;
-  /** Maximum number of addresses being counted, and the same again with a spent budget. */
+  /** The maximum number of addresses being counted, and of addresses with a spent budget. */
   readonly maxAddresses: number;
 }
 
 /** How revocations of one issuer are kept. */
 export interface RevocationOptions {
-  /** Subjects with a mark of their own, and the same number of sessions. */
+  /** The maximum number of subjects with a mark of their own, and of sessions. */
   readonly maxEntries: number;
-  /** Sessions of one subject that this gateway ends, within the time that they are kept, before it ends all of the subject's. */
+  /** How many sessions of one subject this gateway ends, while it remembers them, before it ends all sessions of the subject. */
   readonly maxSessionsOfOne: number;
-  /** How long tokens are taken to live until one that lives longer is seen, in seconds. */
+  /** The assumed lifetime of tokens in seconds, until one that lives longer is seen. */
   readonly keepS: number;
 }
 
@@ -91,7 +91,7 @@ export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as cons
 /** The budget options that are not configurable. */
 export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
-/** Bad notices that claim to be of the provider: far more than a provider with another clock sends. */
+/** How many bad notices an address may send: far more than a provider with a wrong clock sends. */
 export const NOTICE_BUDGET: BudgetOptions = {
   ...BUDGET_LIMITS,
   limit: 100,

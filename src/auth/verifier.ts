@@ -10,6 +10,7 @@ import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
+import type { OwnerChecks } from './owner-checks.ts';
 import { Refusals } from './refusals.ts';
 import { type IssuerRevocations, type Revocable, revocableOf } from './revocation/index.ts';
 import {
@@ -22,20 +23,19 @@ import {
   refuseClaims,
   type VerificationKey,
 } from './token/index.ts';
-import type { TracingRoom } from './tracing-room.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
-  /** Null: failures are not limited. */
+  /** Limits the failed verifications of an address; `null` if they are not limited. */
   readonly budget: CheckBudget | null;
-  /** For finding out whose refused tokens are, shared by all issuers. */
-  readonly tracing: TracingRoom;
+  /** Bounds the checks that only find out whose refused token it is. Shared by all issuers. */
+  readonly ownerChecks: OwnerChecks;
   readonly clock: Clock;
   readonly listener: AuthListener;
 }
 
-/** What came of fetching the keys for this token. */
+/** The result of fetching the keys for a token. */
 type Fetched =
   /** Not fetched. */
   | 'no'
@@ -50,7 +50,7 @@ interface Candidate {
   readonly jwt: Jwt;
   readonly revocable: Revocable;
   readonly tokenHash: string;
-  /** Whose budget pays for a failure. */
+  /** The key of the client's address, whose budget pays for a failure. */
   readonly address: string;
 }
 
@@ -69,9 +69,9 @@ export class Verifier implements TokenVerifier {
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
   readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
-  /** Whose refused tokens are, by their hashes; '': nobody's, as far as can be told. */
+  /** The principals of refused tokens, by the tokens' hashes; '' if the principal cannot be found out. */
   readonly #refusedPrincipals: RecentMap<string>;
-  readonly #tracing: TracingRoom;
+  readonly #ownerChecks: OwnerChecks;
 
   constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
     this.#options = options;
@@ -83,7 +83,7 @@ export class Verifier implements TokenVerifier {
     this.#callers = new RecentMap(cache.maxTokens);
     this.#refusals = new Refusals(cache);
     this.#refusedPrincipals = new RecentMap(cache.maxRefused);
-    this.#tracing = dependencies.tracing;
+    this.#ownerChecks = dependencies.ownerChecks;
   }
 
   /** The issuer whose tokens it accepts. */
@@ -104,13 +104,13 @@ export class Verifier implements TokenVerifier {
     return known !== undefined && this.accepts(known) ? known : null;
   }
 
-  /** What it remembers of a token, which is announced; null: nothing, so the token has to be judged. */
+  /** Returns the remembered result of a token and announces it; `null` if there is none, so that the token must be judged. */
   recall(tokenHash: string): Caller | Invalid | null {
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {
       if (this.accepts(known)) return known;
       this.#refusedPrincipals.set(tokenHash, known.principal);
-      // It is judged again to learn the reason.
+      // Judge it again to learn the reason.
       this.#callers.delete(tokenHash);
     }
     const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
@@ -145,26 +145,26 @@ export class Verifier implements TokenVerifier {
   }
 
   #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
-    // 1. Whatever needs no key: tokens of others and expired ones are refused without drawing on the budget.
+    // 1. Check what needs no key: tokens of other issuers and expired ones are refused without consuming the budget.
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return this.#refuseAs(refusal, jwt, tokenHash);
     const revocable = revocableOf(jwt);
     const revoked = this.#revocations.refusal(revocable);
     if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
 
-    // 2. The key. A known key id with another algorithm is a forgery, not a new key.
+    // 2. Find the key. A known key id with another algorithm is a forgery, not a new key.
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
     if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
-    // 3. The budget, once per token: one that waited for a fetch was admitted before it.
+    // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before it.
     const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
     if (waitMs > 0) {
       this.#listener.budgetSpent();
       return { kind: 'spent', retryAfterMs: waitMs };
     }
 
-    // 4. The signature, or the search for its key.
+    // 4. Check the signature, or fetch its key.
     if (keys.length > 0) return this.#check({ jwt, revocable, tokenHash, address }, keys);
     if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
       return this.#answerUnknownKey({ jwt, tokenHash, address }, fetched);
@@ -193,7 +193,7 @@ export class Verifier implements TokenVerifier {
 
   /**
    * Answers when no key is found. A 401 makes clients drop their token for good, so it is given only when the key cannot be
-   * a new one. Neither response is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
+   * a new one. Neither response is remembered, and both consume the budget, so forging `iat` or `kid` gains nothing.
    */
   #answerUnknownKey(
     { jwt, tokenHash, address }: Omit<Candidate, 'revocable'>,
@@ -209,7 +209,7 @@ export class Verifier implements TokenVerifier {
     return { kind: 'unavailable', retryAfterS: wholeSeconds(this.#keys.cooldownMs()) };
   }
 
-  /** Refuses a token, and says whose it is where that is known or can be found out. It stays refused in any case. */
+  /** Refuses a token, and adds its principal for the log if that is known or can be found out. */
   #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
     let principal = this.#refusedPrincipals.get(tokenHash);
     if (principal === undefined && TRACED.has(refusal.reason)) {
@@ -219,12 +219,12 @@ export class Verifier implements TokenVerifier {
     return this.refuse(principal ? { ...refusal, principal } : refusal);
   }
 
-  /** Whose token it is by its signature; '': nobody's; null: it was not checked. */
+  /** The principal of a token whose signature is good; '' if it is not good, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
     for (const key of keys) {
-      if (!this.#tracing.take()) return null;
+      if (!this.#ownerChecks.take()) return null;
       if (!isSignedBy(jwt, key, signingInput)) continue;
       const caller = callerOf(jwt.claims, revocableOf(jwt), this.#options, key);
       return caller.kind === 'invalid' ? '' : caller.principal;
@@ -233,7 +233,7 @@ export class Verifier implements TokenVerifier {
   }
 }
 
-/** Tokens refused for these reasons were good once or are good elsewhere, so that their callers wonder. */
+/** The reasons for which genuine tokens are refused: the log then names the caller, who will ask why. */
 const TRACED: ReadonlySet<string> = new Set([
   ...['expired', 'audience', 'lifetime', 'not_yet_valid', 'not_before', 'signed_out'],
 ]);
@@ -242,7 +242,7 @@ function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buff
   return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
 }
 
-/** Turns tokens into callers: those of one issuer (`Verifier`), or of several (`IssuerVerifiers`). */
+/** Turns tokens of one issuer (`Verifier`) or of several (`IssuerVerifiers`) into callers. */
 export interface TokenVerifier {
   /**
    * @param token what `readBearer` returned
@@ -250,23 +250,23 @@ export interface TokenVerifier {
    */
   verify(token: string, address: string): Verdict | Promise<Verdict>;
 
-  /** The caller of a token that was verified before and is still accepted; null: it would have to be verified. */
+  /** The caller of a token that was verified before and is still accepted, or `null`. */
   remembered(token: string): Caller | null;
 
   /**
-   * Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify.
+   * Announces a refusal and returns it. Also takes the refusals of `readBearer`, which leave nothing to verify.
    *
-   * @param caller whose token had been accepted; left out: it was not
+   * @param caller the caller, if its token had been accepted before
    */
   refuse(refusal: Invalid, caller?: Caller): Invalid;
 
   /**
-   * Whether this caller's token is still accepted, which is announced. For code that remembers a caller together with its
-   * token.
+   * Whether this caller's token is still accepted; announces it if so. Serves code that remembers a caller together with
+   * its token.
    */
   accepts(caller: Caller): boolean;
 
-  /** Why the caller's token was revoked; null: it was not. Also used to end streams in progress. */
+  /** Why the caller's token was revoked, or `null`. Also used to end streams in progress. */
   revocationOf(caller: Caller): RevocationReason | null;
 }
 

@@ -9,7 +9,7 @@ const PAGE = { file: 'index.html', type: 'text/html; charset=utf-8' } as const;
 const FILES: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
   '/app': PAGE,
   '/app/': PAGE,
-  // Where the provider sends browsers back to.
+  // The provider sends browsers back here.
   '/app/callback': PAGE,
   '/app/app.css': { file: 'app.css', type: 'text/css' },
   '/app/app.js': { file: 'app.js', type: 'text/javascript' },
@@ -31,7 +31,7 @@ export async function appFile(path: string): Promise<AppFile | null> {
   return { type: found.type, text };
 }
 
-/** The client in docs/clients.md, as it stands there. */
+/** The JavaScript client of docs/clients.md, unchanged. */
 async function clientCode(): Promise<string> {
   const code = /^```js\n([\s\S]*?)^```$/m.exec(await readFile(CLIENTS, 'utf8'))?.[1];
   if (code === undefined) throw new Error('docs/clients.md has no client in JavaScript');

@@ -11,7 +11,7 @@ import { type DemoPart, freePort } from './ports.ts';
 const MAX_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
-/** The ports of the demo's parts on 127.0.0.1; 0: any free port. */
+/** The ports of the demo's parts on 127.0.0.1; 0 means any free port. */
 export type DemoPorts = Readonly<Record<DemoPart, number>>;
 
 export interface DemoOptions {

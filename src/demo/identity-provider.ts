@@ -1,7 +1,7 @@
 import { demoRealm, KeycloakAdmin, provideKeycloak, startKeycloak } from './keycloak/index.ts';
 import { startProvider } from './provider/index.ts';
 
-/** How long a person who signs in by hand has to paste the code. */
+/** The lifetime of a code: a person who signs in by hand must have time to paste it. */
 const CODE_SECONDS = 300;
 
 /** The running identity provider of the demo. */
@@ -19,11 +19,11 @@ export interface IdentityProviderOptions {
 
 export type StartIdentityProvider = (options: IdentityProviderOptions) => Promise<IdentityProvider>;
 
-/** The demo's own, which looks like Keycloak and starts at once. */
+/** Starts the demo's own provider, which looks like Keycloak and starts at once. */
 export const startOwnProvider: StartIdentityProvider = ({ port, redirectUri }) =>
   startProvider({ port, redirectUris: [redirectUri], codeSeconds: CODE_SECONDS });
 
-/** A real Keycloak, with the same realm. Shows its progress, because the first time it is fetched. */
+/** Starts a real Keycloak with the same realm. Shows its progress, because the first start downloads it. */
 export const startRealKeycloak: StartIdentityProvider = async ({ port, redirectUri }) => {
   const home = await provideKeycloak(line => console.log(line));
   console.log('starting Keycloak, which takes about 15 seconds');

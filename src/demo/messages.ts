@@ -22,7 +22,7 @@ export class Messages {
     this.#clock = clock;
   }
 
-  /** Oldest first. */
+  /** The messages of a channel, oldest first. */
   list(channelId: string): readonly Message[] {
     return this.#channels.get(channelId) ?? [];
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 /** The port of a part of the demo. */
 export interface ChosenPort {
   readonly port: number;
-  /** The usual port if it is taken and this one replaces it; else null. */
+  /** The usual port if it is taken and this one replaces it; else `null`. */
   readonly insteadOf: number | null;
 }
 

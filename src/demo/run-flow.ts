@@ -3,13 +3,13 @@ import { startDemo } from './demo.ts';
 import { demoIssuer, walkSignIn } from './flow/index.ts';
 import { USUAL_PORTS } from './ports.ts';
 
-/** Gives up after this on something else that listens there. */
+/** How long to wait for a response: another program may listen there. */
 const SEARCH_MS = 2_000;
 
 /**
- * Walks through a sign-in and shows every request with its response. Uses the demo whose gateway listens at `port` (null: the
- * usual one), or starts one of its own if no port is asked for and no demo runs. Resolves to whether every response was as
- * expected; rejects with an `Error` for the user when there is no demo.
+ * Walks through a sign-in and shows every request with its response. Uses the demo whose gateway listens at `port`. If `port` is
+ * `null`, uses the demo at the usual port, or else starts one. Resolves to whether every response was as expected; rejects with an
+ * `Error` for the user if there is no demo at `port`.
  */
 export async function runFlow(port: number | null): Promise<boolean> {
   const gateway = `http://127.0.0.1:${port ?? USUAL_PORTS.gateway}`;

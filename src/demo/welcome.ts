@@ -3,7 +3,7 @@ import { ADMINISTRATOR } from './keycloak/index.ts';
 import { type ChosenPort, type ChosenPorts, USUAL_PORTS } from './ports.ts';
 import { BOT_CLIENT } from './provider/index.ts';
 
-/** `own` looks like Keycloak. */
+/** The identity provider of the demo: its own, which looks like Keycloak, or a real Keycloak. */
 export type ProviderKind = 'own' | 'keycloak';
 
 /**

@@ -6,7 +6,7 @@ import type { SentRequest } from './test-downstream.ts';
 import { type Asked, TestGateway } from './test-gateway.ts';
 import type { TestIssuer } from './test-identity.ts';
 
-/** Where a request did not do what was expected of it: the place in the list of requests, and what happened. */
+/** An expectation that failed: its place in the list of requests, and what happened instead. */
 export interface TestFailure {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -55,13 +55,13 @@ async function send(
   return [];
 }
 
-/** The outcome "refused" alone does not say what to mend. */
+/** Explains the outcome "refused", which alone does not say what to mend. */
 function whyRefused({ exchange }: Asked): string {
   const { error, status } = exchange.response;
   return outcomeOf(exchange) === 'refused' ? `: ${status}, ${error?.message}` : '';
 }
 
-/** Makes requests of what a test says about them. Each caller has an address of its own, unless the test names one. */
+/** Turns the requests of a test file into requests for the gateway. Each caller has its own address, unless the test names one. */
 class Callers {
   readonly #issuers: readonly TestIssuer[];
   readonly #addresses = new Map<string, string>();
@@ -105,7 +105,7 @@ class Callers {
     return { fields: ['Authorization', `Bearer ${issuer.token(kind, values)}`] };
   }
 
-  /** Of 198.18.0.0/15, which is for tests of network devices (RFC 2544): no network that an operator lists. */
+  /** An address of 198.18.0.0/15, which is for tests of network devices (RFC 2544), so no operator lists it. */
   #addressOf(by: TestedRequest['by']): string {
     const id = JSON.stringify(by);
     const n = this.#addresses.size + 1;
@@ -137,7 +137,7 @@ function compare(expect: TestedRequest['expect'], asked: Asked, nowMs: number): 
   );
 }
 
-/** A set as text, such as `bucket, global`; undefined for undefined and for none. */
+/** A set of words as text, such as `bucket, global`; `undefined` if there are none. */
 function inOrder(words: readonly string[] | undefined): string | undefined {
   return words === undefined || words.length === 0 ? undefined : words.toSorted().join(', ');
 }
@@ -159,17 +159,17 @@ function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Ex
   return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
 }
 
-/** What would have refused an admitted request if it were not in shadow, in the words of a test. */
+/** The limits in shadow that would have refused an admitted request, in the words of a test. */
 function shadowOf({ shadowRefusals }: Exchange): readonly string[] {
   return shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
 }
 
-/** In milliseconds; null: the response says none. */
+/** The wait that the response asks for, in milliseconds; `null` if it asks for none. */
 function retryAfterMs({ response: { error } }: Exchange): number | null {
   return error instanceof RateLimitError ? error.retryAfterMs : null;
 }
 
-/** The values of a field of the response, which may have come several times; null: it has none. */
+/** The values of a response field, joined if it came several times; `null` if the response lacks it. */
 function fieldOf({ fields }: Asked, name: string): string | null {
   const lowerName = name.toLowerCase();
   if (firstValue(fields, lowerName) === undefined) return null;

@@ -6,7 +6,7 @@ import { requestFraming } from '../http1/index.ts';
 export interface SentRequest {
   readonly method: string;
   readonly target: string;
-  /** `h2`: a gRPC call. */
+  /** `h2` means a gRPC call. */
   readonly protocol: 'http1' | 'h2';
   readonly fields: Fields;
   readonly peer: string;
@@ -28,7 +28,7 @@ export class TestDownstream implements Downstream {
   readonly clientCertificate = null;
   readonly memory = new ConnectionMemory(true);
   readonly bytesReceived = 0;
-  /** Those of the response, as the gateway hands them to its listener. */
+  /** The fields of the response, as the gateway hands them to its listener. */
   received: Fields = [];
   readonly #over = Promise.withResolvers<void>();
 

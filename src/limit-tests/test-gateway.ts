@@ -8,14 +8,14 @@ import { SILENT } from './silent-listener.ts';
 import { type SentRequest, TestDownstream } from './test-downstream.ts';
 import { type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
-/** Any moment does: windows open with their first request. */
+/** An arbitrary start: windows open with their first request. */
 const START_MS = 1_800_000_000_000;
 
 /** The fields of a service's response: to a request, and to a call of gRPC. */
 const REQUEST: Fields = ['Content-Length', '0'];
 const CALL: Fields = ['content-type', 'application/grpc', 'grpc-status', String(RpcCode.ok)];
 
-/** What came of a request. */
+/** A request that has ended. */
 export interface Asked {
   readonly exchange: Exchange;
   /** The fields of its response. */
@@ -23,22 +23,22 @@ export interface Asked {
 }
 
 /**
- * A gateway in virtual time, without sockets: its gates, limits and restrictions are those that serve. Its services answer at once
- * with the status that a request names. Counts in memory, and holds no request (`patience`).
+ * A gateway in virtual time, without sockets, with the gates, limits and restrictions of a real one. Its services answer at once
+ * with the status that a request names. It counts in memory and holds no request (`patience`).
  */
 export class TestGateway {
-  /** Those of the configuration, in its order; none: it knows no tokens. */
+  /** The issuers of the configuration, in its order; empty if it knows no tokens. */
   readonly issuers: readonly TestIssuer[];
   readonly #clock: VirtualClock;
   readonly #gateway: Gateway;
-  /** What the services answer. */
+  /** The response of the services. */
   #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
 
   private constructor(snapshot: Snapshot, clock: VirtualClock, identity: TestIdentity | null) {
     this.#clock = clock;
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
-    // Nothing waits here for long: its timers run by real time.
+    // Timers run by real time, but nothing waits here for long.
     const timed = withTimers(clock);
     const parts = { clock: timed, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
     const limiting = new Limiting(limits, { kind: 'memory' }, parts);

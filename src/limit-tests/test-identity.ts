@@ -4,10 +4,10 @@ import {
   IssuerVerifiers,
   KeySet,
   NOTICE_BUDGET,
+  OwnerChecks,
   REVOCATION_LIMITS,
   Revocations,
   SeenNotices,
-  TracingRoom,
   VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
@@ -19,7 +19,7 @@ import { SILENT } from './silent-listener.ts';
 /** The issuers of a configuration, with keys of their own, and what a gateway needs to know their tokens. */
 export interface TestIdentity {
   readonly identity: RequestIdentity;
-  /** In the order of the file; at least one. */
+  /** The issuers in the order of the file; at least one. */
   readonly issuers: readonly TestIssuer[];
 }
 
@@ -53,7 +53,7 @@ const TOKEN_LIFE_S = 3_153_600_000;
 
 /** An issuer of a configuration, with a key of its own: its callers have tokens that the gateway verifies. */
 export class TestIssuer {
-  /** Null: it has none, since it is the only one. */
+  /** Its name in the configuration; `null` for the only one. */
   readonly name: string | null;
   readonly verifier: Verifier;
   readonly #options: AccessTokenOptions;
@@ -77,13 +77,13 @@ export class TestIssuer {
     await keys.refresh();
     keys.close();
     const verifier = new Verifier(model.accessTokens, model.cache, {
-      ...{ clock, listener: SILENT, keys, budget: null, tracing: new TracingRoom(clock) },
+      ...{ clock, listener: SILENT, keys, budget: null, ownerChecks: new OwnerChecks(clock) },
       revocations: revocations.of(model.provider.issuer),
     });
     return new TestIssuer(model, verifier, clock, privateKey);
   }
 
-  /** The claims that identify a user or a bot; null: no caller is a bot. */
+  /** The claims that identify a user or a bot; `null` if no caller is a bot. */
   claimsOf(kind: 'user' | 'bot'): readonly string[] | null {
     const { principal, bots } = this.#options;
     return kind === 'user' ? principal : (bots?.principal ?? null);

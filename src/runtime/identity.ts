@@ -8,10 +8,10 @@ import {
   type NoticeIssuer,
   Notices,
   type NoticesDependencies,
+  OwnerChecks,
   type RevocationFacts,
   type Revocations,
   type TokenVerifier,
-  TracingRoom,
   VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
@@ -48,7 +48,7 @@ export class Identity {
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget | null;
-  readonly #tracing: TracingRoom;
+  readonly #ownerChecks: OwnerChecks;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
@@ -57,10 +57,10 @@ export class Identity {
     const known = before === null ? [] : before.#providers;
     this.#model = model;
     this.#budget = budget;
-    this.#tracing = before === null ? new TracingRoom(dependencies.clock) : before.#tracing;
+    this.#ownerChecks = before === null ? new OwnerChecks(dependencies.clock) : before.#ownerChecks;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
-      const own = { ...shared, budget, tracing: this.#tracing, listener: listenerOf(each.label) };
+      const own = { ...shared, budget, ownerChecks: this.#ownerChecks, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
@@ -179,7 +179,7 @@ export interface ProviderFacts {
 interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: VerificationBudget | null;
-  readonly tracing: TracingRoom;
+  readonly ownerChecks: OwnerChecks;
 }
 
 /**
@@ -295,11 +295,11 @@ class ProviderIdentity {
     return isDeepStrictEqual(rules(sameIssuer.#model), rules(this.#model)) ? sameIssuer.verifier : null;
   }
 
-  #newVerifier({ clock, listener, tracing }: ProviderIdentityDependencies): Verifier {
+  #newVerifier({ clock, listener, ownerChecks }: ProviderIdentityDependencies): Verifier {
     const { keys, revocations } = this.#issuer;
     const { accessTokens, cache } = this.#model;
     const budget = this.#budget;
-    return new Verifier(accessTokens, cache, { keys, revocations, budget, tracing, clock, listener });
+    return new Verifier(accessTokens, cache, { keys, revocations, budget, ownerChecks, clock, listener });
   }
 
   /**

@@ -1,9 +1,9 @@
-/** The share of the token requests in flight that one address may hold. */
+/** The share of the requests in flight that one address may hold. */
 const SHARE = 1 / 4;
 
 /**
- * Counts token requests in flight, in all and per address, so that a client whose codes the provider is slow to redeem cannot stop
- * everyone else from signing in.
+ * Counts requests to the provider in flight, in all and per address, so that one client with slow requests cannot stop everyone
+ * else from signing in.
  */
 export class InFlight {
   readonly #max: number;
@@ -11,13 +11,13 @@ export class InFlight {
   readonly #byAddress = new Map<string, number>();
   #all = 0;
 
-  /** @param max in all, at least 1 */
+  /** @param max the maximum in all, at least 1 */
   constructor(max: number) {
     this.#max = max;
     this.#maxOfOne = Math.max(1, Math.floor(max * SHARE));
   }
 
-  /** False when there is no room, in all or for this address. */
+  /** Counts one more request and returns true, unless there is no room, in all or for this address. */
   take(address: string): boolean {
     const count = this.#byAddress.get(address) ?? 0;
     if (this.#all >= this.#max || count >= this.#maxOfOne) return false;

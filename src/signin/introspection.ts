@@ -23,7 +23,7 @@ export type Activity = 'active' | 'inactive';
 
 interface Known {
   readonly activity: Activity;
-  /** When the question was sent, on the monotonic clock: what the provider learnt later may be missing. */
+  /** When the question was sent, on the monotonic clock: the answer may lack what the provider learnt later. */
   readonly askedAtMs: number;
 }
 

@@ -1,19 +1,13 @@
-import { createSecureContext } from 'node:tls';
 import { clientAuth } from './client-authentication.ts';
-import type { ClientOptions, ProviderOptions, ProviderTls } from './options.ts';
-import { addressError, discoveryAddress } from './provider/index.ts';
+import type { ClientOptions, EndpointOverrides, ProviderOptions, ProviderTls } from './options.ts';
+import { addressError, discoveryAddress, secureContextOf } from './provider/index.ts';
 
-/** An option that cannot work. The message continues a sentence that begins with its name: "must begin with https://". */
+/** An option that cannot work. The message follows the option's name in a sentence: "must begin with https://". */
 export interface OptionError {
   readonly option:
     | 'issuer'
     | 'discoveryUrl'
-    | 'endpoints.authorization'
-    | 'endpoints.token'
-    | 'endpoints.keySet'
-    | 'endpoints.revocation'
-    | 'endpoints.endSession'
-    | 'endpoints.introspection'
+    | `endpoints.${keyof EndpointOverrides}`
     | 'tls'
     | 'clientAuthentication'
     | 'redirectUri';
@@ -23,8 +17,8 @@ export interface OptionError {
 /**
  * Everything that is wrong with the options, for the operator to see before anything runs.
  *
- * @param client null: the gateway is no client of the provider
- * @param redirectUri null: nobody signs in there
+ * @param client `null` if the gateway is no client of the provider
+ * @param redirectUri `null` if nobody signs in there
  */
 export function optionErrors(
   provider: ProviderOptions,
@@ -40,6 +34,8 @@ export function optionErrors(
   return found.flatMap(([option, message]) => (message === undefined ? [] : [{ option, message }]));
 }
 
+const ENDPOINTS = ['authorization', 'token', 'keySet', 'revocation', 'endSession', 'introspection'] as const;
+
 function addressErrors(provider: ProviderOptions): [OptionError['option'], string | undefined][] {
   const check = (text: string | null) =>
     text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
@@ -47,12 +43,10 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
     // The issuer is a name. It is also an address only when none is configured for the discovery document.
     ['issuer', provider.discoveryUrl === null ? issuerError(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
-    ['endpoints.authorization', check(provider.endpoints.authorization)],
-    ['endpoints.token', check(provider.endpoints.token)],
-    ['endpoints.keySet', check(provider.endpoints.keySet)],
-    ['endpoints.revocation', check(provider.endpoints.revocation)],
-    ['endpoints.endSession', check(provider.endpoints.endSession)],
-    ['endpoints.introspection', check(provider.endpoints.introspection)],
+    ...ENDPOINTS.map(
+      name =>
+        [`endpoints.${name}`, check(provider.endpoints[name])] as [OptionError['option'], string | undefined],
+    ),
   ];
 }
 
@@ -75,11 +69,7 @@ function issuerError(provider: ProviderOptions): string | undefined {
 function tlsError(tls: ProviderTls): string | undefined {
   if ((tls.certificate === null) !== (tls.key === null)) return 'needs a certificate and its key, or neither';
   try {
-    createSecureContext({
-      ...(tls.ca === null ? undefined : { ca: tls.ca }),
-      ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
-      ...(tls.key === null ? undefined : { key: tls.key }),
-    });
+    secureContextOf(tls);
     return undefined;
   } catch {
     return 'has a certificate or key that cannot be read, or that do not belong together';

@@ -4,44 +4,44 @@ export interface ProviderOptions {
   readonly issuer: string;
   /**
    * The address of the discovery document if it is not `{issuer}/.well-known/openid-configuration`, for a provider with
-   * different names inside and outside the cluster. Null: derived from the issuer.
+   * different names inside and outside the cluster; `null` to derive it from the issuer.
    */
   readonly discoveryUrl: string | null;
-  /** Override the discovery document. With those given that are always needed, no document is fetched. */
+  /** Addresses that replace those of the discovery document. No document is fetched if all required ones are given. */
   readonly endpoints: EndpointOverrides;
-  /** Whether users sign in there. Otherwise its keys are all that is needed, and some providers have nothing else. */
+  /** Whether users sign in there. If not, only its keys are needed: some providers have nothing else. */
   readonly signsIn: boolean;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
   readonly tls: ProviderTls;
-  /** For one whole request to the provider, from the name lookup to the last byte. Milliseconds, at least 1. */
+  /** The timeout of one whole request, from the name lookup to the last byte. At least 1. */
   readonly timeoutMs: number;
   /** Largest response accepted from the provider, in bytes. */
   readonly maxResponseBytes: number;
-  /** Between two successful fetches of the discovery document. */
+  /** The time between two successful fetches of the discovery document. */
   readonly refreshMs: number;
 }
 
-/** What a sign-out ends at the provider: the refresh token, or the session of the browser as well, or nothing. */
+/** What a sign-out ends at the provider: the refresh token, the whole session (with that of the browser), or nothing. */
 export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';
 
-/** Addresses configured by the operator; null: as the discovery document says. */
+/** Addresses configured by the operator; `null` means the address in the discovery document. */
 export interface EndpointOverrides {
-  /** Opened by browsers. */
+  /** The login page, opened by browsers. */
   readonly authorization: string | null;
-  /** Called by the gateway. */
+  /** Where codes and refresh tokens are traded for tokens. */
   readonly token: string | null;
-  /** The key set (`jwks_uri`), read by the gateway. */
+  /** The key set (`jwks_uri`). */
   readonly keySet: string | null;
-  /** Where refresh tokens are revoked (RFC 7009), called by the gateway. */
+  /** Where refresh tokens are revoked (RFC 7009). */
   readonly revocation: string | null;
-  /** Where sessions are ended, called by the gateway. */
+  /** Where sessions are ended. */
   readonly endSession: string | null;
   /** Where the gateway asks whether a token is still valid (RFC 7662). */
   readonly introspection: string | null;
 }
 
-/** PEM texts; null: not given. `certificate` and `key` are given together. */
+/** PEM texts, or `null`. `certificate` and `key` are given together. */
 export interface ProviderTls {
   /** Certificates to trust instead of the usual authorities. */
   readonly ca: string | null;
@@ -58,9 +58,9 @@ export interface ClientOptions {
 
 /** How the gateway asks whether tokens are still valid. */
 export interface IntrospectionOptions extends ClientOptions {
-  /** Questions under way, of which one address may hold a quarter. Beyond either: 503. */
+  /** The maximum number of questions under way; one address may hold a quarter of them. Beyond either, clients get 503. */
   readonly maxInFlight: number;
-  /** Tokens whose answers are remembered. */
+  /** The number of tokens whose answers are remembered. */
   readonly maxTokens: number;
 }
 
@@ -71,34 +71,37 @@ export interface SignInOptions extends ClientOptions {
   /** Scopes asked for, separated by a space. */
   readonly scope: string;
   /**
-   * The redirect URIs accepted with a code, compared as strings; the default one is always included. Null: any, because the
-   * provider checks them itself.
+   * The redirect URIs accepted with a code, compared as strings; the default one is always included. `null` accepts any: the
+   * provider checks them, too.
    */
   readonly redirectAllowList: readonly string[] | null;
-  /** Requests in flight for signing in, refreshing and signing out, of which one address may hold a quarter. Beyond either: 503. */
+  /**
+   * The maximum number of requests in flight for signing in, refreshing and signing out; one address may hold a quarter of them.
+   * Beyond either, clients get 503.
+   */
   readonly maxInFlight: number;
   readonly signOutEnds: SignOutEnds;
 }
 
 /** How the gateway authenticates to the token endpoint, by the names of the OpenID Connect registry. */
 export type ClientAuthentication =
-  /** The secret in the `Authorization` field (RFC 6749, 2.3.1). */
+  /** Sends the secret in the `Authorization` field (RFC 6749, 2.3.1). */
   | { readonly kind: 'client_secret_basic'; readonly secret: string }
-  /** The secret among the parameters (RFC 6749, 2.3.1). */
+  /** Sends the secret among the parameters (RFC 6749, 2.3.1). */
   | { readonly kind: 'client_secret_post'; readonly secret: string }
-  /** An assertion signed with the gateway's own key (RFC 7523). */
+  /** Sends an assertion signed with the gateway's own key (RFC 7523). */
   | {
       readonly kind: 'private_key_jwt';
       /** PEM, unencrypted: RSA, or EC on P-256, P-384 or P-521. */
       readonly key: string;
-      /** `kid` of the assertion; null if absent. */
+      /** The `kid` of the assertion, or `null`. */
       readonly keyId: string | null;
-      /** Null: RS256, or what the curve of an EC key demands. */
+      /** The algorithm that signs; `null` for RS256, or for the one that the curve of an EC key demands. */
       readonly algorithm: AssertionAlgorithm | null;
     }
-  /** The certificate of `ProviderTls` (RFC 8705). */
+  /** Shows the certificate of `ProviderTls` (RFC 8705). */
   | { readonly kind: 'tls_client_auth' }
-  /** A public client: the id alone. */
+  /** Sends only the client id, as a public client does. */
   | { readonly kind: 'none' };
 
 export type AssertionAlgorithm =

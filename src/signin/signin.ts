@@ -24,7 +24,7 @@ import { SignOut } from './sign-out.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
-  /** 204: it has no body. */
+  /** 204 has no body. */
   readonly status: 200 | 204;
   /** All fields but the framing: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];

@@ -1,6 +1,6 @@
 import type { NoticeFlaw, NoticeKind } from '../../core/index.ts';
 
-/** What the sender of a notice gets. */
+/** The response to the sender of a notice. */
 export interface NoticeResponse {
   readonly status: 200 | 204 | 400 | 429 | 503;
   readonly reason: string;
@@ -12,46 +12,45 @@ export interface NoticeResponse {
 
 const NO_STORE = ['Cache-Control', 'no-store'] as const;
 
-/** 200 as OpenID Connect Back-Channel Logout 1.0, 2.8 says; Keycloak takes 204 as well. */
-export function taken(kind: NoticeKind): NoticeResponse {
+/** The response to an accepted notice: 200 for a logout (OpenID Connect Back-Channel Logout 1.0, 2.8), 204 for a push. */
+export function acceptedNotice(kind: NoticeKind): NoticeResponse {
   return kind === 'back_channel_logout'
     ? { status: 200, reason: 'OK', fields: NO_STORE, body: '' }
     : { status: 204, reason: 'No Content', fields: NO_STORE, body: '' };
 }
 
-/** The error body of OAuth (RFC 6749, 5.2), as section 2.8 wants it. Repeats nothing of the notice. */
-export function refused(description: string): NoticeResponse {
+/** The response to a refused notice, with the error body of OAuth (RFC 6749, 5.2). Repeats nothing of the notice. */
+export function refusedNotice(description: string): NoticeResponse {
   return { status: 400, reason: 'Bad Request', ...errorOf('invalid_request', description) };
 }
 
 export function undecidedNotice(retryAfterS: number): NoticeResponse {
-  const { fields, body } = errorOf('temporarily_unavailable', 'the key that signed it cannot be fetched now');
-  return {
-    status: 503,
-    reason: 'Service Unavailable',
-    fields: [...fields, 'Retry-After', String(retryAfterS)],
-    body,
-  };
+  const error = errorOf(
+    'temporarily_unavailable',
+    'the key that signed it cannot be fetched now',
+    retryAfterS,
+  );
+  return { status: 503, reason: 'Service Unavailable', ...error };
 }
 
-export function putOff(retryAfterS: number): NoticeResponse {
-  const { fields, body } = errorOf('temporarily_unavailable', 'too many bad notices from this address');
-  return {
-    status: 429,
-    reason: 'Too Many Requests',
-    fields: [...fields, 'Retry-After', String(retryAfterS)],
-    body,
-  };
+export function tooManyNotices(retryAfterS: number): NoticeResponse {
+  const error = errorOf('temporarily_unavailable', 'too many bad notices from this address', retryAfterS);
+  return { status: 429, reason: 'Too Many Requests', ...error };
 }
 
-function errorOf(error: string, description: string): Pick<NoticeResponse, 'fields' | 'body'> {
+function errorOf(
+  error: string,
+  description: string,
+  retryAfterS: number | null = null,
+): Pick<NoticeResponse, 'fields' | 'body'> {
+  const retry = retryAfterS === null ? [] : ['Retry-After', String(retryAfterS)];
   return {
-    fields: ['Content-Type', 'application/json', ...NO_STORE],
+    fields: ['Content-Type', 'application/json', ...NO_STORE, ...retry],
     body: JSON.stringify({ error, error_description: description }),
   };
 }
 
-/** For the sender's log; `body` and `claim` are said more exactly. */
+/** Descriptions of flaws for the sender's log. The flaws `body` and `claim` get more exact ones. */
 export const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   body: 'the body is wrong',
   length: 'it is too long',

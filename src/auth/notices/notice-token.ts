@@ -2,17 +2,17 @@ import type { NoticeFlaw, NoticeKind } from '../../core/index.ts';
 import type { KeySet } from '../key-set.ts';
 import { isSignature, type JsonObject, type Jwt, member } from '../token/index.ts';
 
-/** Largest body of a notice: no provider sends one of a tenth of that. */
+/** The largest body of a notice, ten times what providers send. */
 export const MAX_NOTICE_BYTES = 16_384;
 
 const MEDIA_TYPES: Readonly<Record<NoticeKind, string>> = {
-  // What Keycloak sends.
+  // Keycloak's media type.
   not_before_push: 'text/plain',
   // OpenID Connect Back-Channel Logout 1.0, 2.5.
   back_channel_logout: 'application/x-www-form-urlencoded',
 };
 
-/** The signed token in the body of a notice, or what the body should have been. */
+/** The signed token in the body of a notice, or a description of the body that was expected. */
 export function noticeToken(
   kind: NoticeKind,
   contentType: string | undefined,
@@ -33,7 +33,7 @@ export function noticeToken(
 export interface Flawed {
   readonly kind: 'flawed';
   readonly flaw: NoticeFlaw;
-  /** The claim that is missing or of the wrong type; null: the flaw is another. Named by our rules, never by the notice. */
+  /** The claim that is missing or of the wrong type; `null` for other flaws. A name from our rules, never from the notice. */
   readonly claim: string | null;
 }
 
@@ -45,10 +45,10 @@ export function lacks(claim: string): Flawed {
   return { kind: 'flawed', flaw: 'claim', claim };
 }
 
-/** Ids are kept in memory by their digest, so their length hardly matters; providers' have some 40 characters. */
+/** The longest accepted id. Only its digest stays in memory; ids of providers have some 40 characters. */
 const MAX_ID_LENGTH = 512;
 
-/** The claim that tells a notice from every other, or null. */
+/** The claim that identifies a notice, or `null`. */
 export function idClaim(claims: JsonObject, name: string): string | null {
   const id = member(claims, name);
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH ? id : null;
@@ -60,7 +60,7 @@ export function secondsClaim(claims: JsonObject, name: string): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** `undecided`: the key could not be fetched now; it may exist. */
+/** The result of a signature check. `undecided` means that the key could not be fetched now; it may exist. */
 type SignatureVerdict = 'good' | 'signature' | 'algorithm' | 'unknown_key' | 'undecided';
 
 /** Checks a signature by the issuer's keys. An unknown key causes a fetch, within the bounds of the key set. */

@@ -12,18 +12,18 @@ import { makeRoom } from '../refusals.ts';
 import { type IssuerRevocations, sessionDigest } from '../revocation/index.ts';
 import { type Jwt, member, parseJwt } from '../token/index.ts';
 import {
+  acceptedNotice,
   DESCRIPTIONS,
   type NoticeResponse,
-  putOff,
-  refused,
-  taken,
+  refusedNotice,
+  tooManyNotices,
   undecidedNotice,
 } from './notice-response.ts';
 import { checkSignature, type Flawed, flawed, noticeToken } from './notice-token.ts';
 import { type Logout, readLogout } from './read-logout.ts';
 import { orderOf, type Push, readPush } from './read-push.ts';
 
-/** A provider whose notices are taken. */
+/** A provider whose notices are accepted. */
 export interface NoticeIssuer {
   readonly issuer: string;
   /** The gateway's client id there. */
@@ -59,8 +59,8 @@ type Verdict =
 const RETRY_S = 5;
 
 /**
- * Takes what providers tell unasked: not-before pushes and logouts. Anyone may send one, and the provider's other tokens bear
- * signatures by the same keys, so the cheap checks come first and nothing applies before the signature is proved.
+ * Takes notices of providers: not-before pushes and logouts. Anyone can send one, and the provider signs other tokens with the same
+ * keys. So cheap checks come first, the kind of the token is checked, and nothing applies before the signature is verified.
  */
 export class Notices {
   readonly #issuers: readonly NoticeIssuer[];
@@ -71,7 +71,7 @@ export class Notices {
     this.#dependencies = dependencies;
   }
 
-  /** Never rejects. */
+  /** Judges a notice and applies it. Never rejects. */
   async take(request: NoticeRequest): Promise<NoticeResponse> {
     const { budget, listener } = this.#dependencies;
     const { kind, address } = request;
@@ -79,18 +79,18 @@ export class Notices {
     const waitMs = budget.waitMs(address);
     if (waitMs > 0) {
       listener.noticeReceived({ ...told, outcome: 'put_off' });
-      return putOff(wholeSeconds(waitMs));
+      return tooManyNotices(wholeSeconds(waitMs));
     }
     const verdict = await this.#judge(request);
     if (verdict.kind === 'flawed' || verdict.kind === 'undecided') budget.failed(address, 1);
     if (verdict.kind === 'flawed') {
       const { flaw, claim } = verdict;
       listener.noticeReceived({ ...told, outcome: 'refused', flaw, claim });
-      return refused(descriptionOf(verdict));
+      return refusedNotice(descriptionOf(verdict));
     }
     const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
     listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
-    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_S) : taken(kind);
+    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_S) : acceptedNotice(kind);
   }
 
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
@@ -128,8 +128,8 @@ export class Notices {
   }
 
   /**
-   * Who may have sent it, which only says whose keys and rules apply. A push names its client and its key alone, and several
-   * providers may know the gateway by one name: it is that of the one that has the key, and a new key may be that of any.
+   * The providers that may have sent the notice: it is judged by their keys and rules. A push names only its client and its key, and
+   * several providers may know the gateway by the same name. The provider that has the key is the sender; a new key may be anyone's.
    */
   #issuersOf(kind: NoticeKind, { claims, keyId }: Jwt): readonly NoticeIssuer[] {
     const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
@@ -149,13 +149,13 @@ export class Notices {
   }
 }
 
-/** Whether its key may be that of another provider. */
+/** Whether another provider may have signed the notice. */
 function mayBeOfAnother(verdict: Verdict): boolean {
   if (verdict.kind === 'flawed') return verdict.flaw === 'unknown_key' || verdict.flaw === 'signature';
   return verdict.kind === 'undecided';
 }
 
-/** With `sid` that session ends; without, everything issued to the subject until then is refused. */
+/** Ends the session named by `sid`; without `sid`, refuses all tokens issued to the subject until then. */
 function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Logout): Verdict {
   if (sid !== null)
     revocations.endSession(sessionDigest(sid), issuedAtS, subject === null ? null : digestOf(subject));
@@ -163,7 +163,7 @@ function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Log
   return { kind: 'accepted', notBeforeS: null };
 }
 
-/** What `parseJwt` finds. */
+/** The flaw of a notice for a reason of `parseJwt`. */
 function parseFlaw(reason: string): Exclude<NoticeFlaw, 'claim'> {
   return reason === 'algorithm' || reason === 'critical' ? reason : 'malformed';
 }
@@ -179,17 +179,17 @@ interface SeenNoticesDependencies {
   readonly claim: (name: string, forMs: number) => Promise<boolean>;
 }
 
-/** Several minutes of a provider that signs everyone out. */
+/** The number of notices that a provider sends in several minutes when it signs everyone out. */
 const MAX_SEEN = 100_000;
 
 /**
- * Remembers the ids of genuine notices until they expire, so that each is taken once, by one gateway. When there is no room, the
- * oldest is forgotten: its replay would say what it said before.
+ * Remembers the ids of genuine notices until they expire, so that each is applied once, by one gateway. When there is no room, the
+ * oldest is forgotten: replaying it would change nothing.
  */
 export class SeenNotices {
   readonly #dependencies: SeenNoticesDependencies;
   readonly #maxSeen: number;
-  /** Until when, by digest. */
+  /** When each notice expires, since the epoch, by its digest. */
   readonly #seen = new Map<string, number>();
 
   constructor(dependencies: SeenNoticesDependencies, maxSeen = MAX_SEEN) {
@@ -205,7 +205,7 @@ export class SeenNotices {
     return this.#isSeen(nameOf(issuer, id), this.#dependencies.clock.epochMs());
   }
 
-  /** Whether it is the first of its id. */
+  /** Remembers a notice. Resolves to whether it is the first with its id. */
   async take(issuer: string, id: string, untilMs: number): Promise<boolean> {
     const { clock, claim } = this.#dependencies;
     const nowMs = clock.epochMs();

@@ -8,9 +8,9 @@ export interface Logout {
   readonly id: string;
   readonly expiresS: number;
   readonly issuedAtS: number;
-  /** The session that ended; null: every session of the subject. */
+  /** The session that ended; `null` for every session of the subject. */
   readonly sid: string | null;
-  /** Null: there is `sid` alone. */
+  /** The subject that signed out; `null` if the token has only `sid`. */
   readonly subject: string | null;
 }
 
@@ -23,13 +23,13 @@ export function readLogout(jwt: Pick<Jwt, 'claims' | 'type'>, terms: NoticeTerms
   return refuseKind(jwt) ?? refuseAddressee(jwt.claims, terms) ?? readTimes(jwt.claims, terms);
 }
 
-/** The same keys sign ID and access tokens: an event and the lack of `nonce` tell a logout token from them. */
+/** Refuses other tokens that the same keys sign, such as ID tokens: only logout tokens have the event and never a `nonce`. */
 function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | null {
   const headerType = type?.toLowerCase().replace(/^application\//, '');
   if (headerType !== undefined && headerType !== 'logout+jwt' && headerType !== 'jwt')
     return flawed('token_kind');
   const payloadType = member(claims, 'typ');
-  // Keycloak's.
+  // Keycloak sets `typ` in the payload.
   if (payloadType !== undefined && payloadType !== 'Logout') return flawed('token_kind');
   if (Object.hasOwn(claims, 'nonce')) return flawed('token_kind');
   const events = member(claims, 'events');
@@ -58,7 +58,7 @@ function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout |
   const id = idClaim(claims, 'jti');
   if (id === null) return lacks('jti');
   const [sid, subject] = [textClaim(claims, 'sid'), textClaim(claims, 'sub')];
-  // Of the wrong type it is no absence: another session than the one meant could end.
+  // Reject a claim of the wrong type instead of ignoring it: ignoring `sid` would end other sessions than the one meant.
   for (const name of ['sid', 'sub'])
     if (Object.hasOwn(claims, name) && textClaim(claims, name) === null) return lacks(name);
   if (sid === null && subject === null) return lacks('sid');

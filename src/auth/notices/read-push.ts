@@ -9,7 +9,7 @@ export interface Push {
   readonly notBeforeS: number;
 }
 
-/** What a notice is judged by. */
+/** What a notice is checked against. */
 export interface NoticeTerms {
   readonly issuer: string;
   readonly clientId: string;
@@ -21,14 +21,14 @@ export interface NoticeTerms {
 const MAX_PUSH_S = 600;
 
 /**
- * What every other token of the issuer has at least one of. The same keys sign them all, and users may choose what further claims
- * of theirs say, so a token with any of these is no push.
+ * Claims of which every other token of the issuer has at least one. The same keys sign all tokens, and users can choose some of their
+ * own claims, so a token with any of these is not a push.
  */
-const OF_OTHER_TOKENS = ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'typ', 'azp', 'nonce', 'events'];
+const CLAIMS_OF_OTHER_TOKENS = ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'typ', 'azp', 'nonce', 'events'];
 
 /** Reads a push, whose signature remains to be checked. */
 export function readPush({ claims }: Pick<Jwt, 'claims'>, terms: NoticeTerms): Push | Flawed {
-  if (OF_OTHER_TOKENS.some(name => Object.hasOwn(claims, name))) return flawed('token_kind');
+  if (CLAIMS_OF_OTHER_TOKENS.some(name => Object.hasOwn(claims, name))) return flawed('token_kind');
   if (member(claims, 'action') !== 'PUSH_NOT_BEFORE') return flawed('action');
   const resource = member(claims, 'resource');
   if (typeof resource !== 'string') return lacks('resource');
@@ -45,7 +45,7 @@ function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Push | F
   if (notBeforeS === null) return lacks('notBefore');
   if (nowS >= expiresS + leewayS) return flawed('expired');
   if (expiresS > nowS + leewayS + MAX_PUSH_S) return flawed('lifetime');
-  // In milliseconds by mistake, say: every token would be refused for thousands of years.
+  // Reject a mark in the future, such as one in milliseconds by mistake: it would refuse every token for thousands of years.
   if (notBeforeS > expiresS) return lacks('notBefore');
   return { kind: 'push', id, expiresS, notBeforeS };
 }

@@ -1,5 +1,11 @@
-export { type AnonymousRevocation, REVOCATION_KINDS } from './anonymous-revocation.ts';
 export type { IssuerRevocations } from './issuer-revocations.ts';
-export type { RevocationFacts } from './revocation-facts.ts';
-export { NO_SUBJECT, type Revocable, revocableOf, sessionDigest } from './revocation-rules.ts';
+export {
+  type AnonymousRevocation,
+  NO_SUBJECT,
+  REVOCATION_KINDS,
+  type Revocable,
+  type RevocationFacts,
+  revocableOf,
+  sessionDigest,
+} from './revocation-rules.ts';
 export { Revocations } from './revocations.ts';

@@ -1,12 +1,12 @@
 import { digestOf, type RevocationReason } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
-import type { AnonymousRevocation } from './anonymous-revocation.ts';
 import { MarkTable, type Pushed, PushedMark } from './mark-table.ts';
-import type { RevocationFacts } from './revocation-facts.ts';
 import {
+  type AnonymousRevocation,
   type IssuerRevocationsDependencies,
   NO_SUBJECT,
   type Revocable,
+  type RevocationFacts,
   type RevocationRules,
   SessionCounts,
 } from './revocation-rules.ts';
@@ -29,9 +29,9 @@ export class IssuerRevocations {
   readonly #sessionCounts: SessionCounts;
   readonly #pushed = new PushedMark();
   #rules: RevocationRules = { notBeforeS: 0, leewayS: 0, maxLifetimeS: null };
-  /** Of what was evicted. */
+  /** The highest mark of an evicted revocation. */
   #floorS = 0;
-  /** The highest mark of all three. */
+  /** The mark for everyone: the highest of the configured, pushed and evicted ones. */
   #everyoneS = 0;
   #longestS = 0;
   #version: number;
@@ -67,7 +67,7 @@ export class IssuerRevocations {
     };
   }
 
-  /** Why this token is refused; null: it is not revoked. */
+  /** Why this token is refused; `null` if it is not revoked. */
   refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
     if (issuedAtS < this.#markOf(subject ?? NO_SUBJECT)) return 'not_before';
@@ -78,13 +78,13 @@ export class IssuerRevocations {
     const [keptS, { maxLifetimeS }] = [this.#keepS, this.#rules];
     this.#rules = rules;
     const isLonger = maxLifetimeS !== null && this.#keepS > keptS;
-    // Tokens that the old bound refused may be valid now, while what revoked them is forgotten.
+    // Tokens that the old bound refused may be valid now, but their revocations may be forgotten.
     if (isLonger) this.#floorS = Math.max(this.#floorS, Math.floor(this.#nowS - keptS));
     this.#changed();
     if (isLonger) this.#announceAll(this.running());
   }
 
-  /** Notes the lifetime of a verified token. In whole hours, so that it rarely changes. */
+  /** Notes the lifetime of a verified token, rounded up to whole hours so that it rarely changes. */
   observeLife(lifeS: number): void {
     if (lifeS > this.#longestS && lifeS > this.#options.keepS)
       this.#lengthen(Math.ceil(lifeS / HOUR_S) * HOUR_S);
@@ -104,10 +104,10 @@ export class IssuerRevocations {
    * Back-Channel Logout 1.0, 2.7).
    *
    * @param session as in `Revocable`
-   * @param untilS a moment on the provider's clock, in seconds since the epoch, that is surely not later, for a provider whose
-   *   clock is ahead: the `iat` of a valid token
-   * @param subject its digest, or `NO_SUBJECT`; when it ends too many sessions, it loses all of them, so that it cannot
-   *   fill the table at the cost of everyone. Null: the provider ended the session, so this is not counted
+   * @param untilS a lower bound of the provider's time, in seconds since the epoch, such as the `iat` of a valid token: the
+   *   provider's clock may be ahead
+   * @param subject the subject's digest, or `NO_SUBJECT`; one that ends too many sessions loses all of them, so that it cannot
+   *   fill the table at the cost of others. `null` if the provider ended the session: that is not counted
    */
   endSession(session: string, untilS = 0, subject: string | null = null): void {
     const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;
@@ -118,21 +118,21 @@ export class IssuerRevocations {
   }
 
   /**
-   * Takes in the mark that came with a redeemed code: 0 means none. The provider sends the largest of several, which may be this
-   * subject's own, so it applies to this subject only; and it may be that for everyone, so it goes when a push takes that back.
+   * Adds the mark that came with a redeemed code: 0 means none. The provider sends the largest of several marks. It may be the
+   * subject's own, so it applies to this subject only. It may be the one for everyone, so it ends when a push takes that back.
    */
   learnPolicy(subject: string, markS: number): void {
     this.#learn('policy', digestOf(subject), markS);
   }
 
-  /** Takes in what the provider pushed, unless a newer push is known. May lower the mark. */
+  /** Applies a push of the provider, unless a newer one is known. May lower the mark. */
   push(pushed: Pushed): 'applied' | 'outdated' {
     if (!this.#takePush(pushed, 0)) return 'outdated';
     this.#announceAll(this.#push());
     return 'applied';
   }
 
-  /** Takes in what another gateway learnt. */
+  /** Applies what another gateway learnt. */
   adopt({ kind, whom, value, forMs }: AnonymousRevocation): void {
     switch (kind) {
       case 'subject':
@@ -151,7 +151,7 @@ export class IssuerRevocations {
     }
   }
 
-  /** Everything, as it would be announced now. */
+  /** Every revocation in force, as it would be announced now. */
   *running(): Generator<AnonymousRevocation> {
     if (this.#longestS > 0) yield this.#anonymous('lifetime', '', this.#longestS, 2_000 * this.#longestS);
     if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
@@ -190,11 +190,11 @@ export class IssuerRevocations {
     return raised;
   }
 
-  /** A revocation is lost, so everything as old as it is refused, here and at gateways that start later. */
+  /** Refuses everything as old as the lost revocation, here and at gateways that start later. */
   #evicted(kind: MarkKind, digest: string, markS: number): void {
     const { onEvicted, others } = this.#dependencies;
     onEvicted();
-    // What is issued from the next second on must pass, whatever moment the mark named.
+    // Tokens issued from the next second on must pass, whatever time the mark names.
     const floorS = Math.min(markS, Math.floor(this.#nowS) + 1);
     if (this.#raiseFloor(floorS)) this.#announceAll([this.#mark('everyone', '', floorS)]);
     others.withdraw({ kind, issuer: this.#issuer, whom: digest, value: markS });
@@ -207,7 +207,7 @@ export class IssuerRevocations {
     return true;
   }
 
-  /** Tokens live longer than known: everyone has to keep longer what they hold. */
+  /** Announces everything again when tokens live longer than known, because all gateways must keep it longer. */
   #lengthen(longestS: number): void {
     this.#longestS = longestS;
     this.#announceAll(this.running());
@@ -222,7 +222,7 @@ export class IssuerRevocations {
 
   #adoptPush(pushed: Pushed, forMs: number): void {
     if (!Number.isSafeInteger(pushed.markS) || !this.#takePush(pushed, forMs)) return;
-    // Keeps it longer than the gateway that told it does? With a tolerance, else two gateways would outbid each other.
+    // Announce it again if it is kept longer here than at the sender. With a tolerance, else two gateways would outbid each other.
     const leftMs = this.#pushed.untilMs - this.#dependencies.clock.epochMs();
     if (leftMs > forMs + 2_000) this.#announceAll(this.#push());
   }

@@ -1,6 +1,6 @@
 /**
- * Moments by digest, of which only a bounded number is kept. The oldest give way first: those that no living token can predate
- * at once, others only when the table is full, which is reported.
+ * A bounded table of marks (times) by digest. Drops the oldest first: at once if every token that they refuse has expired, else only
+ * when the table is full, which it reports.
  */
 export class MarkTable {
   readonly #marks = new Map<string, number>();
@@ -17,13 +17,13 @@ export class MarkTable {
     return this.#marks.size;
   }
 
-  /** Seconds since the epoch; 0: none. */
+  /** The mark in seconds since the epoch; 0 if there is none. */
   markOf(digest: string): number {
     return this.#marks.size === 0 ? 0 : (this.#marks.get(digest) ?? 0);
   }
 
   /**
-   * Sets a mark unless there is one as high.
+   * Sets a mark unless there is one at least as high.
    *
    * @param overS marks up to this one no longer matter
    * @returns whether it changed
@@ -48,9 +48,9 @@ export class MarkTable {
 
 /** A not-before mark that the provider pushed. */
 export interface Pushed {
-  /** Seconds since the epoch; 0: none. */
+  /** Seconds since the epoch; 0 takes the mark back. */
   readonly markS: number;
-  /** The push of the highest order counts; of equal ones the higher mark. */
+  /** The push with the highest order counts; with equal orders, the higher mark. */
   readonly order: number;
 }
 
@@ -67,14 +67,14 @@ export class PushedMark {
     return this.#newest;
   }
 
-  /** Until when gateways that start later have to learn of it, since the epoch. */
+  /** How long gateways that start later must learn of the push, since the epoch. */
   get untilMs(): number {
     return this.#newest?.untilMs ?? 0;
   }
 
   /**
-   * Takes a push, unless a newer one is known. It is kept longer than the one before it, which would otherwise come back at gateways
-   * that start later.
+   * Takes a push, unless a newer one is known. Keeps it longer than the previous one, which would otherwise take effect again at
+   * gateways that start later.
    */
   take({ markS, order }: Pushed, untilMs: number): boolean {
     const before = this.#newest;
@@ -87,7 +87,7 @@ export class PushedMark {
     return true;
   }
 
-  /** Whether the provider had pushed this mark for everyone and has taken it back. */
+  /** Whether the provider pushed this mark for everyone and took it back later. */
   hasTakenBack(markS: number): boolean {
     return this.#newest !== null && markS > this.#newest.markS && this.#superseded.has(markS);
   }

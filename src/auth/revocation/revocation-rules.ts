@@ -1,49 +1,48 @@
 import { type Clock, digestOf, RecentMap } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
 import { dateClaim, type Jwt, textClaim } from '../token/index.ts';
-import type { AnonymousRevocation } from './anonymous-revocation.ts';
 
-/** What the configuration says. */
+/** The rules of the configuration. */
 export interface RevocationRules {
   /** Tokens issued before it are refused; seconds since the epoch, 0: none. A push does not lower it. */
   readonly notBeforeS: number;
   /** A token is accepted this much longer than it lives. */
   readonly leewayS: number;
-  /** No token that lives longer is accepted; null: learnt from the tokens seen. */
+  /** The longest accepted lifetime of a token; `null` to learn it from the tokens seen. */
   readonly maxLifetimeS: number | null;
 }
 
-/** Other gateways. */
+/** Shares revocations with other gateways. */
 export interface RevocationSharing {
-  /** Hands them what is learnt here. */
+  /** Hands the others what this gateway learns. */
   announce(revocation: AnonymousRevocation): void;
-  /** Spares those that start later what was evicted here. They learn instead what refuses at least as much, announced before. */
+  /** Withdraws an evicted revocation from gateways that start later. They learn the mark that replaces it, announced before. */
   withdraw(revocation: Pick<AnonymousRevocation, 'kind' | 'issuer' | 'whom' | 'value'>): void;
 }
 
 export interface IssuerRevocationsDependencies {
   readonly clock: Clock;
   readonly others: RevocationSharing;
-  /** A revocation was evicted because a table was full. */
+  /** Called when a revocation was evicted because a table was full. */
   readonly onEvicted: () => void;
   /** Returns a number that no issuer has had before. */
   readonly nextVersion: () => number;
 }
 
-/** What a token can be revoked by. */
+/** The properties of a token by which it can be revoked. */
 export interface Revocable {
-  /** `iat`. */
+  /** The claim `iat`. */
   readonly issuedAtS: number;
-  /** The digest of `sub`; null: the token has none. */
+  /** The digest of `sub`, or `null`. */
   readonly subject: string | null;
-  /** The digest of its session, `sid`. A token without one is a session of its own: that of its `jti`, or of what was signed. */
+  /** The digest of `sid`. A token without one counts as a session of its own, identified by its `jti` or its signed text. */
   readonly session: string;
 }
 
 /** The subject of all tokens that have none. */
 export const NO_SUBJECT = '';
 
-/** Reads claims that may be unverified. */
+/** The properties of a token by which it can be revoked. Its claims need not be verified yet. */
 export function revocableOf({ claims, signingInput }: Pick<Jwt, 'claims' | 'signingInput'>): Revocable {
   const subject = textClaim(claims, 'sub');
   const sid = textClaim(claims, 'sid');
@@ -54,12 +53,12 @@ export function revocableOf({ claims, signingInput }: Pick<Jwt, 'claims' | 'sign
   };
 }
 
-/** What the tokens of a session are revoked by. */
+/** The digest by which the tokens of a session are revoked. */
 export function sessionDigest(sid: string): string {
   return digestOf(`sid ${sid}`);
 }
 
-/** Leaves out the signature: the holder of an ECDSA token can write it in a second valid form. */
+/** Digests a token without its signature: the holder of an ECDSA token can write that in a second valid form. */
 function tokenDigest(jti: string | null, signingInput: string): string {
   return digestOf(jti === null ? `jws ${signingInput}` : `jti ${jti}`);
 }
@@ -80,7 +79,7 @@ export class SessionCounts {
   }
 
   /**
-   * Counts one more; false when there are too many.
+   * Counts one more ended session. Returns false if there are too many.
    *
    * @param subject its digest
    */
@@ -92,3 +91,46 @@ export class SessionCounts {
     return count.sessions <= this.#max;
   }
 }
+
+/** What the status page shows. */
+export interface RevocationFacts {
+  /** Tokens issued before it are refused; seconds since the epoch, 0: none. */
+  readonly notBeforeS: number;
+  /** The not-before time that the provider pushed last; `null` if none. */
+  readonly pushedS: number | null;
+  readonly subjects: number;
+  readonly sessions: number;
+  readonly keptForS: number;
+  /** Where `keptForS` comes from. */
+  readonly keptBy: 'configuration' | 'longest token seen' | 'default';
+}
+
+/** A revocation as other gateways receive it, without names of users. */
+export interface AnonymousRevocation {
+  readonly kind: RevocationKind;
+  /** The digest of the issuer. */
+  readonly issuer: string;
+  /** The digest of the subject or session; of a push, its mark in decimal; else empty. */
+  readonly whom: string;
+  /** A whole number: seconds since the epoch, the order of a push, or the seconds of a lifetime. The larger one wins. */
+  readonly value: number;
+  /** How long a token that it refuses may still live, in milliseconds. */
+  readonly forMs: number;
+}
+
+export const REVOCATION_KINDS = [
+  /** Refuses the subject's tokens issued before `value`. */
+  'subject',
+  /** Refuses the same, as learnt with a redeemed code: the mark may be the one for everyone. */
+  'policy',
+  /** Refuses the session's tokens issued before `value`. */
+  'session',
+  /** Refuses every token issued before `whom`, until a push of a higher order says otherwise. */
+  'push',
+  /** Refuses every token issued before `value`, because older revocations were evicted. */
+  'everyone',
+  /** Says that tokens live up to `value` seconds. */
+  'lifetime',
+] as const;
+
+type RevocationKind = (typeof REVOCATION_KINDS)[number];

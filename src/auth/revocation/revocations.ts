@@ -1,13 +1,12 @@
 import { type Clock, digestOf } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
-import type { AnonymousRevocation } from './anonymous-revocation.ts';
 import { IssuerRevocations } from './issuer-revocations.ts';
-import type { RevocationSharing } from './revocation-rules.ts';
+import type { AnonymousRevocation, RevocationSharing } from './revocation-rules.ts';
 
-/** More than any configuration names: bounds what other gateways can make this one hold. */
+/** More issuers than any configuration has. Bounds what other gateways can make this one hold. */
 const MAX_ISSUERS = 1_000;
 
-/** The revocations of every issuer. Outlives reloads: what is known of an issuer is known when it is configured again. */
+/** The revocations of every issuer. Outlives reloads, so an issuer that is configured again keeps its revocations. */
 export class Revocations {
   readonly #options: RevocationOptions;
   readonly #clock: Clock;
@@ -23,17 +22,17 @@ export class Revocations {
     this.#onEvicted = onEvicted;
   }
 
-  /** Those of one issuer, by its name in tokens. */
+  /** The revocations of one issuer, by its name in tokens. */
   of(issuer: string): IssuerRevocations {
     return this.#ofDigest(digestOf(issuer));
   }
 
-  /** Announces whatever is learnt from now on, for other gateways to adopt. */
+  /** Announces to other gateways whatever this one learns from now on. */
   shareBy(sharing: RevocationSharing): void {
     this.#sharing = sharing;
   }
 
-  /** Of all issuers. */
+  /** How many revocations of all issuers are in force. */
   get counts(): { readonly sessions: number; readonly subjects: number } {
     let [sessions, subjects] = [0, 0];
     for (const { facts } of this.#issuers.values()) {
@@ -48,7 +47,7 @@ export class Revocations {
       this.#ofDigest(revocation.issuer).adopt(revocation);
   }
 
-  /** Everything, as it would be announced now. */
+  /** Every revocation in force, as it would be announced now. */
   *running(): Generator<AnonymousRevocation> {
     for (const revocations of this.#issuers.values()) yield* revocations.running();
   }

@@ -8,12 +8,12 @@ import type { SignatureAlgorithm } from '../../core/index.ts';
 export type SigningAlgorithm = keyof typeof ALGORITHMS;
 
 interface Scheme {
-  /** Null when the signature scheme has its own digest. */
+  /** The digest to sign; `null` if the signature scheme has its own. */
   readonly digest: string | null;
   readonly keyType: 'RSA' | 'EC' | 'OKP';
   /** The curves of its keys (JWK `crv`); empty for RSA. */
   readonly curves: readonly string[];
-  /** What `verify` needs in addition to the key, or null. */
+  /** What `verify` needs in addition to the key, or `null`. */
   readonly parameters: SigningOptions | null;
 }
 
@@ -52,7 +52,7 @@ const ALGORITHMS = {
   Ed448: eddsa('Ed448'),
 } satisfies Readonly<Record<SignatureAlgorithm, Scheme>>;
 
-/** Names are case-sensitive (RFC 7515, 4.1.1). */
+/** Whether this is the name of an accepted algorithm; names are case-sensitive (RFC 7515, 4.1.1). */
 export function isAlgorithm(name: unknown): name is SigningAlgorithm {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name);
 }

@@ -22,7 +22,7 @@ export function dateClaim(claims: JsonObject, name: string): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** A claim that is non-empty text, or null. Text with a lone surrogate has no UTF-8 form and does not count. */
+/** A claim that is non-empty text, or `null`. Text with a lone surrogate does not count: it has no UTF-8 form. */
 export function textClaim(claims: JsonObject, name: string): string | null {
   const value = member(claims, name);
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
@@ -38,7 +38,7 @@ function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Inval
   const expiresAtS = dateClaim(claims, 'exp');
   const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  // Optional in RFC 7519, but not-before marks need it.
+  // RFC 7519 makes it optional, but not-before marks need it.
   if (issuedAtS === null) return lacking('iat');
   if (nowMs >= expiresAtS * 1_000 + leewayMs) return invalid('expired');
   if (nowMs < issuedAtS * 1_000 - leewayMs) return invalid('not_yet_valid');

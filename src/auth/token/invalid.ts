@@ -4,9 +4,9 @@ import type { InvalidReason } from '../../core/index.ts';
 export interface Invalid {
   readonly kind: 'invalid';
   readonly reason: InvalidReason;
-  /** With the reason `claim`, the claim that is missing or of the wrong type. Named by our rules, never by the token. */
+  /** With the reason `claim`: the claim that is missing or of the wrong type. A name from our rules, never from the token. */
   readonly claim: string | null;
-  /** Whose token it is, by a signature that was checked: for the log alone. Null: that is not known. */
+  /** The token's principal, for the log only, if its signature was checked and is good; else `null`. */
   readonly principal: string | null;
 }
 

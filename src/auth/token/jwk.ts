@@ -8,7 +8,7 @@ import { keyFlaw } from './key-flaws.ts';
 export interface VerificationKey {
   /** `kid`, or null. */
   readonly id: string | null;
-  /** The algorithms of its type, narrowed by its `alg`. Never empty. */
+  /** The algorithms that fit its type and its `alg`. Never empty. */
   readonly algorithms: readonly SigningAlgorithm[];
   readonly keyObject: KeyObject;
   /** Identifies the key: all of its public members as one string. */
@@ -26,13 +26,13 @@ const PUBLIC_MEMBERS = ['kty', 'crv', 'n', 'e', 'x', 'y'];
 export interface ReadKeySet {
   /** Never empty. */
   readonly keys: readonly VerificationKey[];
-  /** How many others the set has. */
+  /** The number of other keys in the set. */
   readonly unusable: number;
-  /** Those of the others that are meant to verify signatures but are too weak to. */
+  /** The unusable keys that are meant for signatures but are too weak. */
   readonly flawed: readonly FlawedKey[];
 }
 
-/** Longer key ids are cut in messages. */
+/** The longest part of a key id that messages show. */
 const MAX_SHOWN = 100;
 
 /**
@@ -88,7 +88,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   return { id, algorithms, keyObject: imported, fingerprint };
 }
 
-/** Both members are optional (RFC 7517, 4.2 and 4.3). */
+/** Whether `use` and `key_ops` allow signatures. Both are optional (RFC 7517, 4.2 and 4.3). */
 function isForSignatures(jwk: JsonObject): boolean {
   const use = member(jwk, 'use');
   const operations = member(jwk, 'key_ops');
@@ -96,7 +96,7 @@ function isForSignatures(jwk: JsonObject): boolean {
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
-/** The key, or its flaw. */
+/** Returns the key, or its flaw. */
 function importKey(jwk: JsonObject): KeyObject | string {
   const members = PUBLIC_MEMBERS.map(name => [name, member(jwk, name)] as const);
   const key: Record<string, unknown> = Object.fromEntries(members.filter(([, value]) => value !== undefined));

@@ -16,7 +16,7 @@ export interface Jwt {
   readonly signature: Buffer;
 }
 
-/** Longer ones are malformed. `readBearer` bounds the token as a whole. */
+/** The longest accepted `kid`. `readBearer` bounds the token as a whole. */
 const MAX_KEY_ID_LENGTH = 256;
 
 /**
@@ -61,7 +61,7 @@ function decodeBase64Url(segment: string): Buffer | null {
   return bytes.toString('base64url') === segment ? bytes : null;
 }
 
-/** Null when absent, undefined when not a string. */
+/** The member if it is a string; `null` if it is absent, `undefined` if it is of another type. */
 function optionalString(header: JsonObject, name: string): string | null | undefined {
   const value = member(header, name);
   if (value === undefined) return null;
@@ -72,7 +72,7 @@ function optionalString(header: JsonObject, name: string): string | null | undef
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON object in these bytes (UTF-8), or null when they hold something else. Of duplicate members the last counts.
+ * The JSON object in these bytes (UTF-8), or `null` if they hold something else. The last of duplicate members counts.
  * `JSON.parse` treats `__proto__` as an ordinary member, which is harmless as long as objects are not merged.
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
@@ -114,7 +114,7 @@ export function percentEncode(text: string): string {
   return out;
 }
 
-/** The header section that carries a token is capped at about the same length. */
+/** The longest accepted token: about the maximum length of the header section that carries it. */
 const MAX_TOKEN_LENGTH = 16_384;
 
 /**

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 
-/** RFC 7518, 3.3. */
+/** The minimum of RFC 7518, 3.3. */
 const MIN_RSA_BITS = 2_048;
-/** OpenSSL does not verify with longer ones (OPENSSL_RSA_MAX_MODULUS_BITS). */
+/** OpenSSL does not verify with longer keys (OPENSSL_RSA_MAX_MODULUS_BITS). */
 const MAX_RSA_BITS = 16_384;
 /** The product of the primes up to 101. A modulus that shares a factor with it is trivial to factor. */
 const SMALL_PRIMES = 232_862_364_358_497_360_900_063_316_880_507_363_070n;
@@ -107,9 +107,9 @@ function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }
 
-/** RFC 8032, 5.1: -x^2 + y^2 = 1 + d x^2 y^2 with d = -121665/121666. */
+/** The prime of Ed25519, whose curve is -x^2 + y^2 = 1 + d x^2 y^2 with d = -121665/121666 (RFC 8032, 5.1). */
 const P_25519 = 2n ** 255n - 19n;
-/** RFC 8032, 5.2. */
+/** The prime of Ed448 (RFC 8032, 5.2). */
 const P_448 = 2n ** 448n - 2n ** 224n - 1n;
 
 /**
@@ -122,14 +122,14 @@ export function isOfSmallOrder(curve: 'Ed25519' | 'Ed448', encoded: Uint8Array):
   return curve === 'Ed25519' ? isSmall25519(yOf(encoded, 255)) : isSmall448(yOf(encoded, 448));
 }
 
-/** Orders 4; 1 and 2; 8. Order 8 is where doubling gives y = 0, so -x^2 = y^2, which leaves an equation in y alone. */
+/** Tests for order 4, for orders 1 and 2, and for order 8: there doubling gives y = 0, so -x^2 = y^2, an equation in y alone. */
 function isSmall25519(y: bigint): boolean {
   const y2 = (y * y) % P_25519;
   const order8 = (-121_665n * y2 * y2 + 121_666n * (2n * y2 - 1n)) % P_25519;
   return y % P_25519 === 0n || y2 === 1n || order8 === 0n;
 }
 
-/** Order 4; 1 and 2. */
+/** Tests for order 4, and for orders 1 and 2. */
 function isSmall448(y: bigint): boolean {
   return y % P_448 === 0n || (y * y) % P_448 === 1n;
 }

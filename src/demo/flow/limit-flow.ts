@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Narrator, Step, StepResponse } from './narrator.ts';
 
-/** Gives up after this many: the demo's limits.yaml allows three messages to a channel in five seconds. */
+/** The maximum number of attempts: the demo's limits.yaml allows three messages to a channel in five seconds. */
 const MAX = 10;
 const BUCKET_FIELDS = ['limit', 'remaining', 'reset', 'reset-after', 'bucket', 'scope'];
 

@@ -12,8 +12,8 @@ const MAX_STEPS = 10;
  * it is redirected to `redirectUri`. Works with any provider, such as Keycloak, whose form has a user name and a `password`.
  * Rejects with an `Error` that says where it got stuck.
  *
- * @param redirectUri as in the URL; never opened
- * @param cookies the browser's, by name, perhaps from an earlier sign-in
+ * @param redirectUri the one in the URL; it is never opened
+ * @param cookies the browser's cookies by name, perhaps from an earlier sign-in
  */
 export async function walkLogin(
   authorizeUrl: string,
@@ -82,7 +82,7 @@ function codeIn(location: string): string {
 
 interface Form {
   readonly action: string;
-  /** Null: the form asks for nothing, and a script on the page would post it. */
+  /** The name of the user field; `null` if the form asks for nothing, because a script on the page would post it. */
   readonly userField: string | null;
   /** The fields that already have a value. */
   readonly fields: URLSearchParams;

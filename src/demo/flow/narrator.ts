@@ -25,7 +25,7 @@ export interface StepResponse {
   readonly members: ReadonlyMap<string, unknown>;
 }
 
-/** Tokens, codes and signatures; ids of users and sessions are shorter. */
+/** Matches tokens, codes and signatures; ids of users and sessions are shorter. */
 const LONG_WORD = /[\w-]{40,}(?:\.[\w-]+)*/g;
 const SHOWN = 12;
 

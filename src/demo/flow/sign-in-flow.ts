@@ -7,7 +7,7 @@ import { refreshTokens, type SessionTokens, signOut } from './session-flow.ts';
 /** Where a sign-in begins, according to the gateway. */
 interface Start {
   readonly authorizeUrl: string;
-  /** The one in the URL. */
+  /** The redirect URI in the URL. */
   readonly redirectUri: string;
 }
 
@@ -18,10 +18,10 @@ interface Tokens extends SessionTokens {
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks through all that a client can meet: signing in, calls with tokens, how each of these is refused, a limit, and the end.
+ * Walks through what a client can meet: signing in, calling with tokens, refusals of both, a limit, and signing out.
  * Rejects with an `Error` when it cannot go on.
  *
- * @param gateway its origin, `http://127.0.0.1:8080`
+ * @param gateway the gateway's origin, such as `http://127.0.0.1:8080`
  * @returns whether every response was as expected
  */
 export async function walkSignIn(gateway: string): Promise<boolean> {
@@ -220,7 +220,6 @@ function bearer(token: string): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** A member that the walk needs. */
 function tokensIn(response: StepResponse): Tokens {
   return {
     accessToken: textOf(response, 'accessToken'),
@@ -229,6 +228,7 @@ function tokensIn(response: StepResponse): Tokens {
   };
 }
 
+/** A member that the walk needs. Throws if it is missing. */
 function textOf({ status, members }: StepResponse, name: string): string {
   const value = members.get(name);
   if (typeof value === 'string') return value;

@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/index.ts';
 import { ADMINISTRATOR } from './server.ts';
 
-/** Seconds before its expiry at which a token is not used any more. */
+/** How many seconds before its expiry a token is no longer used. */
 const SPARE_SECONDS = 20;
 
 /** What Keycloak's admin API calls a representation: a JSON object. */
@@ -20,7 +20,7 @@ export class KeycloakAdmin {
    * Sends a request to `/admin/realms` and below. Rejects if the response is not good.
    *
    * @param path below `/admin/realms`: `/main/users?username=alice`
-   * @returns the body, or null where it has none
+   * @returns the body, or `null` if there is none
    */
   async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
     const response = await fetch(`${this.#origin}/admin/realms${path}`, {

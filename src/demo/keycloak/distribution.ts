@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../core/index.ts';
 
-/** The newest release when this was last changed. */
+/** The release to download. */
 const KEYCLOAK_VERSION = '26.7.3';
 /** SHA-512 of its distribution. */
 const CHECKSUM =
@@ -17,12 +17,12 @@ const CHECKSUM =
 const CACHE = resolve(PACKAGE_ROOT, 'node_modules/.cache/keycloak');
 const OLDEST_JAVA = 17;
 
-/** What the first compiler alone compiles starts in two thirds of the time. */
+/** With only the first compiler, Keycloak starts in two thirds of the time. */
 export const JAVA_OPTIONS = { JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1' } as const;
 
 /**
- * Fetches Keycloak by Maven and prepares it for a quick start, unless that was done before. Keeps it in
- * `node_modules/.cache/keycloak`: half a minute for the first time, nothing after that.
+ * Downloads Keycloak with Maven and prepares it for a quick start, unless that was done before. Keeps it in
+ * `node_modules/.cache/keycloak`. Takes half a minute the first time.
  *
  * Rejects with an `Error` for the user if Java or Maven are missing, or the download is not the one known here.
  *
@@ -52,7 +52,7 @@ export async function provideKeycloak(say: (line: string) => void, cache = CACHE
   return home;
 }
 
-/** By `dependency:copy`, which uses the local repository, mirrors and proxies as the user has set Maven up. */
+/** Downloads with `dependency:copy`, which uses the local repository, mirrors and proxies of the user's Maven. */
 async function fetchInto(folder: string): Promise<void> {
   const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:tar.gz`;
   const file = join(folder, `keycloak-quarkus-dist-${KEYCLOAK_VERSION}.tar.gz`);
@@ -68,7 +68,7 @@ async function fetchInto(folder: string): Promise<void> {
 
 async function requireJava(): Promise<void> {
   const need = `Keycloak needs Java ${OLDEST_JAVA} or newer on the PATH. On Debian, as root: apt-get install default-jre-headless`;
-  // It writes to standard error: openjdk version "17.0.15" 2025-04-15
+  // Java writes to standard error: openjdk version "17.0.15" 2025-04-15
   const said = await promisify(execFile)('java', ['-version']).catch(() => null);
   if (said === null) throw new Error(need);
   const major = Number(/version "(\d+)/.exec(said.stderr)?.[1] ?? 0);
@@ -83,7 +83,7 @@ async function requireMaven(): Promise<void> {
   });
 }
 
-/** Shows nothing unless it fails. */
+/** Runs a command. Shows its output only if it fails. */
 async function run(command: string, args: readonly string[], env = process.env): Promise<void> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
   let output = '';

@@ -7,14 +7,14 @@ import type { Representation } from './admin.ts';
 /** The realm that docs/keycloak.md has its readers import. */
 const REALM_FILE = resolve(PACKAGE_ROOT, 'config/keycloak/realm.json');
 
-/** A realm file, as far as it is changed here. */
+/** The part of a realm file that is changed here. */
 interface RealmFile extends Representation {
   readonly clients: readonly Representation[];
 }
 
 export interface KeycloakRealmOptions {
   readonly name: string;
-  /** Of the client `gateway`. */
+  /** The redirect URIs of the client `gateway`. */
   readonly redirectUris: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JAVA_OPTIONS } from './distribution.ts';
 
-/** Of the realm `master`. They protect nothing: the server listens on loopback and forgets everything at its end. */
+/** The administrator of the realm `master`. The password protects nothing: the server is on loopback and forgets everything at its end. */
 export const ADMINISTRATOR = { username: 'admin', password: 'admin' } as const;
 
 const MAX_START_CHECKS = 1_800;
@@ -32,7 +32,7 @@ export class Keycloak {
     this.#database = database;
   }
 
-  /** Starts it, also again after `stop`: then with everything it knew. Resolves when it answers, after 8 to 20 seconds. */
+  /** Starts it. After `stop` it still has its data. Resolves when it responds, after 8 to 20 seconds. */
   async start(): Promise<void> {
     const { home, port } = this.#options;
     const flags = [
@@ -41,7 +41,7 @@ export class Keycloak {
       `--http-port=${port}`,
       '--hostname-strict=false',
     ];
-    // In a group of its own: kc.sh starts Java, and a terminal's Ctrl-C must not end it before the gateway.
+    // `detached` gives it a process group of its own: kc.sh starts Java, and Ctrl-C must not end it before the gateway.
     const child = spawn(join(home, 'bin/kc.sh'), ['start', '--optimized', '--cache=local', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -60,7 +60,7 @@ export class Keycloak {
         this.#output = (this.#output + String(text)).slice(-20_000);
       });
     }
-    await this.#answers(child);
+    await this.#waitUntilItResponds(child);
   }
 
   /** Ends it. Codes, sessions and keys are kept. */
@@ -81,7 +81,7 @@ export class Keycloak {
     await rm(this.#database, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  async #answers(child: ChildProcess): Promise<void> {
+  async #waitUntilItResponds(child: ChildProcess): Promise<void> {
     for (let check = 0; check < MAX_START_CHECKS; check += 1) {
       if (hasEnded(child)) throw new Error(`Keycloak could not start:\n${this.#output}`);
       const response = await fetch(`${this.origin}/realms/master`).catch(() => null);

@@ -5,7 +5,7 @@ interface Entry {
   readonly expiresAtMs: number;
 }
 
-/** Beyond this the oldest entries go, so a demo that is left running does not grow. */
+/** The maximum number of entries: beyond it the oldest go, so a demo that is left running does not grow. */
 const MAX_ENTRIES = 10_000;
 
 /**

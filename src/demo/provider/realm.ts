@@ -9,7 +9,7 @@ const AUDIENCE = 'api';
 export const REALM_PATH = '/realms/demo';
 /** Where the login form is. */
 export const LOGIN_PATH = `${REALM_PATH}/login-actions/authenticate`;
-/** Where someone else can sign in. */
+/** Where another person can sign in. */
 export const RESTART_PATH = `${REALM_PATH}/login-actions/restart`;
 
 const API = 'urn:weir:demo:api';
@@ -24,7 +24,6 @@ export interface RealmOptions {
   readonly cookieKey: string;
   /** From `memoryStore`. */
   readonly store: unknown;
-  /** Seconds. */
   readonly codeSeconds: number;
   readonly accessTokenSeconds: number;
   readonly refreshTokenSeconds: number;
@@ -49,7 +48,7 @@ export function realmConfiguration(settings: RealmOptions): Readonly<Record<stri
     pkce: { required: () => false },
     conformIdTokenClaims: false,
     issueRefreshToken: () => true,
-    // Each works once, as RFC 9700, 4.14.2 advises: a second use ends the session.
+    // Each refresh token works once, as RFC 9700, 4.14.2 advises: a second use ends the session.
     rotateRefreshToken: () => true,
     renderError,
     findAccount,
@@ -70,14 +69,14 @@ const ROUTES = {
   revocation: `${ROOT}/revoke`,
 };
 
-/** By scope. */
+/** The claims of each scope. */
 const CLAIMS = {
   openid: ['sub', 'typ', 'azp', 'sid'],
   profile: ['name', 'preferred_username'],
   email: ['email', 'email_verified'],
 };
 
-/** In seconds. */
+/** The lifetimes of what oidc-provider issues, in seconds. */
 function lifetimes({ codeSeconds, accessTokenSeconds, refreshTokenSeconds }: RealmOptions): unknown {
   return {
     AuthorizationCode: codeSeconds,
@@ -95,7 +94,7 @@ function features(accessTokenSeconds: number): unknown {
   return {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
-    // Tells clients whose registration has a `backchannel_logout_uri`.
+    // Sends logout tokens to clients whose registration has a `backchannel_logout_uri`.
     backchannelLogout: { enabled: true },
     introspection: { enabled: true },
     revocation: {
@@ -118,7 +117,7 @@ function features(accessTokenSeconds: number): unknown {
   };
 }
 
-/** Tells clients of the demo what concerns them: oidc-provider's own way refuses loopback, where they all are. */
+/** Sends logout tokens to clients on loopback, where all clients of the demo are: oidc-provider's own `fetch` refuses it. */
 function fetchFromLoopback(
   url: string,
   { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown },
@@ -157,7 +156,7 @@ async function loadExistingGrant(ctx: {
   oidc: { provider: Provider; client: { clientId: string }; session: Session };
 }): Promise<unknown> {
   const { provider, client, session } = ctx.oidc;
-  // Logout tokens name the session as access tokens do, where oidc-provider has an id for each client.
+  // Have logout tokens name the session as access tokens do: oidc-provider would use an id for each client.
   session.sidFor(client.clientId, session.uid);
   const granted = session.grantIdFor(client.clientId);
   const known = granted === undefined ? undefined : await provider.Grant.find(granted);
@@ -176,7 +175,7 @@ function extraTokenClaims(_ctx: unknown, token: TokenSource): Readonly<Record<st
     : { ...common, preferred_username: personBySubject(token.accountId ?? '')?.username };
 }
 
-/** In Keycloak a service account's token has `client_id` and no `sid`; a user's has it the other way round. */
+/** Makes tokens look like Keycloak's: a service account's has `client_id` and no `sid`, a user's has `sid` and no `client_id`. */
 function likeKeycloak(_ctx: unknown, token: TokenSource, parts: JwtParts): void {
   parts.header = { ...parts.header, typ: 'JWT' };
   if (token.kind === 'ClientCredentials') return;

@@ -23,7 +23,7 @@ export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve 
     } else if (target === RESTART_PATH) {
       restart(response, authorizeUrl);
     } else if (target.startsWith(`${REALM_PATH}/`)) {
-      // As in Express, the library expects the path below its mount point, and the whole in `originalUrl`.
+      // The library expects the path below its mount point, and the whole path in `originalUrl`, as in Express.
       Object.assign(request, { originalUrl: target, url: target.slice(REALM_PATH.length) });
       void library(request, response);
     } else {

@@ -17,7 +17,7 @@ interface ProviderRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** ASCII; null: no body. */
+  /** The body, in ASCII; `null` for none. */
   readonly body: string | null;
   /** Aborts only when the time for the whole request is up. */
   readonly deadline: AbortSignal;
@@ -25,7 +25,7 @@ interface ProviderRequest {
 
 export interface ProviderResponse {
   readonly status: number;
-  /** In lower case, without parameters; '' if none was sent. */
+  /** The media type in lower case, without parameters; '' if none was sent. */
   readonly mediaType: string;
   readonly body: Buffer;
 }
@@ -105,7 +105,7 @@ function open(
       agent: agentOf(new HttpAgent(), network.connect, network),
     });
   const agent = agentOf(new HttpsAgent(), network.secureConnect, network);
-  // Node passes it on to `secureConnect`; its types do not say so.
+  // Node passes `secureContext` on to `secureConnect`, although its types do not say so.
   const secured = { ...options, agent, secureContext: secureContextOf(link.tls) };
   return requestHttps(request.url, secured);
 }
@@ -169,7 +169,7 @@ export function retryDelayMs(failures: number, random: number): number {
   return full - (full / 2) * random;
 }
 
-/** Refreshes up to a random tenth of the period early, for the same reason. */
+/** The time until the next refresh: the period less up to a random tenth, so that replicas do not ask together. */
 export function refreshDelayMs(periodMs: number, random: number): number {
   return periodMs - (periodMs / 10) * random;
 }
@@ -192,8 +192,8 @@ export async function getDocument(
 const contexts = new WeakMap<ProviderTls, SecureContext>();
 
 /**
- * The keys and authorities for https with the provider, made once for a configuration. It takes a millisecond, and 37 ms with a
- * usual bundle of authorities, in which the process serves nobody.
+ * The keys and authorities for https with the provider. Made once for a configuration, because that blocks the process for a
+ * millisecond, and for 37 ms with the usual bundle of authorities. Throws if a certificate or key cannot be read.
  */
 export function secureContextOf(tls: ProviderTls): SecureContext {
   const known = contexts.get(tls);

@@ -52,9 +52,9 @@ export function oauthError(word: string): OAuthError {
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: FaultKind;
-  /** Status of the provider's response; null without one. */
+  /** The status of the provider's response, or `null`. */
   readonly status: number | null;
-  /** OAuth error in the provider's response; null without one. */
+  /** The OAuth error in the provider's response, or `null`. */
   readonly error: OAuthError | null;
 
   constructor(

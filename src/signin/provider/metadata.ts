@@ -7,17 +7,17 @@ import { ProviderFault } from './fault.ts';
 /** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {
   readonly issuer: string;
-  /** Where browsers go to sign in; null: nobody signs in there. */
+  /** Where browsers go to sign in; `null` if nobody signs in there. */
   readonly authorizationEndpoint: string | null;
-  /** Where codes are redeemed; null: nobody signs in there. */
+  /** Where codes are redeemed; `null` if nobody signs in there. */
   readonly tokenEndpoint: string | null;
   /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
-  /** Where refresh tokens are revoked (RFC 7009); null: nowhere that the gateway may call. */
+  /** Where refresh tokens are revoked (RFC 7009); `null` if the gateway may call no such endpoint. */
   readonly revocationEndpoint: string | null;
-  /** Where sessions are ended; null: nowhere that the gateway may call. */
+  /** Where sessions are ended; `null` if the gateway may call no such endpoint. */
   readonly endSessionEndpoint: string | null;
-  /** Where tokens are introspected (RFC 7662); null: nowhere that the gateway may call. */
+  /** Where tokens are introspected (RFC 7662); `null` if the gateway may call no such endpoint. */
   readonly introspectionEndpoint: string | null;
 }
 
@@ -71,7 +71,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   };
 }
 
-/** A provider may have a separate host that asks for client certificates (RFC 8705, 5). */
+/** The address to call: with a client certificate, that of a separate host if the provider has one (RFC 8705, 5). */
 function calledEndpoint(
   name: string,
   members: ReadonlyMap<string, unknown>,
@@ -85,7 +85,7 @@ function calledEndpoint(
   return members.get(name);
 }
 
-/** Only signing out or introspection needs it, so that one that the gateway may not call is no reason to do without the document. */
+/** An endpoint that only sign-out or introspection needs: an unusable address counts as absent and does not spoil the document. */
 function optionalEndpoint(
   name: string,
   members: ReadonlyMap<string, unknown>,

@@ -9,7 +9,7 @@ export interface ProviderDependencies extends Pick<System, 'clock' | 'random' | 
   readonly listener: Pick<SignInListener, 'discovered'>;
   /** Called when the metadata is first known and whenever it changes. */
   readonly changed?: (metadata: ProviderMetadata) => void;
-  /** Metadata that a predecessor learnt of the same issuer, used until the first good response. Default: none. */
+  /** Metadata of the same issuer learnt before a reload, used until the first good response. Default: none. */
   readonly known?: ProviderMetadata | undefined;
   /** Fetches the metadata; default: from the discovery document. Rejects with a `ProviderFault`. */
   readonly discover?: (

@@ -15,7 +15,7 @@ export interface FieldViolation {
 export const TEXT_EXPECTED = 'must be a non-empty string of whole Unicode characters';
 
 /**
- * The members of a body, or its refusal. Of duplicates the last one counts.
+ * The members of a body, or its refusal. The last of duplicate members counts.
  *
  * Safe on hostile input: the size is bounded, and `JSON.parse` neither recurses nor gives `__proto__` a meaning.
  */

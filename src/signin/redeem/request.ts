@@ -9,7 +9,7 @@ interface RedeemRequest {
   readonly codeVerifier: string | undefined;
 }
 
-/** RFC 7636, 4.1. */
+/** The syntax of RFC 7636, 4.1. */
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/;
 
 /** Reads a request's body. Ignores unknown members and allows a `codeVerifier` of null. */
@@ -58,11 +58,11 @@ function isVerifier(value: unknown): value is string | undefined {
 /** What the provider is to trade for tokens. */
 export interface Grant {
   readonly kind: GrantKind;
-  /** Of the token request, `grant_type` aside. Every value is a secret. */
+  /** The parameters of the token request other than `grant_type`. Every value is a secret. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** RFC 6749, 4.1.3 and 6. */
+/** The values of `grant_type` (RFC 6749, 4.1.3 and 6). */
 export const GRANT_TYPES: Readonly<Record<GrantKind, string>> = {
   code: 'authorization_code',
   refresh_token: 'refresh_token',

@@ -5,9 +5,9 @@ import {
   type CacheOptions,
   type IssuerRevocations,
   KeySet,
+  OwnerChecks,
   REVOCATION_LIMITS,
   Revocations,
-  TracingRoom,
   type Verdict,
   VerificationBudget,
   Verifier,
@@ -137,8 +137,8 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
   );
   const budget =
     changed.budget === null ? null : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock);
-  const tracing = new TracingRoom(clock);
-  const dependencies = { keys, revocations, budget, tracing, clock, listener: recorder };
+  const ownerChecks = new OwnerChecks(clock);
+  const dependencies = { keys, revocations, budget, ownerChecks, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },
     { ...CACHE_OPTIONS, ...changed.cache },

@@ -4,10 +4,10 @@ import type { Clock } from '../core/index.ts';
 const CHECKS_PER_SECOND = 10;
 
 /**
- * Bounds the signature checks that only find out whose refused token it is, for the log: of all issuers and addresses together, and
+ * Bounds the signature checks that only find out whose refused token it is, for the log. One bound for all issuers and addresses,
  * apart from every budget.
  */
-export class TracingRoom {
+export class OwnerChecks {
   readonly #clock: Clock;
   /** When the last checks were made, by the monotonic clock; the oldest is at `#next`. */
   readonly #madeAtMs = new Float64Array(CHECKS_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
@@ -17,7 +17,7 @@ export class TracingRoom {
     this.#clock = clock;
   }
 
-  /** Whether one more may be made, which is then counted. */
+  /** Counts one more check and returns true, unless that would be too many. */
   take(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - (this.#madeAtMs[this.#next] ?? 0) < 1_000) return false;
