@@ -188,7 +188,7 @@ export class Gateway {
   /** When a gate refused it. No gate waits before the token is looked at, so until then that is its arrival. */
   #momentOf({ token, startedAtMs }: Exchange): number {
     const { memory } = this.#state.limiting;
-    return token === null ? memory.tellOf(startedAtMs) : memory.nowMs();
+    return token === null ? memory.epochMsOf(startedAtMs) : memory.nowMs();
   }
 
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {

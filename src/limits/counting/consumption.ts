@@ -5,15 +5,15 @@ import type { LimitRole } from './limit-definition.ts';
 import type { BoundLimit, BoundLimits } from './record-table.ts';
 
 /**
- * The part shared by all main values beyond those that a caller may hold; of a resource limit, too, it is a counter of that
- * caller alone. Never a real value: no path contains a NUL.
+ * Stands for all main values beyond those that a caller may hold. Its counter belongs to that caller alone, even if the limit is
+ * that of a resource. It is never a real value, because no path contains a NUL.
  */
 export const OTHER_PARTS = '\0';
 
 const NO_ROW = -1;
 const OVERFLOW = -2;
 
-/** One limit's share of a decision. Created once and reused for every request. */
+/** The part of one limit in a decision: looks its counter up, and consumes a unit if all limits admit. Reused for every request. */
 export class Consumption {
   /** The state of the key; valid while `bound` is not null. */
   readonly counter: Counter = newCounter();
@@ -21,9 +21,9 @@ export class Consumption {
   /** How long this limit makes the request wait; 0 if it admits. */
   waitMs = 0;
   readonly #table: CounterTable;
-  /** Who draws, on whose account a new counter goes; null: nobody in particular. */
+  /** The caller that a new counter is counted for; `null` if there is none in particular. */
   #sender: string | null = null;
-  /** Null: the counter is one that all callers share. */
+  /** The caller that the counter belongs to; `null` if all callers share it. */
   #caller: string | null = null;
   #part = '';
   #maxParts = 0;
@@ -44,7 +44,7 @@ export class Consumption {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
 
-  /** Whether other callers draw on this counter, too. */
+  /** Whether other callers consume units of this counter, too. */
   get isShared(): boolean {
     return this.#row === OVERFLOW || this.#caller !== this.#sender;
   }
@@ -59,41 +59,42 @@ export class Consumption {
     this.bound = bound;
     this.waitMs = 0;
     if (bound === null) return;
-    const { space, limit } = bound;
+    const { keyspace, limit } = bound;
     this.#sender = sender;
     this.#caller = limit.role === 'resource' ? null : sender;
     this.#part = part;
     this.#maxParts = maxParts;
     this.#isNew = false;
-    this.#row = this.#table.find(space.number, this.#caller, part);
-    if (this.#row === NO_ROW) this.#joinOtherParts(space.number);
+    this.#row = this.#table.find(keyspace.number, this.#caller, part);
+    if (this.#row === NO_ROW) this.#joinOtherParts(keyspace.number);
     this.#load(bound, nowMs);
   }
 
   /** Creates a counter for a key that has none; if there is no room, uses the stand-in. */
-  settle(nowMs: number): void {
+  openCounter(nowMs: number): void {
     const { bound } = this;
     if (bound === null || this.#row !== NO_ROW) return;
-    const { space, rule, limit } = bound;
+    const { keyspace, rule, limit } = bound;
     // Another limit of this request may have taken the last counter that the caller may hold.
-    if (!this.isOtherParts && this.#joinOtherParts(space.number) && this.#row !== NO_ROW) {
+    if (!this.isOtherParts && this.#joinOtherParts(keyspace.number) && this.#row !== NO_ROW) {
       this.#load(bound, nowMs);
       return;
     }
-    this.#row = this.#table.open(space, this.#caller, this.#part, this.#caller ?? this.#sender);
+    this.#row = this.#table.open(keyspace, this.#caller, this.#part, this.#caller ?? this.#sender);
     if (this.#row !== NO_ROW) {
       this.#isNew = true;
       return;
     }
     this.#row = OVERFLOW;
-    space.section.overflows++;
-    copyCounter(space.overflow, this.counter);
+    keyspace.partition.overflows++;
+    copyCounter(keyspace.overflow, this.counter);
     this.waitMs = rule.waitMs(this.counter, limit, nowMs);
   }
 
+  /** Consumes a unit. Call it only if `waitMs` is 0. */
   commit(moment: Moment): void {
     if (this.bound === null) return;
-    this.bound.rule.draw(this.counter, this.bound.limit, moment);
+    this.bound.rule.consume(this.counter, this.bound.limit, moment);
     this.save();
   }
 
@@ -109,19 +110,19 @@ export class Consumption {
   }
 
   /** Moves to the counter of all further main values of the sender, or of its network, if that may not hold one more. */
-  #joinOtherParts(space: number): boolean {
+  #joinOtherParts(keyspace: number): boolean {
     const sender = this.#sender;
     if (sender === null || this.#part === '') return false;
     const sharer = this.#table.sharerFor(sender, this.#maxParts);
     if (sharer === null) return false;
     this.#caller = sharer;
     this.#part = OTHER_PARTS;
-    this.#row = this.#table.find(space, sharer, OTHER_PARTS);
+    this.#row = this.#table.find(keyspace, sharer, OTHER_PARTS);
     return true;
   }
 
   #load({ rule, limit }: BoundLimit, nowMs: number): void {
-    if (this.#row === NO_ROW) copyCounter(NOTHING_DRAWN, this.counter);
+    if (this.#row === NO_ROW) copyCounter(UNUSED, this.counter);
     else this.#table.load(this.#row, this.counter);
     this.waitMs = rule.waitMs(this.counter, limit, nowMs);
   }
@@ -129,21 +130,21 @@ export class Consumption {
   save(): void {
     if (this.#row >= 0) this.#table.save(this.#row, this.counter);
     else if (this.bound !== null && this.#row === OVERFLOW)
-      copyCounter(this.counter, this.bound.space.overflow);
+      copyCounter(this.counter, this.bound.keyspace.overflow);
   }
 }
 
-const NOTHING_DRAWN = newCounter();
+const UNUSED = newCounter();
 
-/** Decides the limits in shadow of an admitted request, each by itself: one that refuses does not keep others from being drawn. */
+/** Decides the limits in shadow of an admitted request, each by itself: where one refuses, the others still count the request. */
 export class ShadowConsumption {
   readonly #table: CounterTable;
   /** Serves one limit after the other. */
-  readonly #draw: Consumption;
+  readonly #consumption: Consumption;
 
   constructor(table: CounterTable) {
     this.#table = table;
-    this.#draw = new Consumption(table);
+    this.#consumption = new Consumption(table);
   }
 
   decide(
@@ -160,21 +161,21 @@ export class ShadowConsumption {
       refused.push('resource');
       return { refused, resourceWindow: 0 };
     }
-    const isRefundable = resource !== null && this.#draw.isOfOneValue;
-    return { refused, resourceWindow: isRefundable ? resource.rule.windowOf(this.#draw.counter) : 0 };
+    const isRefundable = resource !== null && this.#consumption.isOfOneValue;
+    return { refused, resourceWindow: isRefundable ? resource.rule.windowOf(this.#consumption.counter) : 0 };
   }
 
-  /** Draws a unit if the limit admits. */
+  /** Consumes a unit if the limit admits. */
   #admits(bound: BoundLimit | null, caller: string, part: string, maxParts: number, moment: Moment): boolean {
     if (bound === null) return true;
-    const draw = this.#draw;
-    // The records of the limit before are no longer in use.
+    const consumption = this.#consumption;
+    // Releases the records of the limit before.
     this.#table.begin(moment.nowMs);
-    draw.look(bound, caller, part, maxParts, moment.nowMs);
-    if (draw.waitMs > 0) return false;
-    draw.settle(moment.nowMs);
-    if (draw.waitMs > 0) return false;
-    draw.commit(moment);
+    consumption.look(bound, caller, part, maxParts, moment.nowMs);
+    if (consumption.waitMs > 0) return false;
+    consumption.openCounter(moment.nowMs);
+    if (consumption.waitMs > 0) return false;
+    consumption.commit(moment);
     return true;
   }
 }

@@ -1,53 +1,53 @@
 import type { Counter } from './counter.ts';
-import { CallerTable, type NetworkOf, RecordTable, type Space } from './record-table.ts';
-import { type Section, Sections } from './sections.ts';
+import { type Partition, Partitions } from './partitions.ts';
+import { CallerTable, type Keyspace, type NetworkOf, RecordTable } from './record-table.ts';
 import { StringHash } from './string-hash.ts';
 
-// Words of a record: 48 bytes, less than a cache line.
+// The words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
-/** 0 marks a free record; negative: the counter is one that all callers share. */
-const SPACE = 1;
-/** The caller that the counter belongs to; of one that all callers share, the caller that opened it. */
+/** The number of the keyspace: 0 in a free record, negative for a counter that all callers share. */
+const KEYSPACE = 1;
+/** The number of the caller that the counter belongs to, or, if all callers share it, of the caller that opened it. */
 const CALLER = 2;
 const PART_LOW = 3;
 const PART_HIGH = 4;
-/** Together with `EXHAUSTED`, a bit that no count reaches: counts are units of a quota, 65,535 at most. */
+/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, 65,535 at most. */
 const COUNT = 5;
 const RESET = 6;
 const MARK = 8;
-// The neighbours in the ring of its section.
+// The neighbours in the ring of its partition.
 const LEFT = 10;
 const RIGHT = 11;
 
 const EXHAUSTED = 2 ** 30;
 
-/** Records checked for expired counters at each decision, so that each key pays for its share of the cleaning and no more. */
+/** How many records a decision checks for expired counters, so that each pays for its share of the cleaning and no more. */
 const SWEPT_RECORDS = 4;
-/** Counters checked to find one to evict. */
+/** How many counters are checked to find one to evict. */
 const EVICTION_RECORDS = 16;
-/** Records checked for expired counters while a new one finds no room. */
+/** How many records are checked for expired counters when a new one finds no room. */
 const EXPIRED_RECORDS = 16;
 /** A decision uses no more records than this. */
 const MAX_IN_USE = 4;
-/** Stands for the caller in the place of a counter that all callers share, or that nobody in particular has opened. */
+/** The caller of a counter that all callers share, or that nobody in particular has opened. */
 const NOBODY = -1;
 
 /**
- * The counters of a store. A counter's key has three parts: the space (which limit), the caller (null if all share it) and the
+ * The counters of a store. A counter's key has three parts: the keyspace (which limit), the caller (null if all share it) and the
  * part (the main value, or empty). They are looked up separately, so no key string is ever built; callers and parts are kept as
  * hashes.
  *
- * Bounded, and each section for itself (`Sections`): where one may not grow, a new counter replaces an expired one or, among the
- * next few under the section's rotating hand, the one nearest its Reset; never an exhausted one, and never one of another
- * section. Another hand goes round all records to find expired counters, so no timers are needed.
+ * The table is bounded, and so is each of its partitions (`Partitions`). Where a partition may not grow, a new counter replaces an
+ * expired one or, among the next few under the partition's rotating hand, the one nearest its Reset; never an exhausted one, and
+ * never one of another partition. Another hand goes round all records to find expired counters, so no timers are needed.
  */
 export class CounterTable {
-  readonly sections: Sections;
+  readonly partitions: Partitions;
   readonly #callers: CallerTable;
   readonly #table: RecordTable;
   readonly #partHash: StringHash;
-  /** By number of the space. */
-  readonly #sectionOf: Section[] = [];
+  /** The partition of each keyspace, by its number. */
+  readonly #partitionOf: Partition[] = [];
   #hand = 0;
   #nowMs = 0;
   readonly #inUse = new Int32Array(MAX_IN_USE);
@@ -55,7 +55,7 @@ export class CounterTable {
 
   /** `capacity`: most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used. */
   constructor(capacity: number, networkOf: NetworkOf = () => null) {
-    this.sections = new Sections(capacity);
+    this.partitions = new Partitions(capacity);
     this.#callers = new CallerTable(capacity, networkOf);
     this.#table = new RecordTable(capacity, WIDTH);
     this.#partHash = StringHash.withRandomKey();
@@ -88,22 +88,22 @@ export class CounterTable {
     }
   }
 
-  /** The number of a counter, or -1. Valid until the next `begin`. `space`: from 1 on. */
-  find(space: number, caller: string | null, part: string): number {
+  /** Returns the number of a counter, or -1. It is valid until the next `begin`. `keyspace`: from 1 on. */
+  find(keyspace: number, caller: string | null, part: string): number {
     const callerAt = caller === null ? NOBODY : this.#callers.find(caller);
     if (caller !== null && callerAt < 0) return -1;
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
     const isShared = caller === null;
-    const kept = isShared ? -space : space;
+    const kept = isShared ? -keyspace : keyspace;
     const table = this.#table;
     const { ints } = table;
-    for (let at = table.first(placeOf(space, callerAt, low)); at >= 0; at = table.after(at)) {
+    for (let at = table.first(placeOf(keyspace, callerAt, low)); at >= 0; at = table.after(at)) {
       const word = at * WIDTH;
       if (
         ints[word + PART_LOW] === low &&
         ints[word + PART_HIGH] === high &&
-        ints[word + SPACE] === kept &&
+        ints[word + KEYSPACE] === kept &&
         (isShared || ints[word + CALLER] === callerAt)
       ) {
         return this.#use(at);
@@ -113,12 +113,12 @@ export class CounterTable {
   }
 
   /**
-   * Creates a counter, evicting another of its section if need be; -1 if none can be evicted. Only for a key that `find` did not
-   * find. `opener`: on whose account a counter goes that all callers share; null: on nobody's.
+   * Creates a counter, evicting another of its partition if need be; -1 if none can be evicted. Only for a key that `find` did not
+   * find. `opener`: the caller that a counter of all callers is counted for; `null` if there is none.
    */
-  open(space: Space, caller: string | null, part: string, opener = caller): number {
-    const { section, number } = space;
-    if (!this.#makeRoom(section)) return -1;
+  open(keyspace: Keyspace, caller: string | null, part: string, opener = caller): number {
+    const { partition, number } = keyspace;
+    if (!this.#makeRoom(partition)) return -1;
     const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener);
     if (openerAt >= 0) this.#callers.addCounter(openerAt, part !== '');
     this.#partHash.read(part);
@@ -127,15 +127,15 @@ export class CounterTable {
     const at = this.#table.take(placeOf(number, isShared ? NOBODY : openerAt, low));
     const { ints, floats } = this.#table;
     const word = at * WIDTH;
-    ints[word + SPACE] = isShared ? -number : number;
+    ints[word + KEYSPACE] = isShared ? -number : number;
     ints[word + CALLER] = openerAt;
     ints[word + PART_LOW] = low;
     ints[word + PART_HIGH] = high;
     floats[(word + RESET) >> 1] = 0;
     floats[(word + MARK) >> 1] = 0;
     ints[word + COUNT] = 0;
-    this.#sectionOf[number] = section;
-    this.#join(at, section);
+    this.#partitionOf[number] = partition;
+    this.#join(at, partition);
     return this.#use(at);
   }
 
@@ -144,24 +144,24 @@ export class CounterTable {
     this.#giveBack(at);
   }
 
-  /** Frees all counters that a caller has in these spaces. Looks at every record: not for requests. */
-  release(spaces: ReadonlySet<number>, caller: string): void {
+  /** Frees all counters that a caller has in these keyspaces. Looks at every record: not for requests. */
+  release(keyspaces: ReadonlySet<number>, caller: string): void {
     const callerAt = this.#callers.find(caller);
     if (callerAt < 0) return;
     const { ints } = this.#table;
     for (let at = 0; at < this.#table.used; at++) {
       const word = at * WIDTH;
-      if (ints[word + CALLER] === callerAt && spaces.has(ints[word + SPACE] ?? 0)) this.#giveBack(at);
+      if (ints[word + CALLER] === callerAt && keyspaces.has(ints[word + KEYSPACE] ?? 0)) this.#giveBack(at);
     }
   }
 
-  /** How many counters for main values this caller holds, those included that it opened for all callers. */
+  /** How many counters for main values this caller holds, including those that it opened for all callers. */
   partsOf(caller: string): number {
     const at = this.#callers.find(caller);
     return at < 0 ? 0 : this.#callers.parts(at);
   }
 
-  /** The caller, or the name of its network, if that holds all the counters for main values that it may; else null. */
+  /** Returns the caller, or the name of its network, if that holds all the counters for main values that it may; else `null`. */
   sharerFor(caller: string, maxParts: number): string | null {
     return this.#callers.sharerFor(caller, maxParts);
   }
@@ -195,32 +195,32 @@ export class CounterTable {
     return this.#hand++;
   }
 
-  /** Whether this section may take one more record, if need be in place of another. */
-  #makeRoom(section: Section): boolean {
-    if (!this.#hasRoom(section)) this.#freeExpired(EXPIRED_RECORDS);
-    if (this.#hasRoom(section)) return true;
-    if (!this.sections.mayGrow(section)) return this.#evictFrom(section);
+  /** Whether this partition may take one more record, if need be in place of another. */
+  #makeRoom(partition: Partition): boolean {
+    if (!this.#hasRoom(partition)) this.#freeExpired(EXPIRED_RECORDS);
+    if (this.#hasRoom(partition)) return true;
+    if (!this.partitions.mayGrow(partition)) return this.#evictFrom(partition);
     // Since a reload, another holds what is reserved for this one.
-    const other = this.sections.mostLent;
+    const other = this.partitions.mostLent;
     return other !== null && this.#evictFrom(other);
   }
 
-  #hasRoom(section: Section): boolean {
-    return this.#table.size < this.#table.capacity && this.sections.mayGrow(section);
+  #hasRoom(partition: Partition): boolean {
+    return this.#table.size < this.#table.capacity && this.partitions.mayGrow(partition);
   }
 
-  #evictFrom(section: Section): boolean {
+  #evictFrom(partition: Partition): boolean {
     const { ints } = this.#table;
     let nearest = -1;
-    for (let left = Math.min(EVICTION_RECORDS, section.size); left > 0; left--) {
-      const at = section.hand;
-      section.hand = ints[at * WIDTH + RIGHT] ?? -1;
+    for (let left = Math.min(EVICTION_RECORDS, partition.size); left > 0; left--) {
+      const at = partition.hand;
+      partition.hand = ints[at * WIDTH + RIGHT] ?? -1;
       if (!this.#canGiveWay(at)) continue;
       if (nearest < 0 || this.#resetOf(at) < this.#resetOf(nearest)) nearest = at;
       if (this.#isOver(at)) break;
     }
     if (nearest < 0) return false;
-    if (!this.#isOver(nearest)) section.evictions++;
+    if (!this.#isOver(nearest)) partition.evictions++;
     this.#giveBack(nearest);
     return true;
   }
@@ -236,7 +236,7 @@ export class CounterTable {
   }
 
   #isHeld(at: number): boolean {
-    return this.#table.ints[at * WIDTH + SPACE] !== 0;
+    return this.#table.ints[at * WIDTH + KEYSPACE] !== 0;
   }
 
   #isOver(at: number): boolean {
@@ -250,44 +250,44 @@ export class CounterTable {
   #giveBack(at: number): void {
     const { ints } = this.#table;
     const word = at * WIDTH;
-    const space = ints[word + SPACE] ?? 0;
+    const keyspace = ints[word + KEYSPACE] ?? 0;
     const openerAt = ints[word + CALLER] ?? NOBODY;
     const low = ints[word + PART_LOW] ?? 0;
     const ofPart = low !== 0 || ints[word + PART_HIGH] !== 0;
     if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
-    const section = this.#sectionOf[Math.abs(space)];
-    if (section !== undefined) this.#leave(at, section);
-    ints[word + SPACE] = 0;
-    this.#table.giveBack(at, placeOf(Math.abs(space), space < 0 ? NOBODY : openerAt, low));
+    const partition = this.#partitionOf[Math.abs(keyspace)];
+    if (partition !== undefined) this.#leave(at, partition);
+    ints[word + KEYSPACE] = 0;
+    this.#table.giveBack(at, placeOf(Math.abs(keyspace), keyspace < 0 ? NOBODY : openerAt, low));
   }
 
-  /** Puts a record where the hand of its section comes last. */
-  #join(at: number, section: Section): void {
+  /** Puts a record where the hand of its partition comes last. */
+  #join(at: number, partition: Partition): void {
     const { ints } = this.#table;
     const word = at * WIDTH;
-    const right = section.hand < 0 ? at : section.hand;
-    const left = section.hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
-    if (section.hand < 0) section.hand = at;
+    const right = partition.hand < 0 ? at : partition.hand;
+    const left = partition.hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
+    if (partition.hand < 0) partition.hand = at;
     ints[word + LEFT] = left;
     ints[word + RIGHT] = right;
     ints[left * WIDTH + RIGHT] = at;
     ints[right * WIDTH + LEFT] = at;
-    this.sections.grew(section);
+    this.partitions.grew(partition);
   }
 
-  #leave(at: number, section: Section): void {
+  #leave(at: number, partition: Partition): void {
     const { ints } = this.#table;
     const left = ints[at * WIDTH + LEFT] ?? at;
     const right = ints[at * WIDTH + RIGHT] ?? at;
     ints[left * WIDTH + RIGHT] = right;
     ints[right * WIDTH + LEFT] = left;
-    if (section.hand === at) section.hand = right === at ? -1 : right;
-    this.sections.shrank(section);
+    if (partition.hand === at) partition.hand = right === at ? -1 : right;
+    this.partitions.shrank(partition);
   }
 }
 
-function placeOf(space: number, callerAt: number, partLow: number): number {
+function placeOf(keyspace: number, callerAt: number, partLow: number): number {
   let place = Math.imul(partLow ^ Math.imul(callerAt, 0x9e3779b1), 0x85ebca6b);
-  place ^= Math.imul(space, 0xc2b2ae35);
+  place ^= Math.imul(keyspace, 0xc2b2ae35);
   return Math.imul(place ^ (place >>> 15), 0x27d4eb2f) ^ (place >>> 13);
 }

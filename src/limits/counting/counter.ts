@@ -2,11 +2,11 @@ import type { Clock } from '../../core/index.ts';
 import type { Limit } from './limit-definition.ts';
 
 /**
- * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. Once its Reset has passed, a counter
- * is worth no more than a new one and is dropped.
+ * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. A counter whose Reset has passed says no
+ * more than a new one, and is dropped.
  */
 export interface Counter {
-  /** When everything drawn will have been restored: for a fixed window, when it closes. */
+  /** When all units will be free again: for a fixed window, when it closes. */
   resetMs: number;
   /**
    * - fixed window: `resetMs` as announced, in milliseconds since the epoch
@@ -14,25 +14,25 @@ export interface Counter {
    */
   markMs: number;
   /**
-   * - fixed window: units drawn in this window
+   * - fixed window: units consumed in this window
    * - smooth: how much earlier than `markMs` the refill is, in fractions of 1 / units of a millisecond
    */
   count: number;
-  /** The last admitted request left nothing. An exhausted counter is never dropped before its Reset. */
+  /** Whether the last admitted request left nothing. An exhausted counter is never dropped before its Reset. */
   exhausted: boolean;
 }
 
 /** The arithmetic of one algorithm. Its only state is the counter. */
 export interface CounterRule {
-  /** 0 if the next request is admitted, else how long it has to wait: at least 1 ms. */
+  /** How long the next request has to wait, at least 1 ms; 0 if it is admitted. */
   waitMs(counter: Counter, limit: Limit, nowMs: number): number;
-  /** Takes one unit. Call it only after `waitMs` returned 0. */
-  draw(counter: Counter, limit: Limit, moment: Moment): void;
+  /** Consumes one unit. Call it only after `waitMs` returned 0. */
+  consume(counter: Counter, limit: Limit, moment: Moment): void;
   /** Returns one unit to the window that `windowOf` named. False if that window is over. */
   refund(counter: Counter, limit: Limit, window: number, nowMs: number): boolean;
-  /** Names the window that the last unit was taken from; never 0. */
+  /** Names the window of the unit that was consumed last; never 0. */
   windowOf(counter: Counter): number;
-  /** The Remaining to announce: what is left until Reset. */
+  /** The Remaining to announce: the units left until Reset. */
   remaining(counter: Counter, limit: Limit, nowMs: number): number;
   /** How long until the announced Reset; 0 once it has passed. */
   resetInMs(counter: Counter, limit: Limit, nowMs: number): number;
@@ -55,8 +55,8 @@ export function copyCounter(from: Counter, to: Counter): void {
 const CLOCK_STEP_MS = 1_000;
 
 /**
- * Now, in whole milliseconds on both clocks: the monotonic one measures elapsed time, the wall clock is for announcing. Read
- * once per decision, so that everything in one response refers to one moment.
+ * One moment in whole milliseconds on both clocks: the monotonic one measures, the wall clock announces. It is read once per
+ * decision, so that everything in one response refers to one moment.
  */
 export class Moment {
   /** On the monotonic clock. */
@@ -71,12 +71,12 @@ export class Moment {
   /** From the monotonic clock to the wall clock, for differences that must be exact: changes after a step only. */
   #fixedOffsetMs = Number.NEGATIVE_INFINITY;
 
-  /** Now, since the epoch; two of them differ as two `nowMs` do. */
+  /** `nowMs` since the epoch. Two of them differ exactly as the two `nowMs` do. */
   get steadyEpochMs(): number {
     return this.steadyEpochOf(this.nowMs);
   }
 
-  /** The same of another moment of the monotonic clock. */
+  /** Converts another moment of the monotonic clock in the same way. */
   steadyEpochOf(ms: number): number {
     return Math.floor(ms) + this.#fixedOffsetMs;
   }
@@ -106,7 +106,7 @@ export const fixedWindow: CounterRule = {
     return counter.resetMs - nowMs;
   },
 
-  draw(counter, limit, moment) {
+  consume(counter, limit, moment) {
     if (moment.nowMs >= counter.resetMs)
       open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs);
     else if (counter.count >= limit.units) {
@@ -129,7 +129,7 @@ export const fixedWindow: CounterRule = {
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
     if (describesEnding(counter, limit, nowMs)) return 0;
-    // Negative if a reload lowered the quota below what is already drawn.
+    // Negative if a reload lowered the quota below what is consumed already.
     return Math.max(0, limit.units - counter.count);
   },
 
@@ -180,7 +180,7 @@ export const smooth: CounterRule = {
     return Math.ceil(wait + Math.max(0, CLIENT_ROUNDING_MS - limit.slackMs));
   },
 
-  draw(counter, limit, { nowMs }) {
+  consume(counter, limit, { nowMs }) {
     // An idle counter is full now, however long ago it filled up.
     counter.count = nowMs < counter.markMs ? partsOf(counter, limit) : 0;
     counter.markMs = Math.max(counter.markMs, nowMs);
@@ -191,10 +191,10 @@ export const smooth: CounterRule = {
       counter.count += limit.units;
       counter.markMs++;
     }
-    settle(counter, limit, nowMs);
+    moveReset(counter, limit, nowMs);
   },
 
-  // A unit can be returned until the moment of full refill at the time it was drawn: after that, time has already restored it.
+  // A unit can be returned until the moment of full refill at the time it was consumed: after that, time has already restored it.
   // Exact for a single unit; at worst, refunding many allows a second burst, as at the edge of a fixed window, but never a
   // higher rate.
   refund(counter, limit, window, nowMs) {
@@ -206,7 +206,7 @@ export const smooth: CounterRule = {
       counter.count -= limit.units;
       counter.markMs--;
     }
-    settle(counter, limit, nowMs);
+    moveReset(counter, limit, nowMs);
     return true;
   },
 
@@ -215,9 +215,9 @@ export const smooth: CounterRule = {
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.markMs) return limit.units;
     const { units, periodMs } = limit;
-    const drawn = (counter.markMs - nowMs) * units - partsOf(counter, limit);
+    const consumed = (counter.markMs - nowMs) * units - partsOf(counter, limit);
     // Negative if a request was admitted within the slack.
-    return Math.max(0, Math.floor((periodMs * units - drawn) / periodMs));
+    return Math.max(0, Math.floor((periodMs * units - consumed) / periodMs));
   },
 
   resetInMs: (counter, _limit, nowMs) => Math.max(0, counter.resetMs - nowMs),
@@ -225,19 +225,19 @@ export const smooth: CounterRule = {
   announce: (counter, _limit, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
 };
 
-/** How long until a further step would end within a period from now; 0 or less: it does already. */
+/** How long until a further step would end within a period from now; 0 or less if it does already. */
 function freeInMs(counter: Counter, limit: Limit, nowMs: number): number {
   if (nowMs >= counter.markMs) return 0;
   return counter.markMs - nowMs - limit.periodMs + (limit.periodMs - partsOf(counter, limit)) / limit.units;
 }
 
-/** The fraction, capped because a reload may have lowered the units that it counts in; loses less than a millisecond. */
+/** The fraction of a millisecond, capped because a reload may have lowered the units that it counts in. The cap loses less than a millisecond. */
 function partsOf(counter: Counter, limit: Limit): number {
   return Math.min(counter.count, limit.units - 1);
 }
 
-/** Reset never moves back, even though a refund makes the refill come earlier. */
-function settle(counter: Counter, limit: Limit, nowMs: number): void {
+/** Updates Reset, which never moves back, even though a refund makes the refill come earlier. */
+function moveReset(counter: Counter, limit: Limit, nowMs: number): void {
   counter.resetMs = Math.max(counter.resetMs, counter.markMs);
   counter.exhausted = smooth.remaining(counter, limit, nowMs) === 0;
 }

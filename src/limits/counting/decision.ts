@@ -1,17 +1,17 @@
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 
 /**
- * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (the
- * resource limit if the bucket has no other).
+ * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (or the
+ * resource's, if the bucket has no other).
  *
  * Remaining is what is left after this request. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
- * least 1; a client that waits that long is not refused by the same limit again unless others draw on it during the wait.
+ * least 1; a client that waits that long is not refused by the same limit again, unless others consume units during the wait.
  */
 export interface Decision {
   readonly admitted: boolean;
   /**
-   * The limit described. Null if the request was admitted and has no bucket, or refused because the store is unreachable and
-   * the policy is `closed`. On any other refusal a global limit goes before a bucket's, and of a bucket's limits the one with
+   * The limit described; `null` if the request was admitted and has no bucket, or was refused because the store is unreachable
+   * and the policy is `closed`. On any other refusal a global limit goes before a bucket's, and of a bucket's limits the one with
    * the longest wait is described.
    */
   readonly role: LimitRole | null;
@@ -25,16 +25,16 @@ export interface Decision {
   /** 0 when admitted. */
   readonly retryAfterMs: number;
   /**
-   * Several callers share the refusing key: a resource, the key of a network, or the one that stands in where there is no room. The caller is not to
-   * blame for what others drew. False when admitted.
+   * Whether several callers share the refusing key: a resource, the key of a network, or the one that stands in where there is no
+   * room. The caller is not to blame for what others have consumed. False when admitted.
    */
   readonly sharedKey: boolean;
   /**
-   * The refusing key is the caller's own for all main values beyond those that it may hold: see `OTHER_PARTS`. False when
-   * admitted.
+   * Whether the refusing key is the caller's own for all main values beyond those that it may hold (see `OTHER_PARTS`). False
+   * when admitted.
    */
   readonly otherParts: boolean;
-  /** Names the window that the unit of the resource limit was taken from, for `refund`; 0 when none was taken. */
+  /** Names the window of the resource limit's unit, for `refund`; 0 if none was consumed. */
   readonly resourceWindow: number;
   /**
    * When it was decided, in milliseconds since the epoch, by the clock that counts: the shared store's, or this process's
@@ -45,11 +45,11 @@ export interface Decision {
   readonly shadow: ShadowDecision;
 }
 
-/** What limits in shadow decided, each by itself. Those that admit have drawn a unit. */
+/** What limits in shadow decided, each by itself. Each that admits has consumed a unit. */
 export interface ShadowDecision {
-  /** Those that would have refused the request. */
+  /** The limits that would have refused the request. */
   readonly refused: readonly LimitRole[];
-  /** As `resourceWindow` of a decision, for the resource limit in shadow. */
+  /** The window of the unit of the resource limit in shadow, as in a decision. */
   readonly resourceWindow: number;
 }
 
@@ -73,8 +73,8 @@ export const UNLIMITED: Decision = {
 };
 
 /**
- * Counts requests against their limits. One call decides all limits of a request: it draws on all of them or on none. If it
- * admits the request, each limit in shadow then decides by itself, and draws if it admits.
+ * Counts requests against their limits. One call decides all limits of a request: it consumes a unit of each or of none. If it
+ * admits the request, each limit in shadow then decides by itself, and consumes a unit if it admits.
  *
  * `caller`: the stable key of a principal or an address; keys of different kinds must never be equal. `main`: the value of the
  * bucket's main parameter, empty if it has none.
@@ -83,7 +83,7 @@ export const UNLIMITED: Decision = {
  */
 export interface LimitStore {
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
-  /** What `decide` would return, without drawing: Remaining is what is left now. */
+  /** Returns what `decide` would return, without consuming a unit: Remaining is what is left now. */
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
   /** Returns a unit of a resource limit if the window that it came from is still open. */
   refund(limit: Limit, main: string, resourceWindow: number): void;
@@ -91,12 +91,12 @@ export interface LimitStore {
 
 /** What is left of one limit. */
 export interface Allowance {
-  /** Of the quota, as the store that counts has it. */
+  /** The units of the quota that the store counts by. */
   readonly units: number;
   readonly remaining: number;
-  /** When everything drawn will be restored, in milliseconds since the epoch. */
+  /** When all units will be free again, in milliseconds since the epoch. */
   readonly resetAtMs: number;
-  /** 0: the limit admits the next request. */
+  /** How long the next request has to wait; 0 if the limit admits it. */
   readonly waitMs: number;
 }
 
@@ -110,13 +110,13 @@ export type CountedIn = 'memory' | 'redis' | 'local';
 
 export interface AllowanceReading {
   readonly countedIn: CountedIn;
-  /** In the order of the limits. */
+  /** One for each limit, in the order of the limits. */
   readonly allowances: readonly Allowance[];
 }
 
 /**
- * Shows and resets counters, at the request of a person. Of a limit with the role `resource` these are the counters that all callers
- * share, of any other the caller's own. Null: nothing counts now.
+ * Shows and resets counters, at the request of a person: those that all callers share for a limit with the role `resource`, the
+ * caller's own for any other. Both return `null` if nothing counts now.
  */
 export interface AllowanceStore {
   /** `main`: the main value, '' for buckets without one. All buckets of `limits` have one, or none has. */

@@ -29,9 +29,9 @@ export {
 export {
   MemoryStore,
   type MemoryStoreOptions,
-  type SectionCounts,
+  type PartitionCounts,
   type StoreCounts,
 } from './memory-store.ts';
-export { Spaces } from './record-table.ts';
-export { newSection } from './sections.ts';
+export { newPartition } from './partitions.ts';
+export { Keyspaces } from './record-table.ts';
 export { BucketHash, type BucketHashing, RecentDigests } from './string-hash.ts';

@@ -24,14 +24,14 @@ export interface LimitOptions {
   readonly quota: Quota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
-  /** Its numbers are tried beside those that hold: it keeps counters of its own. Default false. */
+  /** Whether its numbers are tried beside those that hold, with counters of their own. Default false. */
   readonly isTrial?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
 export interface Limit {
   /**
-   * Limits with the same identity draw on the same counters, also across a reload. Changing the number of units keeps the
+   * Limits with the same identity share their counters, also across a reload. Changing the number of units keeps the
    * identity; changing role, bucket, algorithm, period or main parameter does not. A limit that moves into or out of shadow keeps
    * it, too; numbers that are tried beside others have their own.
    */
@@ -39,7 +39,7 @@ export interface Limit {
   readonly role: LimitRole;
   /** The bucket's name; empty for a global limit. */
   readonly bucket: string;
-  /** Its numbers are tried beside those that hold. */
+  /** Whether its numbers are tried beside those that hold. */
   readonly isTrial: boolean;
   readonly algorithm: LimitAlgorithm;
   readonly units: number;
@@ -51,7 +51,7 @@ export interface Limit {
 /** At most one limit of each role. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
-/** The limits that one request draws on. Compiled once for each limit route and caller class. */
+/** The limits of one request. Compiled once for each limit route and caller class. */
 export interface LimitSet extends LimitsByRole {
   /** Limits that decide and count, but never refuse; null if absent. */
   readonly shadow: LimitsByRole | null;

@@ -4,24 +4,24 @@ import { Moment } from './counter.ts';
 import type { CounterTable } from './counter-table.ts';
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './decision.ts';
 import type { Limit } from './limit-definition.ts';
-import type { Spaces } from './record-table.ts';
+import type { Keyspaces } from './record-table.ts';
 
 export interface MemoryAllowancesDependencies {
   readonly clock: Clock;
   readonly table: CounterTable;
-  readonly spaces: Spaces;
+  readonly keyspaces: Keyspaces;
   readonly keysPerCaller: () => number;
 }
 
 /** Shows and resets the counters of a memory store. */
 export class MemoryAllowances implements AllowanceStore {
   readonly #dependencies: MemoryAllowancesDependencies;
-  readonly #draw: Consumption;
+  readonly #consumption: Consumption;
   readonly #moment = new Moment();
 
   constructor(dependencies: MemoryAllowancesDependencies) {
     this.#dependencies = dependencies;
-    this.#draw = new Consumption(dependencies.table);
+    this.#consumption = new Consumption(dependencies.table);
   }
 
   read(limits: readonly Limit[], caller: string, main: string): AllowanceReading {
@@ -30,11 +30,11 @@ export class MemoryAllowances implements AllowanceStore {
   }
 
   reset(limits: readonly Limit[], caller: string, main: string | null): CountedIn {
-    const { clock, table, spaces } = this.#dependencies;
+    const { clock, table, keyspaces } = this.#dependencies;
     this.#moment.read(clock);
     const ofEveryValue = new Set<number>();
     for (const limit of limits) {
-      const { number } = spaces.bind(limit).space;
+      const { number } = keyspaces.bind(limit).keyspace;
       const [who, part] = keyOf(limit, caller, main ?? '');
       if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
       else this.#drop(number, who, part);
@@ -46,14 +46,14 @@ export class MemoryAllowances implements AllowanceStore {
   }
 
   #allowanceOf(limit: Limit, caller: string, main: string): Allowance {
-    const { table, spaces, keysPerCaller } = this.#dependencies;
-    const draw = this.#draw;
-    const bound = spaces.bind(limit);
+    const { table, keyspaces, keysPerCaller } = this.#dependencies;
+    const consumption = this.#consumption;
+    const bound = keyspaces.bind(limit);
     const { nowMs } = this.#moment;
     table.begin(nowMs);
     const [who, part] = keyOf(limit, caller, main);
-    draw.look(bound, who, part, keysPerCaller(), nowMs);
-    const { counter, waitMs } = draw;
+    consumption.look(bound, who, part, keysPerCaller(), nowMs);
+    const { counter, waitMs } = consumption;
     return {
       units: limit.units,
       remaining: bound.rule.remaining(counter, limit, nowMs),
@@ -62,10 +62,10 @@ export class MemoryAllowances implements AllowanceStore {
     };
   }
 
-  #drop(space: number, caller: string | null, part: string): void {
+  #drop(keyspace: number, caller: string | null, part: string): void {
     const { table } = this.#dependencies;
     table.begin(this.#moment.nowMs);
-    const row = table.find(space, caller, part);
+    const row = table.find(keyspace, caller, part);
     if (row >= 0) table.close(row);
   }
 }

@@ -5,7 +5,7 @@ import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { MemoryAllowances } from './memory-allowances.ts';
-import { type BoundSet, type NetworkOf, Spaces } from './record-table.ts';
+import { type BoundSet, Keyspaces, type NetworkOf } from './record-table.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -20,8 +20,8 @@ export interface MemoryStoreOptions {
   readonly networkOf?: NetworkOf;
 }
 
-/** What one section of the store holds: see `Sections`. */
-export interface SectionCounts {
+/** What one partition of the store holds (see `Partitions`). */
+export interface PartitionCounts {
   /** Empty for the global limit. */
   readonly bucket: string;
   readonly role: LimitRole;
@@ -35,14 +35,14 @@ export interface SectionCounts {
 export interface StoreCounts {
   readonly keys: number;
   readonly callers: number;
-  /** Keys evicted before their Reset: what was drawn on them is forgotten. Alert on this. */
+  /** Keys evicted before their Reset, so that the units consumed are forgotten. Alert on this. */
   readonly evictions: number;
-  /** Requests for a main value beyond the caller's maximum, decided by the key that those values share. */
+  /** Requests for a main value beyond the caller's maximum, which were decided by the key that those values share. */
   readonly callerOverflows: number;
-  /** Decisions by a key that stands in for all those of its section without room. Alert on this. */
+  /** Decisions by the one key of a partition that stands in for all keys without room. Alert on this. */
   readonly sharedOverflows: number;
-  /** The same by section, of those of the configuration in force. */
-  readonly sections: readonly SectionCounts[];
+  /** The same for each partition of the configuration in force. */
+  readonly partitions: readonly PartitionCounts[];
 }
 
 /** Rows checked per sweep: a fraction of a millisecond. */
@@ -56,7 +56,7 @@ export class MemoryStore implements LimitStore {
   readonly allowances: MemoryAllowances;
   readonly #clock: Clock;
   readonly #table: CounterTable;
-  readonly #spaces: Spaces;
+  readonly #keyspaces: Keyspaces;
   readonly #moment = new Moment();
   readonly #global: Consumption;
   readonly #caller: Consumption;
@@ -69,12 +69,12 @@ export class MemoryStore implements LimitStore {
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock;
     this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.networkOf);
-    this.#spaces = new Spaces(limit => this.#table.sections.of(limit));
+    this.#keyspaces = new Keyspaces(limit => this.#table.partitions.of(limit));
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.allowances = new MemoryAllowances({
       clock: options.clock,
       table: this.#table,
-      spaces: this.#spaces,
+      keyspaces: this.#keyspaces,
       keysPerCaller: () => this.#keysPerCaller,
     });
     this.#global = new Consumption(this.#table);
@@ -84,35 +84,35 @@ export class MemoryStore implements LimitStore {
   }
 
   get counts(): StoreCounts {
-    const sections = [...this.#table.sections.all];
+    const partitions = [...this.#table.partitions.all];
     return {
       keys: this.#table.size,
       callers: this.#table.callers,
-      evictions: sections.reduce((sum, { evictions }) => sum + evictions, 0),
+      evictions: partitions.reduce((sum, { evictions }) => sum + evictions, 0),
       callerOverflows: this.#callerOverflows,
-      sharedOverflows: sections.reduce((sum, { overflows }) => sum + overflows, 0),
-      sections: sections.filter(({ isInForce }) => isInForce),
+      sharedOverflows: partitions.reduce((sum, { overflows }) => sum + overflows, 0),
+      partitions: partitions.filter(({ isInForce }) => isInForce),
     };
   }
 
-  /** Parts the room among these limits, so that none takes what another needs. Call it again after a reload. */
+  /** Divides the room among these limits, so that none takes what another needs. Call it again after a reload. */
   share(limits: Iterable<Limit>): void {
-    this.#table.sections.share(limits);
+    this.#table.partitions.share(limits);
   }
 
-  /** Reads the clock. Returns now, by the clock of `decidedAtMs`. */
+  /** Reads the clock, and returns what `decidedAtMs` would be now. */
   nowMs(): number {
     this.#moment.read(this.#clock);
     return this.#moment.steadyEpochMs;
   }
 
-  /** A moment of the monotonic clock, by the clock of `decidedAtMs`. */
-  tellOf(monotonicMs: number): number {
+  /** Converts a moment of the monotonic clock to the clock of `decidedAtMs`. */
+  epochMsOf(monotonicMs: number): number {
     this.#moment.read(this.#clock);
     return this.#moment.steadyEpochOf(monotonicMs);
   }
 
-  /** When it last read the clock, such as to decide: on the monotonic clock. */
+  /** The moment of the last decision, on the monotonic clock. */
   get momentMs(): number {
     return this.#moment.nowMs;
   }
@@ -128,18 +128,18 @@ export class MemoryStore implements LimitStore {
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
-    const bound = this.#spaces.bindSet(limits);
+    const bound = this.#keyspaces.bindSet(limits);
     this.#look(bound, caller, main);
     if (!this.#isRefused()) {
-      // 3. Create the missing keys. Where there is no room, the stand-in decides, and may refuse.
-      this.#global.settle(nowMs);
-      this.#caller.settle(nowMs);
-      this.#resource.settle(nowMs);
+      // 3. Create the missing keys. Where there is no room, the counter that stands in decides, and may refuse.
+      this.#global.openCounter(nowMs);
+      this.#caller.openCounter(nowMs);
+      this.#resource.openCounter(nowMs);
       if (this.#isRefused()) this.#undo();
     }
     this.#countOtherParts();
     if (this.#isRefused()) return this.#refuse();
-    // 4. All limits admit: draw on all.
+    // 4. All limits admit: consume a unit of each.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#resource.commit(this.#moment);
@@ -153,24 +153,24 @@ export class MemoryStore implements LimitStore {
   peek(limits: LimitSet, caller: string, main: string): Decision {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
-    this.#look(this.#spaces.bindSet(limits), caller, main);
+    this.#look(this.#keyspaces.bindSet(limits), caller, main);
     return this.#isRefused() ? this.#refuse() : this.#describe(this.#described(), true);
   }
 
   refund(limit: Limit, main: string, resourceWindow: number): void {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
-    const bound = this.#spaces.bind(limit);
+    const bound = this.#keyspaces.bind(limit);
     this.#resource.look(bound, null, main, this.#keysPerCaller, this.#moment.nowMs);
     this.#resource.refund(resourceWindow, this.#moment.nowMs);
   }
 
-  /** Forgets what was drawn on one key. `main`: '' for a global limit. */
+  /** Forgets the units that one key has consumed. `main`: '' for a global limit. */
   reset(limit: Limit, caller: string, main: string): void {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
-    const { space } = this.#spaces.bind(limit);
-    const row = this.#table.find(space.number, caller, main);
+    const { keyspace } = this.#keyspaces.bind(limit);
+    const row = this.#table.find(keyspace.number, caller, main);
     if (row >= 0) this.#table.close(row);
   }
 
@@ -198,12 +198,12 @@ export class MemoryStore implements LimitStore {
   }
 
   #refuse(): Decision {
-    let draw = this.#global;
-    if (draw.waitMs === 0)
-      draw = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
-    const decision = this.#describe(draw, false);
-    decision.sharedKey = draw.isShared;
-    decision.otherParts = draw.isOtherParts && !draw.isShared;
+    let consumption = this.#global;
+    if (consumption.waitMs === 0)
+      consumption = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
+    const decision = this.#describe(consumption, false);
+    decision.sharedKey = consumption.isShared;
+    decision.otherParts = consumption.isOtherParts && !consumption.isShared;
     return decision;
   }
 
@@ -214,22 +214,22 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  /** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
+  /** The limit that the header fields describe on admission: the caller's, or the resource's if the bucket has no other. */
   #described(): Consumption {
     return this.#caller.bound === null ? this.#resource : this.#caller;
   }
 
-  #describe(draw: Consumption, admitted: boolean): Numbers {
-    const { bound, counter } = draw;
+  #describe(consumption: Consumption, admitted: boolean): Numbers {
+    const { bound, counter } = consumption;
     const { nowMs } = this.#moment;
     const decision = this.#decision;
     decision.admitted = admitted;
     decision.role = bound === null ? null : bound.limit.role;
     decision.limit = bound === null ? 0 : bound.limit.units;
     decision.remaining = bound === null ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
-    decision.resetAtMs = bound === null ? 0 : this.#announce(draw);
+    decision.resetAtMs = bound === null ? 0 : this.#announce(consumption);
     decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
-    decision.retryAfterMs = draw.waitMs;
+    decision.retryAfterMs = consumption.waitMs;
     decision.sharedKey = false;
     decision.otherParts = false;
     decision.resourceWindow = 0;
@@ -238,13 +238,13 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  #announce(draw: Consumption): number {
-    const { bound, counter } = draw;
+  #announce(consumption: Consumption): number {
+    const { bound, counter } = consumption;
     if (bound === null) return 0;
     const before = counter.markMs;
     const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
     // Keeps a correction after a step of the wall clock, so that later responses announce the same moment.
-    if (counter.markMs !== before) draw.save();
+    if (counter.markMs !== before) consumption.save();
     return resetAtMs;
   }
 

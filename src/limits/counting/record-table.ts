@@ -1,9 +1,9 @@
 import { type Counter, type CounterRule, fixedWindow, newCounter, smooth } from './counter.ts';
 import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
-import type { Section } from './sections.ts';
+import type { Partition } from './partitions.ts';
 import { StringHash } from './string-hash.ts';
 
-/** The word of a record that belongs to the table; the others belong to its user. */
+/** The word of a record that belongs to the table. The others belong to its user. */
 const NEXT = 0;
 
 /**
@@ -45,7 +45,7 @@ export class RecordTable {
     return this.#size;
   }
 
-  /** Records ever held: those from this number on are untouched. */
+  /** How many records were ever held: those from this number on are untouched. */
   get used(): number {
     return this.#used;
   }
@@ -93,12 +93,12 @@ export class RecordTable {
 
 const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };
 
-/** Where the counters of one identity are kept, across all configurations that have it. */
-export interface Space {
-  /** From 1 on. */
+/** The place of the counters of one identity, across all configurations that have it. */
+export interface Keyspace {
+  /** Counts from 1 on. */
   readonly number: number;
-  /** Where they find room. */
-  readonly section: Section;
+  /** The partition in which they find room. */
+  readonly partition: Partition;
   /** The counter that stands in for all keys without room. */
   readonly overflow: Counter;
 }
@@ -107,7 +107,7 @@ export interface Space {
 export interface BoundLimit {
   readonly limit: Limit;
   readonly rule: CounterRule;
-  readonly space: Space;
+  readonly keyspace: Keyspace;
 }
 
 export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
@@ -116,15 +116,15 @@ export interface BoundSet extends BoundLimits {
   readonly shadow: BoundLimits | null;
 }
 
-/** Lets limits keep their counters across reloads. Grows with configurations, never with requests. */
-export class Spaces {
-  readonly #sectionOf: (limit: Limit) => Section;
-  readonly #byIdentity = new Map<string, Space>();
+/** Lets limits keep their counters across reloads. It grows with configurations, never with requests. */
+export class Keyspaces {
+  readonly #partitionOf: (limit: Limit) => Partition;
+  readonly #byIdentity = new Map<string, Keyspace>();
   /** Weak, so that entries go with their configuration. */
   readonly #bound = new WeakMap<LimitSet, BoundSet>();
 
-  constructor(sectionOf: (limit: Limit) => Section) {
-    this.#sectionOf = sectionOf;
+  constructor(partitionOf: (limit: Limit) => Partition) {
+    this.#partitionOf = partitionOf;
   }
 
   bindSet(limits: LimitSet): BoundSet {
@@ -137,13 +137,13 @@ export class Spaces {
   }
 
   bind(limit: Limit): BoundLimit {
-    let space = this.#byIdentity.get(limit.identity);
-    if (space === undefined) {
-      const section = this.#sectionOf(limit);
-      space = { number: this.#byIdentity.size + 1, section, overflow: newCounter() };
-      this.#byIdentity.set(limit.identity, space);
+    let keyspace = this.#byIdentity.get(limit.identity);
+    if (keyspace === undefined) {
+      const partition = this.#partitionOf(limit);
+      keyspace = { number: this.#byIdentity.size + 1, partition, overflow: newCounter() };
+      this.#byIdentity.set(limit.identity, keyspace);
     }
-    return { limit, rule: RULES[limit.algorithm], space };
+    return { limit, rule: RULES[limit.algorithm], keyspace };
   }
 
   #bindEach({ global, caller, resource }: LimitsByRole): BoundLimits {
@@ -167,15 +167,15 @@ const COUNTERS = 3;
 const PARTS = 4;
 const NETWORK = 5;
 
-/** Networks are told apart by this many places of a secret hash. Place 0 stands for none. */
+/** The places of a secret hash by which networks are told apart. Place 0 stands for none. */
 const NETWORKS = 2 ** 16;
-/** The part of all counters that the callers of one network may hold for main values: the addresses of a /48 are cheap. */
+/** The callers of one network may hold one part in sixteen of all counters for main values: the addresses of a /48 are cheap. */
 const NETWORK_PART = 16;
 
-/** How the name of a network begins, where it has a counter itself. */
+/** Begins the name of a network that has a counter itself. */
 const NETWORK_NAME = '\0';
 
-/** The network that a caller belongs to, if all callers of one may have the same owner; null: the caller stands for itself. */
+/** Names the network that a caller belongs to, if all callers of it may have the same owner; `null` if the caller stands for itself. */
 export type NetworkOf = (caller: string) => string | null;
 
 /** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */
@@ -198,7 +198,7 @@ export class CallerTable {
     return this.#table.size;
   }
 
-  /** The caller's number, or -1. */
+  /** Returns the caller's number, or -1. */
   find(caller: string): number {
     this.#hash.read(caller);
     const { low, high } = this.#hash;
@@ -209,7 +209,7 @@ export class CallerTable {
     return -1;
   }
 
-  /** The caller's number, created if needed. Give it a counter right away. */
+  /** Returns the caller's number, which it creates if needed. Give the caller a counter right away. */
   findOrEnter(caller: string): number {
     const found = this.find(caller);
     if (found >= 0) return found;
@@ -230,8 +230,8 @@ export class CallerTable {
   }
 
   /**
-   * Who holds all the counters for main values that it may, and so shares one for all further ones: the caller, or its network.
-   * Null: the caller may have one more. The name of a network is never that of a caller.
+   * Returns the caller, or its network, if that holds all the counters for main values that it may, and so shares one for all
+   * further values; `null` if the caller may have one more. The name of a network is never that of a caller.
    */
   sharerFor(caller: string, maxParts: number): string | null {
     const at = this.find(caller);
@@ -265,7 +265,7 @@ export class CallerTable {
     return count;
   }
 
-  /** 0: none. */
+  /** Returns the place of the caller's network, or 0 if it has none. */
   #placeOf(caller: string): number {
     const network = caller.startsWith(NETWORK_NAME) ? null : this.#networkOf(caller);
     if (network === null) return 0;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { CounterTable, type Limit, newCounter, newSection, Spaces } from '../counting/index.ts';
+import { CounterTable, Keyspaces, type Limit, newCounter, newPartition } from '../counting/index.ts';
 import {
   DEFAULT_MAX_EVENT_KEYS,
   type EventCounterOptions,
@@ -21,8 +21,8 @@ class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
   /** All refusals compete for one room: one that is forgotten excuses its caller, and harms nobody. */
-  readonly #section = newSection('', 'caller');
-  readonly #spaces = new Spaces(() => this.#section);
+  readonly #partition = newPartition('', 'caller');
+  readonly #keyspaces = new Keyspaces(() => this.#partition);
   readonly #refusal = newCounter();
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
@@ -40,9 +40,9 @@ class RefusalMemory {
   note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
-    const { space } = this.#spaces.bind(limit);
+    const { keyspace } = this.#keyspaces.bind(limit);
     const part = limit.role === 'global' ? '' : main;
-    const row = this.#table.find(space.number, caller, part);
+    const row = this.#table.find(keyspace.number, caller, part);
     const stepMs = stepOf(limit);
     const refusal = this.#refusal;
     let firstMs = nowMs;
@@ -66,7 +66,7 @@ class RefusalMemory {
     // A client that comes within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
-    const kept = row >= 0 ? row : this.#table.open(space, caller, part);
+    const kept = row >= 0 ? row : this.#table.open(keyspace, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }

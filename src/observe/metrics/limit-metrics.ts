@@ -21,11 +21,11 @@ import { type Tally, tallyCounter } from './tally.ts';
 export interface StoreView {
   readonly keys: number;
   readonly callerOverflows: number;
-  readonly sections: readonly SectionView[];
+  readonly partitions: readonly PartitionView[];
 }
 
 /** Counters that compete for room with each other alone. */
-export interface SectionView {
+export interface PartitionView {
   /** Empty for the global limit. */
   readonly bucket: string;
   readonly role: 'global' | 'caller' | 'resource';
@@ -181,17 +181,17 @@ export class LimitMetrics implements LimitListener {
         this.inc(store().callerOverflows);
       },
     });
-    bySection(
+    byPartition(
       registers,
       'weir_limit_keys_evicted_total',
       'Counters evicted before their reset because their table was full, by bucket ("none" for the global limit) and limit. Alert on this.',
-      () => store().sections.map(section => [section, section.evictions]),
+      () => store().partitions.map(partition => [partition, partition.evictions]),
     );
-    bySection(
+    byPartition(
       registers,
       'weir_limit_shared_overflows_total',
       'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket ("none" for the global limit) and limit. Alert on this.',
-      () => store().sections.map(section => [section, section.overflows]),
+      () => store().partitions.map(partition => [partition, partition.overflows]),
     );
   }
 
@@ -251,11 +251,11 @@ function refusalsOf(callerClass: string): readonly RestrictionRefusal['why'][] {
 }
 
 /** Registers a counter whose values are kept elsewhere. Numbers that are tried count with those that hold. */
-function bySection(
+function byPartition(
   registers: Registry[],
   name: string,
   help: string,
-  values: () => readonly (readonly [SectionView, number])[],
+  values: () => readonly (readonly [PartitionView, number])[],
 ): void {
   new Counter({
     name,

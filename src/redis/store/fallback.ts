@@ -55,10 +55,10 @@ export class Fallback {
   }
 
   /** Negates the windows of a local decision, so that a refund finds its way back to the local store. */
-  #decideLocally({ limits, caller, main, drawing }: Question): Decision {
+  #decideLocally({ limits, caller, main, consuming }: Question): Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
-    if (!drawing) return local.peek(divided, caller, main);
+    if (!consuming) return local.peek(divided, caller, main);
     const decision = local.decide(divided, caller, main);
     const { resourceWindow, shadow } = decision;
     if (resourceWindow === 0 && shadow.resourceWindow === 0) return decision;

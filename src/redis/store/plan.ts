@@ -88,7 +88,7 @@ export interface Question {
   readonly caller: string;
   readonly main: string;
   /** False: only look. */
-  readonly drawing: boolean;
+  readonly consuming: boolean;
 }
 
 /** The script's reply to a plan. */

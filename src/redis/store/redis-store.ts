@@ -36,7 +36,7 @@ const NO_FURTHER_VALUE = '-1';
 const SHARED_BY_VALUES = '-2';
 
 /** One call to the script. */
-interface Call {
+interface ScriptCall {
   readonly plan: Plan;
   readonly keys: readonly string[];
   readonly most: string;
@@ -97,16 +97,16 @@ export class RedisStore implements LimitStore {
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
     if (!this.#dependencies.health.isShared)
-      return this.#fallback.decide({ limits, caller, main, drawing: true });
+      return this.#fallback.decide({ limits, caller, main, consuming: true });
     const callerKeys = this.#keys.caller(caller);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
     if (known !== null) return this.#by('known_refusal', known);
-    return this.#ask({ limits, caller, main, drawing: true }, callerKeys);
+    return this.#ask({ limits, caller, main, consuming: true }, callerKeys);
   }
 
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    const question = { limits, caller, main, drawing: false };
+    const question = { limits, caller, main, consuming: false };
     return this.#dependencies.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
       : this.#fallback.decide(question);
@@ -153,7 +153,7 @@ export class RedisStore implements LimitStore {
           resolve(this.#failed(error, question));
           return;
         }
-        if (own !== null && !shared.admitted && question.drawing)
+        if (own !== null && !shared.admitted && question.consuming)
           this.#undo(question, ofCaller, callerKeys, own);
         resolve(this.#by('redis', own === null ? shared : both(own.decision, shared)));
       });
@@ -190,14 +190,14 @@ export class RedisStore implements LimitStore {
   }
 
   #askOfResource(
-    { main, drawing }: Question,
+    { main, consuming }: Question,
     callerKeys: string,
     isFull: boolean,
     plan: Plan,
     told: Told,
   ): void {
     const keys = plan.limits.map(limit => this.#keys.resource(limit, main));
-    const call = { plan, keys, mode: drawing ? DRAW : LOOK } as const;
+    const call = { plan, keys, mode: consuming ? DRAW : LOOK } as const;
     this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
       if (response?.isUndecided === true) {
         const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
@@ -221,7 +221,7 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #call({ plan, keys, most, mode, trip }: Call, told: Told): void {
+  #call({ plan, keys, most, mode, trip }: ScriptCall, told: Told): void {
     const { connection, clock } = this.#dependencies;
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
@@ -232,11 +232,11 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #callOf({ main, drawing }: Question, plan: Plan, callerKeys: string, trip: Trip): Call {
+  #callOf({ main, consuming }: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
     const draw = trip === '1' ? DRAW_AND_RETURN_ALL : DRAW;
     const keys = this.#keysOf(main, plan, callerKeys, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: drawing ? draw : LOOK, trip };
+    return { plan, keys, most, mode: consuming ? draw : LOOK, trip };
   }
 
   #keysOf(main: string, { limits }: Plan, callerKeys: string, trip: Trip): string[] {

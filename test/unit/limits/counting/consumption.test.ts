@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/consumption.ts';
 import { Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import { type BoundLimit, Spaces } from '../../../../src/limits/counting/record-table.ts';
+import { type BoundLimit, Keyspaces } from '../../../../src/limits/counting/record-table.ts';
 import { limit } from '../stores.ts';
 
 const MAX_PARTS = 2;
@@ -14,7 +14,7 @@ let two: BoundLimit;
 beforeEach(() => {
   table = new CounterTable(2);
   draw = new Consumption(table);
-  two = new Spaces(limit => table.sections.of(limit)).bind(limit('2/1s', { main: 'id' }));
+  two = new Keyspaces(limit => table.partitions.of(limit)).bind(limit('2/1s', { main: 'id' }));
 });
 
 function momentAt(nowMs: number): Moment {
@@ -25,7 +25,7 @@ function momentAt(nowMs: number): Moment {
 function admits(caller: string, part = '', nowMs = 0): boolean {
   table.begin(nowMs);
   draw.look(two, caller, part, MAX_PARTS, nowMs);
-  if (draw.waitMs === 0) draw.settle(nowMs);
+  if (draw.waitMs === 0) draw.openCounter(nowMs);
   if (draw.waitMs > 0) {
     draw.undo();
     return false;
@@ -43,7 +43,7 @@ test('a limit admits its units, then says how long to wait, until its window is 
 test('looking changes nothing, and a refused request leaves no counter behind', () => {
   draw.look(two, 'a', '', MAX_PARTS, 0);
   expect([table.size, draw.counter.count, draw.waitMs]).toEqual([0, 0, 0]);
-  draw.settle(0);
+  draw.openCounter(0);
   expect(table.size).toBe(1);
   draw.undo();
   expect(table.size).toBe(0);
@@ -52,7 +52,7 @@ test('looking changes nothing, and a refused request leaves no counter behind', 
 test('undo leaves a counter that was there before', () => {
   admits('a');
   draw.look(two, 'a', '', MAX_PARTS, 0);
-  draw.settle(0);
+  draw.openCounter(0);
   draw.undo();
   expect(table.size).toBe(1);
 });
@@ -60,7 +60,7 @@ test('undo leaves a counter that was there before', () => {
 test('no limit draws on nothing', () => {
   admits('a');
   draw.look(null, 'a', '', MAX_PARTS, 0);
-  draw.settle(0);
+  draw.openCounter(0);
   draw.commit(momentAt(0));
   draw.undo();
   expect([draw.waitMs, draw.isOverflow, draw.isOtherParts, table.size]).toEqual([0, false, false, 1]);
@@ -95,7 +95,7 @@ describe('a caller with as many main values as it may hold', () => {
     expect(draw.isOtherParts).toBe(false);
     expect([admits('a', 'three'), admits('a', 'four'), admits('a', 'five')]).toEqual([true, true, false]);
     expect(draw.isOtherParts).toBe(true);
-    expect(table.find(two.space.number, 'a', OTHER_PARTS)).toBeGreaterThanOrEqual(0);
+    expect(table.find(two.keyspace.number, 'a', OTHER_PARTS)).toBeGreaterThanOrEqual(0);
   });
 
   test('keeps those that it holds, and stands in no other caller’s way', () => {

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import type { Space } from '../../../../src/limits/counting/record-table.ts';
-import { newSection } from '../../../../src/limits/counting/sections.ts';
+import { newPartition } from '../../../../src/limits/counting/partitions.ts';
+import type { Keyspace } from '../../../../src/limits/counting/record-table.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;
 let table: CounterTable;
-let section = newSection('b', 'caller');
+let partition = newPartition('b', 'caller');
 
-/** All of them find room in one section. */
-function space(number = SPACE): Space {
-  return { number, section, overflow: newCounter() };
+/** All of them find room in one partition. */
+function space(number = SPACE): Keyspace {
+  return { number, partition, overflow: newCounter() };
 }
 
 beforeEach(() => {
-  section = newSection('b', 'caller');
+  partition = newPartition('b', 'caller');
   table = new CounterTable(CAPACITY);
   table.begin(0);
 });
@@ -103,7 +103,7 @@ describe('a full table', () => {
     fill(i => ({ resetMs: 1_000 - i }));
     const at = open('new');
     expect(at).toBeGreaterThanOrEqual(0);
-    expect([table.size, section.evictions]).toEqual([CAPACITY, 1]);
+    expect([table.size, partition.evictions]).toEqual([CAPACITY, 1]);
     const [gone] = Array.from({ length: CAPACITY }, (_, i) => `c${i}`).filter(
       caller => table.find(SPACE, caller, '') < 0,
     );
@@ -116,13 +116,13 @@ describe('a full table', () => {
     // Only says what time it is.
     table.sweep(500, 0);
     expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
-    expect([table.find(SPACE, 'c9', ''), section.evictions]).toEqual([-1, 0]);
+    expect([table.find(SPACE, 'c9', ''), partition.evictions]).toEqual([-1, 0]);
   });
 
   test('never forgets an exhausted one before its Reset', () => {
     fill(() => ({ exhausted: true }));
     expect(open('new')).toBe(-1);
-    expect([held(CAPACITY).length, table.callers, section.evictions]).toEqual([CAPACITY, CAPACITY, 0]);
+    expect([held(CAPACITY).length, table.callers, partition.evictions]).toEqual([CAPACITY, CAPACITY, 0]);
     table.begin(1_000);
     expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
   });

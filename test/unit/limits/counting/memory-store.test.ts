@@ -521,7 +521,7 @@ describe('the room of a store', () => {
   ];
   const shared = limit('1/1h', { role: 'resource', main: 'm' });
   const held = () =>
-    Object.fromEntries(store.counts.sections.map(({ bucket, role, size }) => [`${role} ${bucket}`, size]));
+    Object.fromEntries(store.counts.partitions.map(({ bucket, role, size }) => [`${role} ${bucket}`, size]));
 
   beforeEach(() => {
     store = newStore(clock, { maxKeys: 80, keysPerCaller: 1_000 });
@@ -532,7 +532,7 @@ describe('the room of a store', () => {
     for (let i = 0; i < 100; i++) store.decide(limits({ resource: shared }), 'attacker', `m${i}`);
     for (let i = 0; i < 100; i++) store.decide(limits({ global }), `g${i}`, '');
     for (let i = 0; i < 100; i++) store.decide(limits({ caller: other }), `o${i}`, '');
-    // Six of twenty for each section of a bucket; the two that are left over are lent, too.
+    // Six of twenty for each partition of a bucket; the two that are left over are lent, too.
     expect(held()).toEqual({ 'global ': 20, 'caller b': 0, 'caller other': 6, 'resource b': 48 });
   });
 
@@ -546,13 +546,13 @@ describe('the room of a store', () => {
     expect(store.decide(limits({ resource: shared }), 'stranger', 'fresh')).toMatchObject({
       ...{ admitted: false, sharedKey: true, otherParts: false },
     });
-    // A section that has filled its own part has a stand-in, too, which nobody else has drawn on.
+    // A partition that has filled its own part has a stand-in, too, which nobody else has drawn on.
     expect(store.decide(limits({ caller: other }), 'u6', '').admitted).toBe(true);
     expect(store.decide(limits({ caller: other }), 'u7', '')).toMatchObject({
       admitted: false,
       sharedKey: true,
     });
-    const overflows = store.counts.sections.map(({ overflows }) => overflows);
+    const overflows = store.counts.partitions.map(({ overflows }) => overflows);
     expect(overflows.filter(count => count > 0)).toEqual([2, 953]);
     expect(store.counts).toMatchObject({ evictions: 0 });
   });

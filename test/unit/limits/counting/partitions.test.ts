@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Sections } from '../../../../src/limits/counting/sections.ts';
+import { Partitions } from '../../../../src/limits/counting/partitions.ts';
 import { type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits } from '../stores.ts';
@@ -75,21 +75,21 @@ describe('the room of a table', () => {
         fc.integer({ min: 1, max: 40 }),
         fc.array(change, { maxLength: 200 }),
         (capacity, changes) => {
-          const sections = new Sections(capacity);
+          const partitions = new Partitions(capacity);
           const named = [GLOBAL, ...BUCKETS.map(name => limit('1/1s', { bucket: name }))];
-          sections.share(named);
-          const total = () => [...sections.all].reduce((sum, { size }) => sum + size, 0);
+          partitions.share(named);
+          const total = () => [...partitions.all].reduce((sum, { size }) => sum + size, 0);
           for (const { at, what } of changes) {
-            const section = sections.of(named[at] ?? GLOBAL);
-            if (what === 'share') sections.share(named.slice(at));
-            else if (what === 'shrink' && section.size > 0) sections.shrank(section);
-            else if (what === 'grow' && total() < capacity && sections.mayGrow(section))
-              sections.grew(section);
-            const reserved = [...sections.all].map(each => each.reserved);
+            const partition = partitions.of(named[at] ?? GLOBAL);
+            if (what === 'share') partitions.share(named.slice(at));
+            else if (what === 'shrink' && partition.size > 0) partitions.shrank(partition);
+            else if (what === 'grow' && total() < capacity && partitions.mayGrow(partition))
+              partitions.grew(partition);
+            const reserved = [...partitions.all].map(each => each.reserved);
             expect(reserved.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(capacity / 2);
             // Whoever holds no more than its part may grow to it.
-            for (const each of sections.all)
-              if (each.size < each.reserved) expect(sections.mayGrow(each)).toBe(true);
+            for (const each of partitions.all)
+              if (each.size < each.reserved) expect(partitions.mayGrow(each)).toBe(true);
           }
         },
       ),
