@@ -41,7 +41,7 @@ type ConfigUnderTest =
  * Reads a gateway.yaml as far as requests depend on it: no certificate, no Redis, and no secret, which the computer that runs tests
  * may lack.
  *
- * @param limitsPath null: the limits are those that gateway.yaml names
+ * @param limitsPath `null` for the limits that gateway.yaml names
  */
 async function loadGatewayUnderTest(
   path: string,
@@ -62,9 +62,9 @@ async function loadGatewayUnderTest(
 }
 
 /**
- * Reads limits alone. Every path leads to a service, with a token or without, and so does every call of gRPC.
+ * Reads limits alone. Every path leads to a service, with a token or without, and so does every gRPC call.
  *
- * @param grpcServices those that are called
+ * @param grpcServices the services that the tests call
  */
 async function loadLimitsUnderTest(
   path: string,
@@ -104,7 +104,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
     gateway,
     limits,
     ...withoutSecrets(gateway, () => ({ kind: 'none' })),
-    // For whom explains or compares, which no test does.
+    // Tests neither explain nor compare.
     settings: new Map(),
     effective: new EffectiveConfig({}),
     places: { routes: [], limits: new KeyPlaces(null) },
@@ -122,9 +122,9 @@ type LoadedLimitTest =
   | {
       readonly ok: true;
       readonly tests: TestConfig['tests'];
-      /** What they test. */
+      /** The configuration that they test. */
       readonly snapshot: Snapshot;
-      /** A diagnostic about the value at this path. */
+      /** Makes a diagnostic about the value at this path. */
       errorAt(path: Path, message: string): Diagnostic;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };

@@ -146,7 +146,7 @@ export type LimitsResult =
   | {
       readonly ok: true;
       readonly limits: LimitsModel;
-      /** Of the lines of `routes:`, in file order. */
+      /** The patterns of the lines of `routes:`, in file order. */
       readonly patterns: readonly RoutePattern[];
       /** Warnings and hints. */
       readonly diagnostics: readonly Diagnostic[];
@@ -260,7 +260,7 @@ export type CallersResult =
       readonly ok: true;
       /** Empty: every caller is an address. */
       readonly classes: readonly CallerClaims[];
-      /** Null: each process draws its own. */
+      /** The key of pseudonyms; `null` if each process makes one of its own. */
       readonly pseudonymKey: Buffer | null;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };

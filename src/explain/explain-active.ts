@@ -3,15 +3,15 @@ import { addressKey } from '../http/index.ts';
 import type { ListedRestriction } from '../limits/index.ts';
 import type { AskedCaller, ExplainedRow, RouteTaken } from './explanation.ts';
 
-/** The restrictions in force at a running gateway. Of one client, what ends last comes first. */
+/** The restrictions in force at a running gateway. Those of one client are sorted: the one that ends last comes first. */
 export interface ActiveRestrictions {
   ofAddress(key: string): readonly ListedRestriction[];
   ofCaller(principal: string): readonly ListedRestriction[];
-  /** Those of this address on the webhook that the route and its parameters name. */
+  /** Lists the restrictions of this address on the webhook that the route and its parameters name. */
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
 }
 
-/** Says which restrictions refuse this client now. No rows: nobody is named. */
+/** Says which restrictions refuse this client now. Returns no rows if the request names no client. */
 export function describeActive(
   { address, principal }: AskedCaller,
   taken: RouteTaken | null,

@@ -16,7 +16,7 @@ import { type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explan
 /** The bucket that a request draws on. */
 export interface BucketInUse {
   readonly route: LimitRouteModel;
-  /** Of the main parameter; '' if the bucket has none, null if it is not UTF-8. */
+  /** The value of the main parameter; '' if the bucket has none, `null` if it is not UTF-8. */
   readonly value: string | null;
 }
 
@@ -64,14 +64,14 @@ const SCOPE_REASONS = {
   several_lines: 'several lines use the bucket',
 } as const;
 
-/** What a caller draws on in the bucket. `key`: null for callers that a roll-out has reached. */
+/** The limits of a caller in the bucket. `key` is `null` for callers that a roll-out has reached. */
 export function limitsOf({ route: { bucket } }: BucketInUse, key: string | null): BucketLimits {
   return key === null ? bucket : limitsFor(bucket, key);
 }
 
 const MANY = { bot: 'bots', user: 'users', address: 'addresses' } as const;
 
-/** Describes what each caller of this class may send to the bucket. `key`: of the caller in question; null: any. */
+/** Describes what each caller of this class may send to the bucket. `key` names the caller; `null` is any. */
 export function describeOwn(
   callerClass: CallerClass,
   key: string | null,
@@ -96,9 +96,9 @@ export function describeOwn(
 /** Callers of a bucket that have the same limits. */
 interface Side {
   readonly limits: BucketLimits;
-  /** Their limits are those under `shadow` where it has one. */
+  /** Whether the numbers under `shadow` hold for them, where it has any. */
   readonly hasTried: boolean;
-  /** Who they are, in words. */
+  /** A suffix that says who they are: `, for 10% of callers`. */
   readonly more: string;
 }
 
@@ -117,7 +117,7 @@ function sidesOf(bucket: BucketModel, key: string | null): Side[] {
   ];
 }
 
-/** Describes a limit of a caller, and where its quota is written. `tried`: perhaps under `shadow`. */
+/** Describes a limit of a caller, and where its quota is written. `tried`: it may stand under `shadow`. */
 function describeOne(
   limit: Limit,
   callerClass: CallerClass,

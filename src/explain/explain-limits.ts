@@ -24,7 +24,7 @@ import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADO
 /** The part of a routed request that limits depend on. */
 export interface LimitedRequest {
   readonly method: string;
-  /** Canonical. */
+  /** The canonical path. */
   readonly path: string;
   readonly route: RouteModel;
   readonly caller: AskedCaller;
@@ -56,7 +56,7 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Explai
   return [['patience', `${how} (${formatPlace(outline.places.of(['patience']))})`]];
 }
 
-/** Says why the request is refused for every caller, because its bucket cannot be determined; null: it can be. */
+/** Says why the request is refused for every caller, because its bucket cannot be determined; `null` if it can. */
 export function whyBucketRefuses(
   { method, path, route, caller: { as } }: LimitedRequest,
   snapshot: Snapshot,
@@ -68,7 +68,7 @@ export function whyBucketRefuses(
   return { rows, why: '400, the value of the main parameter is not UTF-8' };
 }
 
-/** Describes what a request draws on that no route serves: the global limit alone. `as`: null for every class. */
+/** Describes the limits on a request that no route serves: the global limit alone. `as` is `null` for every class. */
 export function describeUnserved(
   { limits, identity, outline }: Snapshot,
   as: CallerClass | null,
@@ -94,7 +94,7 @@ interface Context {
 
 interface Callers {
   readonly callers: readonly CallerClass[];
-  /** Why they differ from the class asked for. */
+  /** Says why they differ from the class asked for. */
   readonly why: readonly string[];
 }
 
@@ -114,7 +114,7 @@ function callersOf(route: RouteModel, identity: IdentityModel | null, as: Caller
 
 const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
 
-/** The key that the caller is counted under in this class; null: it is not known. */
+/** The key that the caller is counted under in this class; `null` if it is not known. */
 function keyOf({ as, address, principal }: AskedCaller, callerClass: CallerClass): string | null {
   if (callerClass === 'address') return address === null ? null : addressKey(address);
   return as === callerClass ? principal : null;
@@ -131,7 +131,7 @@ function describeClass(callerClass: CallerClass, key: string | null, context: Co
   ]);
 }
 
-/** What responses say of these limits, where they carry the fields. */
+/** Describes what responses say about these limits, if they carry the fields. */
 function describePolicies(
   callerClass: CallerClass,
   key: string | null,
@@ -143,7 +143,7 @@ function describePolicies(
   return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(outline.places.of(['headers']))})`];
 }
 
-/** What holds, then what is tried beside it. */
+/** Describes the global limit that holds, then the one that is tried beside it. */
 function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Context): string[] {
   const { places } = outline;
   if (exempt) return ['global limit: none, the route is exempt from it'];

@@ -15,9 +15,9 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** Who asks, as far as lists of limits.yaml may name it. Null: not known. */
+/** The client that asks, by what lists of limits.yaml may name. A part is `null` if it is not known. */
 interface Client extends Pick<AskedCaller, 'as'> {
-  /** Key of the address. */
+  /** The key that the address is counted under. */
   readonly key: string | null;
   readonly address: string | null;
   readonly principal: string | null;
@@ -55,7 +55,7 @@ function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapsh
   return rules;
 }
 
-/** Which clients of those who may ask are under `never_restrict`. */
+/** Which of the clients that may ask are under `never_restrict`. */
 interface Spared extends Pick<AskedCaller, 'as'> {
   readonly address: boolean;
   readonly caller: boolean;
@@ -95,7 +95,7 @@ function describeRules(
   return rows;
 }
 
-/** Whom of those who may send this request the rule against ignored refusals can restrict. Null: nobody. */
+/** Says whom the rule against ignored refusals can restrict, of the clients that may send this request; `null` if nobody. */
 function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: boolean): string | null {
   const isAddress = authentication === 'none' || spared.as === null || spared.as === 'address';
   const mayBeAddress = isAddress && addresses && !spared.address;

@@ -8,7 +8,7 @@ import {
 import type { SignInOptions } from '../signin/index.ts';
 import type { AskedCaller, ExplainedRow } from './explanation.ts';
 
-/** Says why the gateway refuses a request to one of its own routes; null: it serves the request. */
+/** Says why the gateway refuses a request to one of its own routes; `null` if it serves the request. */
 export function whyOwnRefuses(
   { kind, methods, authentication }: OwnRoute,
   method: string,
@@ -72,7 +72,7 @@ function describeRedirects({ redirectUri, redirectAllowList }: SignInOptions): E
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }
 
-/** Describes what the gateway does with what a provider tells it on a public path. */
+/** Describes what the gateway does with a provider's notice on a public path. */
 export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityModel): ExplainedRow[] {
   const senders = providers.filter(({ notices }) => notices[notice] !== null);
   return [

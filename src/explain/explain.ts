@@ -11,13 +11,13 @@ import { describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in
 import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 import { routesOf } from './routes.ts';
 
-/** What `explain` takes as a method. */
+/** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 
 /**
  * Says what a gateway with this configuration would do with a request, and why. Sends nothing.
  *
- * @param active of a running gateway; null: they are not known
+ * @param active the restrictions of a running gateway; `null` if they are not known
  */
 export function explain(
   request: AskedRequest,
@@ -63,7 +63,7 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   return { ...explained, rows: [...describeTarget(sent, target), ...explained.rows] };
 }
 
-/** Follows it from the route lookup on. */
+/** Follows a request from the route lookup on. */
 function explainRouted({ method, caller }: AskedRequest, target: Target, snapshot: Snapshot): Explanation {
   const match = snapshot.routes.find(method, target.path);
   const routes = routesOf(snapshot);
@@ -90,12 +90,12 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
   readonly path: string;
   readonly route: RouteModel;
   readonly params: readonly string[];
-  /** What is said of the route, and of others. */
+  /** What is said about the route, and about others. */
   readonly found: readonly ExplainedRow[];
   readonly rivals: readonly ExplainedRow[];
 }
 
-/** Follows it from its route on. */
+/** Follows a request from its route on. */
 function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, path, route: value, params, found, rivals } = matched;
   const refusal =
@@ -131,7 +131,7 @@ function describePolicies(
   return route.kind === 'sign-in' ? describeSignIn(route, identity) : describeNotice(route, identity);
 }
 
-/** Goes the way of a gRPC call through the gateway. */
+/** Follows a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
   const path = target.startsWith('/') ? target : `/${target}`;
   const match = snapshot.routes.find(GRPC_METHOD, path);

@@ -6,12 +6,12 @@ import type { Limit } from '../limits/index.ts';
 export interface AskedRequest {
   /** GRPC for a gRPC call. */
   readonly method: string;
-  /** As in a request line; of a gRPC call: package.Service/Method, with or without the slash of its path. */
+  /** The target as in a request line; for a gRPC call package.Service/Method, with or without a slash in front. */
   readonly target: string;
   readonly caller: AskedCaller;
 }
 
-/** Whose request it is; null: anyone's. */
+/** Whose request it is. A part is `null` if it may be anyone's. */
 export interface AskedCaller {
   readonly as: CallerClass | null;
   readonly address: string | null;
@@ -28,13 +28,13 @@ export interface RouteTaken {
 /** How the gateway would treat a request. */
 export interface Explanation {
   readonly rows: readonly ExplainedRow[];
-  /** A route takes the request. */
+  /** Whether a route takes the request. */
   readonly taken: boolean;
-  /** The route, where one matches. Left out: none does. */
+  /** The route that matches; left out if none does. */
   readonly route?: RouteTaken;
 }
 
-/** The same for programs. */
+/** An explanation for programs. */
 export interface ExplanationShape {
   readonly method: string;
   readonly path: string;

@@ -3,7 +3,7 @@ import type { RouteEntry } from '../routing/index.ts';
 
 /** A route with its pattern and where it is written. */
 export interface ListedRoute extends RouteEntry<RouteModel> {
-  /** Null: the route is the gateway's own. */
+  /** Where it is written; `null` for the gateway's own routes. */
   readonly place: FilePlace | null;
 }
 

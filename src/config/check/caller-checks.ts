@@ -34,7 +34,7 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
   return list.flatMap((entry: unknown, index) => (isMap(entry) ? [{ path: [...path, index], entry }] : []));
 }
 
-/** Null: what identifies callers is invalid, which validation reports. */
+/** Lists the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): CallerClaims[] | null {
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
   if (several === undefined) return tokens === undefined ? [] : classesOf(tokens, null);

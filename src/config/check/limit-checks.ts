@@ -20,7 +20,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
-  // Of another type, which validation reports, it may name every bucket.
+  // If `routes` is no map, which validation reports, it may have been meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));

@@ -5,7 +5,7 @@ import { asMap, type LimitsFiles } from '../file/index.ts';
 import type { CallerClass } from '../model/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
 
-/** Who draws on a bucket, as gateway.yaml has it. */
+/** The callers that draw on a bucket, according to gateway.yaml. */
 export interface BucketCallers {
   readonly classes: readonly CallerClass[];
   /** Whether a route of the bucket is exempt from the global limit. */
@@ -77,7 +77,7 @@ function globalIn(file: LimitsFiles): Readonly<Record<CallerClass, Quota | null>
   return { bot, user, address };
 }
 
-/** Null: there is none, or it is invalid. */
+/** Reads a quota as it is written; `null` if there is none or it is invalid. */
 function quotaOf(written: unknown): Quota | null {
   const read = bucketKeys.user.safeParse(written);
   return read.success ? (read.data ?? null) : null;

@@ -11,7 +11,7 @@ import { ownRoutesIn } from './sign-in-checks.ts';
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
-  /** Null: no bucket is named; validation reports that. */
+  /** The bucket that the line names; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
 }
 

@@ -10,7 +10,7 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
   return [...signInRoutesIn(file), ...noticeRoutesIn(file)];
 }
 
-/** Those for sign-in. */
+/** The routes for sign-in. */
 function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
   return signInRoutes(Object.fromEntries(pathsIn(file)));
 }
@@ -172,7 +172,7 @@ function isLoopback(host: string): boolean {
 interface WrittenProvider {
   readonly path: Path;
   readonly issuer: unknown;
-  /** As far as they are valid in themselves. */
+  /** The places that are valid in themselves; the others are `null`. */
   readonly notices: NoticePlaces;
 }
 

@@ -9,7 +9,7 @@ import { compareQuotas, describeQuota } from './compare-values.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
-/** The quotas of each class of callers, after all fallbacks; null: not limited. */
+/** The quotas of each class of callers, after all fallbacks; `null` is no limit. */
 export type ClassQuotas = Readonly<Record<CallerClass, ReturnType<typeof quotaOf>>>;
 
 /** Returns the quota of a class in a bucket, its own or the one it falls back to. */
@@ -38,7 +38,7 @@ export function compareClasses(now: ClassQuotas, before: ClassQuotas): Differenc
   });
 }
 
-/** Compares the quotas of two buckets: of each caller, and of all callers together. Undefined: no bucket. */
+/** Compares the quotas of two buckets: of each caller, and of all callers together. `undefined` is no bucket. */
 export function compareBucketQuotas(
   now: BucketConfig | undefined,
   before: BucketConfig | undefined,
@@ -58,7 +58,7 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
     if (old === undefined) return [];
     const [uses, used] = [usesNow.get(name), usesBefore.get(name)];
-    // Without a line nobody sees its scope.
+    // The scope of a bucket that no line names shows nowhere.
     const scopes =
       uses === undefined || used === undefined
         ? []
@@ -74,7 +74,7 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
   });
 }
 
-/** Compares what a share of callers may send on which other numbers are tried. */
+/** Compares what callers may send that belong to a share on which other numbers are tried. */
 function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
   const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
   if (reach === 0 && reached === 0) return [];
@@ -119,7 +119,7 @@ const ALGORITHMS = {
   smooth: 'smooth: after a burst one request at a time',
 } as const;
 
-/** A window admits two bursts around its end and a smooth limit does not; that one admits the first request earlier. */
+/** Compares algorithms. A fixed window admits two bursts around its end; a smooth limit does not, but admits the next request earlier. */
 function compareAlgorithm(now: BucketConfig, before: BucketConfig): Difference[] {
   if (now.algorithm === before.algorithm) return [];
   return [differ('mixed', `${ALGORITHMS[now.algorithm]}, before ${ALGORITHMS[before.algorithm]}`)];
@@ -152,13 +152,13 @@ interface Trial {
   readonly enforce?: number | undefined;
 }
 
-/** The percentage of callers that the written numbers hold for; the others they only count. */
+/** The percentage of callers that the written numbers limit; the others are only counted. */
 export function reachOf({ shadow, enforce }: Trial): number {
   if (shadow === true) return 0;
   return typeof shadow === 'object' ? 100 : (enforce ?? 100);
 }
 
-/** The percentage of callers that have the tried numbers in place of those that hold; the tried ones only count the others. */
+/** The percentage of callers that the numbers under `shadow` limit; the others are only counted by them. */
 function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }

@@ -66,7 +66,7 @@ function describeLine(
   return `in the bucket ${line.bucket}${reach === 100 ? '' : ` (${describeReach(reach)})`}${by}`;
 }
 
-/** A bucket that gains or loses requests leaves less or more for the others that draw on it. */
+/** Says that a bucket which gains or loses requests leaves less or more for the others that draw on it. */
 function compareSharing(
   moves: readonly Move<Line>[],
   now: LimitsConfig,
@@ -96,7 +96,7 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
   return new Set(Object.values(routes));
 }
 
-/** Buckets that come or go without any route: their quotas affect nothing. */
+/** Says which buckets come or go without a route; their quotas affect nothing. */
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const change = (name: string, text: string): WeighedChange => {
     return { effect: 'neutral', left: 1, subject: `bucket ${name}`, text };

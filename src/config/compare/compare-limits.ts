@@ -67,7 +67,7 @@ function compareNumbers(now: number, before: number, format: (value: number) => 
   return compareSizes(now, before, `${format(now)}, before ${format(before)}`);
 }
 
-/** Null: off. Requests that wait are not refused. */
+/** Compares `patience`, where `null` is off. More of it is looser: a request that waits is not refused. */
 function comparePatience(now: number | null, before: number | null): Difference | null {
   const describe = (ms: number | null) => (ms === null ? 'off' : formatDuration(ms));
   return compareSizes(now ?? 0, before ?? 0, `${describe(now)}, before ${describe(before)}`);
@@ -89,7 +89,7 @@ function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | nu
 type Entry = LimitsConfig['never_restrict'][number];
 
 const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
-/** To be blocked no longer is what allows something. */
+/** Leaving this list allows something, so the verbs are swapped. */
 const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
 
 function compareSpared(now: readonly Entry[], before: readonly Entry[]): Difference[] {
@@ -113,7 +113,7 @@ function compareEntries(
     const known = new Set(others.map(keyOf));
     return list.filter(entry => !known.has(keyOf(entry)));
   };
-  // One by one, since as many callers may be new as are gone.
+  // Compares gone and new entries separately, because their numbers may be equal.
   return [
     ...compareLists([], namesOf(without(before, now)), verbs),
     ...compareLists(namesOf(without(now, before)), [], verbs),
@@ -124,7 +124,7 @@ function keyOf(entry: Entry): string {
   return typeof entry === 'string' ? entry : JSON.stringify(Object.entries(entry).sort());
 }
 
-/** Only counts callers: a line of the log must not name a person. */
+/** Names networks but only counts callers: a line of the log must not name a person. */
 function namesOf(entries: readonly Entry[]): string[] {
   const networks = entries.filter(entry => typeof entry === 'string');
   const callers = entries.length - networks.length;

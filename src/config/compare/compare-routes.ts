@@ -55,7 +55,7 @@ interface Probe {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** A request for each method that a pattern takes; for each common one, if it takes all. */
+/** Makes a request for each method that a pattern takes; for each common method if it takes all. */
 function probesOf({ methods, path }: RoutePattern): Probe[] {
   // A name in braces is no literal of any pattern: those write them as %7B and %7D.
   const sample = path.replace('**', '{rest}');
@@ -66,7 +66,7 @@ function probesOf({ methods, path }: RoutePattern): Probe[] {
   }));
 }
 
-/** What the same requests lead to now and led to before; `null` is nothing. */
+/** Requests that lead from one value to another; `null` is no value. */
 export interface Move<T> {
   readonly labels: readonly string[];
   readonly now: T | null;

@@ -5,13 +5,13 @@ import type { Outline, OutlineSetting } from '../model/index.ts';
 import type { GatewayConfig } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
 
-/** Numbers of which a lower one refuses earlier. */
+/** Numbers where a lower one refuses earlier. */
 const MAXIMA =
   /^(caps|timeouts)\.|^http2\.max_streams$|^upstreams\.[^.]+\.(max_(?!connection)|timeouts\.connect)/;
-/** What decides whose tokens, codes and pages are accepted: a change of any kind may turn someone away. */
+/** Settings that decide whose tokens, codes and pages are accepted: any change may turn someone away. */
 const DOORS =
   /^access_tokens\.(audience|principal|not_before|schemes)|^identity_provider(\.issuer|\.redirect_uris|$)|^identity_providers(\.[^.]+)?(\.(issuer|audience|principal|not_before|redirect_uris)|$)|^sign_in|^cors(\.origins|$)/;
-/** Each route tells its own. */
+/** Settings of upstreams that are compared with each route instead. */
 const OF_ROUTES = /^upstreams\.[^.]+\.timeouts\.(?!connect)/;
 
 type Settings = Outline['settings'];
@@ -30,7 +30,7 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   });
 }
 
-/** Lists the paths that lead to others. */
+/** Lists the paths of maps: those that lead to others. */
 function mapsIn(settings: Settings): ReadonlySet<string> {
   const maps = new Set(['']);
   for (const path of settings.keys()) {
@@ -49,7 +49,7 @@ function sharedPath(path: string, now: ReadonlySet<string>, before: ReadonlySet<
   return path;
 }
 
-/** Null: a value that is not shown. */
+/** Says what holds now and before; `null` is a value that is not shown. */
 function textOf(now: string | null, before: string | null): string {
   if (now === null && before === null) return 'another value, which is not shown';
   return `${now ?? 'a value that is not shown'}, before ${before ?? 'one that is not shown'}`;
@@ -94,7 +94,7 @@ function settingOf(file: ConfigFile, path: Path, value: unknown): OutlineSetting
   return { shown, digest: digestOf(JSON.stringify(value) ?? ''), size: sizeOf(value) };
 }
 
-/** Null: a value that may be a secret, which includes every variable. */
+/** Shows a value as it is written; `null` if it may be a secret, as every variable may. */
 function shownIn(file: ConfigFile, path: Path): string | null {
   if (file.hides(path) || file.holdsVariable(path)) return null;
   const value = file.valueAt(path);
@@ -103,7 +103,7 @@ function shownIn(file: ConfigFile, path: Path): string | null {
   return items.some(item => item === null) ? null : `[${items.join(', ')}]`;
 }
 
-/** `off` and the like, for times and numbers read as null, is beyond every number. */
+/** Returns the number to compare; `null`, as `off` and the like are read, counts as larger than every number. */
 function sizeOf(value: unknown): number | null {
   if (value === null) return Number.POSITIVE_INFINITY;
   return typeof value === 'number' ? value : null;

@@ -19,7 +19,7 @@ export function changesOf(now: Outline, before: Outline): Change[] {
   ]);
 }
 
-/** As many as one line of the log holds. */
+/** The most changes that one line of the log holds. */
 const MAX_LINES = 50;
 
 /** Formats changes, one line each: the strictest, and how many more there are. */

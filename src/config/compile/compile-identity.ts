@@ -62,7 +62,7 @@ function compileProvider(
   };
 }
 
-/** Null: a public client, to which providers tell nothing about tokens (RFC 7662, 2.1). */
+/** Returns `null` for a public client: providers tell it nothing about tokens (RFC 7662, 2.1). */
 function introspectionOptions(
   client: ClientOptions,
   maxInFlight: number,
@@ -184,9 +184,9 @@ export function keyOfClaim(claim: string): string {
 
 /** An entry of limits.yaml that lists a caller. */
 interface ListedCaller {
-  /** By their keys, `client` for the claim azp. */
+  /** The claims by their keys, which is `client` for azp. */
   readonly claims: ReadonlyMap<string, unknown>;
-  /** Null: the entry names none, so it means callers of every provider. */
+  /** The provider; `null` if the entry names none and so means callers of every provider. */
   readonly provider: unknown;
 }
 

@@ -26,7 +26,7 @@ interface LabelSources {
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   readonly limits: LimitsModel;
   readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
-  /** Null: no identity provider. */
+  /** `null` without an identity provider. */
   readonly identity: IdentityModel | null;
   readonly routeDurations: boolean;
 }
@@ -120,7 +120,7 @@ const NOTICE: Readonly<Record<NoticeKind, readonly Ending[]>> = {
 };
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 
-/** Of routes without and with a required token. Made once: there may be ten thousand routes. */
+/** Lists how exchanges end on routes without and with a required token. Called once, because there may be ten thousand routes. */
 function endings(own: readonly Ending[]): Readonly<Record<'open' | 'guarded', readonly Ending[]>> {
   const open = [...own, ...answered('429', '500', '502', '503', '504')];
   return { open, guarded: [...open, ...answered('401')] };

@@ -31,11 +31,11 @@ interface Sources {
   readonly listenerTls: ListenerTls;
   /** What upstreams name under `tls`. */
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
-  /** In the order of the file; empty: none is configured. */
+  /** The providers in the order of the file; empty if none is configured. */
   readonly providers: readonly ProviderConfigOptions[];
-  /** Null: none is configured. */
+  /** The key of pseudonyms; `null` if none is configured. */
   readonly pseudonymKey: Buffer | null;
-  /** SHA-256 of the token of the admin API; null if absent is configured. */
+  /** SHA-256 of the token of the admin API; `null` if none is configured. */
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   readonly settings: Outline['settings'];
@@ -120,7 +120,7 @@ function outlineOf(
   return { settings, routes: written, ownRoutes, limits, places: places.limits, effective };
 }
 
-/** Those of `sign_in`, and those where providers tell something. */
+/** The routes of `sign_in`, and those on which providers send notices. */
 function ownRoutesOf(
   { sign_in }: GatewayConfig,
   identity: IdentityModel | null,

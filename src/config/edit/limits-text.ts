@@ -5,11 +5,11 @@ import { formatDiagnostic, listYamlFiles, readConfigFile } from '../file/index.t
 
 /** A quota of limits.yaml with another number. */
 export interface QuotaChange {
-  /** Such as `['buckets', 'messages', 'user']`. */
+  /** The path of the quota, such as `['buckets', 'messages', 'user']`. */
   readonly path: readonly string[];
   readonly units: number;
   readonly periodMs: number;
-  /** What the comment says. */
+  /** The text of the comment above it. */
   readonly why: string;
 }
 
@@ -90,7 +90,7 @@ class LimitsFileText {
     return this.#edited([top, ...notes, ...edits]);
   }
 
-  /** A line of its own above the one at `offset`. */
+  /** Inserts a line above the one at `offset`. */
   #comment(offset: number, why: string): Edit {
     const start = this.#text.lastIndexOf('\n', offset - 1) + 1;
     const indent = /^[ \t]*/.exec(this.#text.slice(start, offset))?.[0] ?? '';
@@ -145,7 +145,7 @@ function member(document: Document.Parsed, map: unknown, key: string): unknown {
   return undefined;
 }
 
-/** Of `<<: *one` or `<<: [*one, *two]`. */
+/** Finds a member that comes from `<<: *one` or `<<: [*one, *two]`. */
 function mergedMember(document: Document.Parsed, source: unknown, key: string): unknown {
   const sources = isSeq(source) ? source.items : [source];
   for (const each of sources) {

@@ -5,7 +5,7 @@ import { readConfigFile } from './read-file.ts';
 import type { Readings, Secrecy } from './readings.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
-/** Per severity. More would only fill the log and the status page. */
+/** The most diagnostics of a severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
 
 /** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
@@ -19,7 +19,7 @@ export class ConfigFile {
   readonly name: string;
   /** Notes what was read of this file and of the files that it names. */
   readonly readings: Readings;
-  /** Why the file could not be read, with and without its name; null: it could. Also one of the diagnostics. */
+  /** Says why the file could not be read, with and without its name, as one of the diagnostics does; `null` if it could. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #diagnostics: Diagnostic[];
@@ -73,12 +73,12 @@ export class ConfigFile {
     return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy);
   }
 
-  /** The value of the whole file; undefined: unknown. */
+  /** The value of the whole file; `undefined` if it is unknown. */
   get value(): unknown {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
-  /** In file order. If a severity has very many, the first ones and the number of the rest. */
+  /** The findings in file order. If a severity has very many, the first ones and the number of the rest. */
   get diagnostics(): Diagnostic[] {
     const kinds = Object.values(
       Object.groupBy(sortDiagnostics(this.#diagnostics), ({ severity }) => severity),

@@ -5,14 +5,14 @@ export type Severity = 'error' | 'warning' | 'hint';
 export interface Diagnostic {
   /** The file as the operator named it. */
   readonly file: string;
-  /** From 1; null: the file as a whole is meant (it does not exist, it is empty). */
+  /** The line, from 1; `null` if the file as a whole is meant (it does not exist, it is empty). */
   readonly line: number | null;
-  /** From 1, in UTF-16 units as editors count; null exactly when `line` is. */
+  /** The column, from 1, in UTF-16 units as editors count; `null` if `line` is. */
   readonly column: number | null;
   /** One line: what is wrong and what to write instead. Never contains the value of a variable. */
   readonly message: string;
   readonly severity: Severity;
-  /** It is about the content of a key, certificate or secret that the file names, or that this is missing. Default: false. */
+  /** Whether it is about a key, certificate or secret that the file names: its content, or that it is missing. Default: false. */
   readonly isContent?: boolean;
 }
 
@@ -25,7 +25,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${place}: ${diagnostic.severity === 'error' ? '' : `${diagnostic.severity}: `}${diagnostic.message}`;
 }
 
-/** Sorts by place and removes duplicates. */
+/** Sorts diagnostics by place and removes duplicates. */
 export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const unique = new Map(diagnostics.map(diagnostic => [formatDiagnostic(diagnostic), diagnostic]));
   return [...unique.values()].sort(

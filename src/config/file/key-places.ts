@@ -18,7 +18,7 @@ export class KeyPlaces {
     this.#keys = files === null ? new Map() : branchesOf(files, [], files.value);
   }
 
-  /** Null: the key is not written, so its default applies. */
+  /** Where a key is written; `null` if it is not, so that its default applies. */
   of(path: readonly string[]): FilePlace | null {
     let keys: ReadonlyMap<string, Branch> | null = this.#keys;
     let place: FilePlace | null = null;

@@ -1,7 +1,7 @@
 import type { Files } from '../../core/index.ts';
 
 /**
- * Lists the `*.yaml` files of a folder, sorted by name; null: there is no such folder. Skips hidden entries: leftovers of
+ * Lists the `*.yaml` files of a folder, sorted by name; `null` if there is no such folder. Skips hidden entries: leftovers of
  * editors, and Kubernetes' `..data`, which contains every file of a mounted ConfigMap again.
  */
 export async function listYamlFiles(folder: string, files: Files): Promise<string[] | null> {

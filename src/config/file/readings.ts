@@ -9,7 +9,7 @@ type Kind = 'text' | 'secret' | 'folder';
 
 interface Reading {
   readonly kind: Kind;
-  /** Of the content, or of the reason why it could not be read. */
+  /** The digest of the content, or of the reason why it could not be read. */
   readonly digest: string;
 }
 
@@ -50,7 +50,7 @@ export class Readings {
     };
   }
 
-  /** False: one of the files is a pipe such as /dev/stdin, which can be read only once. */
+  /** Whether all files can be read again: a pipe such as /dev/stdin cannot. */
   get repeatable(): boolean {
     return this.#repeatable;
   }

@@ -1,5 +1,5 @@
 /**
- * Finds the candidate that `word` was probably meant to be; undefined: none is near. Near means at most one typo per three
+ * Finds the candidate that `word` was probably meant to be; `undefined` if none is near. Near means at most one typo per three
  * characters (missing, added, wrong or swapped), ignoring case, or that one begins with the other (`warning` and `warn`).
  */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {

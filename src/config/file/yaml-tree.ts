@@ -23,7 +23,7 @@ export interface YamlNode {
   readonly keyPlace: Place | null;
   /** A scalar as written, before variables were resolved; null for maps and lists. */
   readonly written: string | null;
-  /** Of a map by key, of a list by index (`"0"`, `"1"`, ...). */
+  /** The members of a map by key, or of a list by index (`"0"`, `"1"`, ...). */
   readonly children: ReadonlyMap<string, YamlNode>;
   /** The number of values from here down, each as often as aliases repeat it. */
   readonly count: number;
@@ -150,7 +150,7 @@ class TreeBuilder {
   #fillMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], children: Map<string, YamlNode>): boolean {
     const merges: YamlNode[] = [];
     for (const { key, value } of pairs) {
-      if (!isScalar(key)) continue; // reported by the parser
+      if (!isScalar(key)) continue; // The parser has reported it.
       const keyPlace = this.#placeOf(key.range[0]);
       const node = this.build(value, keyPlace);
       if (key.value === '<<' && key.type === 'PLAIN') merges.push(node);
@@ -158,7 +158,7 @@ class TreeBuilder {
       else if (key.value === '__proto__') this.error(keyPlace, 'unknown key "__proto__"');
       else if (!children.has(String(key.value))) children.set(String(key.value), node);
     }
-    // Merged last, because the map's own keys win.
+    // Merges last, because the map's own keys win.
     return merges.map(node => this.#merge(node, children)).every(Boolean);
   }
 

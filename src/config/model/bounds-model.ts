@@ -7,11 +7,11 @@ export interface TimeoutsModel {
   readonly clientHeaderMs: number;
   /** Between two bytes of a request's body. */
   readonly clientBodyIdleMs: number;
-  /** For a client to read what was written to it. */
+  /** The time for a client to read what was written to it. */
   readonly clientReadMs: number;
   /** An idle client connection is kept at least this long. */
   readonly keepAliveMs: number;
-  /** Age of a connection at which its client is asked to reconnect; null: never. */
+  /** Age of a connection at which its client is asked to reconnect; `null` if never. */
   readonly maxConnectionAgeMs: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface CapsModel {
   readonly tlsHandshakes: number;
   readonly requests: number;
   readonly requestsPerAddress: number;
-  /** Mean delay of the event loop; null: any. */
+  /** Mean delay of the event loop; `null` if any will do. */
   readonly eventLoopDelayMs: number | null;
   /** Header section of a request, in bytes (431 beyond). */
   readonly headBytes: number;
@@ -48,18 +48,18 @@ export interface Http2Model {
 export interface ShutdownModel {
   /** Between SIGTERM and closing the listeners: readiness fails, requests are still served. */
   readonly delayMs: number;
-  /** For requests in flight to finish. */
+  /** The time for requests in flight to finish. */
   readonly drainMs: number;
 }
 
 export interface LogModel {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-  /** One line per request. */
+  /** Whether each request writes a line. */
   readonly access: boolean;
-  /** Key of the pseudonyms of callers and main values; null: a random one for this process. */
+  /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
   readonly pseudonymKey: Buffer | null;
   /** Whether access lines have the client's `User-Agent`. */
   readonly userAgent: boolean;
-  /** What the configuration names in paths. */
+  /** How paths are named in the log: by the words that the configuration has in paths. */
   readonly paths: PathNaming;
 }

@@ -13,22 +13,22 @@ export interface IdentityModel {
   readonly providers: readonly ProviderModel[];
   /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
-  /** The budget of failed verifications of an address, whatever the issuer of its tokens; null: off. */
+  /** The budget of failed verifications of an address, whatever the issuer of its tokens; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
 }
 
 /** A provider, and what holds for its tokens. */
 export interface ProviderModel {
-  /** Null: it is the only one possible, `identity_provider`. */
+  /** Its name in the file; `null` for the one of `identity_provider`. */
   readonly name: string | null;
-  /** Its name in metrics and logs; null: they say nothing of providers, since there is only one. */
+  /** Its name in metrics and logs; `null` if there is only one provider, which they do not name. */
   readonly label: string | null;
   readonly provider: ProviderOptions;
-  /** The gateway as its client; null: the gateway is no client of it and only verifies its tokens. */
+  /** The gateway as its client; `null` if the gateway only verifies its tokens. */
   readonly client: ClientOptions | null;
-  /** How the gateway asks it about tokens; null: it cannot, since it does not authenticate there. */
+  /** How the gateway asks it about tokens; `null` if it cannot, because it does not authenticate there. */
   readonly introspection: IntrospectionOptions | null;
-  /** Null: its tokens are only checked. */
+  /** How users sign in there; `null` if they do not. */
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;
@@ -38,7 +38,7 @@ export interface ProviderModel {
   readonly notBeforeS: number;
 }
 
-/** The provider that signs users in; null: none does. */
+/** The provider that signs users in; `null` if none does. */
 export function signInProvider(
   identity: IdentityModel | null,
 ): (ProviderModel & { readonly signIn: SignInOptions }) | null {

@@ -16,21 +16,21 @@ export interface LimitsModel {
   /** For requests without a bucket: only the global limit. */
   readonly global: Readonly<Record<CallerClass, LimitSet>>;
   readonly routes: Routes<LimitRouteModel>;
-  /** Those that routes use, in the order of the file. */
+  /** The buckets that routes use, in the order of the file. */
   readonly buckets: readonly BucketModel[];
-  /** Null: off. */
+  /** The rules that restrict; each is `null` if it is off. */
   readonly invalidRequests: OffenceRule | null;
   readonly webhookNotFound: OffenceRule | null;
   readonly ignoredRefusals: IgnoredRefusalsRule | null;
-  /** Who is never restricted or blocked. */
+  /** The clients that are never restricted or blocked. */
   readonly neverRestrict: Listed;
-  /** Who is refused for as long as this configuration serves; null: nobody. */
+  /** The clients that are refused as long as this configuration serves; `null` if there are none. */
   readonly blocked: Listed | null;
-  /** Requests whose wait is not longer are held until it is over; null: off. */
+  /** Requests that would have to wait no longer than this are held instead of refused; `null` if off. */
   readonly patienceMs: number | null;
-  /** Bucket keys that one caller may hold. */
+  /** The most bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
-  /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; null: responses do not carry them. */
+  /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */
   readonly policies: ReadonlyMap<LimitSet, PolicyModel> | null;
 }
 
@@ -38,13 +38,13 @@ export interface LimitsModel {
 export interface PolicyModel {
   /** The value of `RateLimit-Policy`: all limits of the set. */
   readonly list: string;
-  /** What `RateLimit` calls each of them. */
+  /** The name of each limit in `RateLimit`. */
   readonly names: Readonly<Record<LimitRole, string>>;
-  /** Each main value of the bucket has a quota of its own, which clients can tell apart. */
+  /** Whether each main value of the bucket has a quota of its own. */
   readonly isPartitioned: boolean;
 }
 
-/** Networks, and callers by their principals. */
+/** A list of clients: networks, and callers by their principals. */
 export interface Listed {
   readonly addresses: AddressSet;
   readonly callers: ReadonlySet<string>;
@@ -52,16 +52,16 @@ export interface Listed {
 
 /** A line of `routes:` in limits.yaml. */
 export interface LimitRouteModel {
-  /** As it is written. */
+  /** The line as it is written. */
   readonly line: string;
   readonly bucket: BucketModel;
-  /** Index of the bucket's main parameter among the path's; null: the bucket has none. */
+  /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
 }
 
-/** What requests to a bucket draw on. */
+/** The limits on requests to a bucket. */
 export interface BucketLimits {
-  /** With the global limit, and without it for exempt routes. */
+  /** The limits with the global one, and without it for exempt routes. */
   readonly sets: Readonly<Record<CallerClass, LimitSet>>;
   readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }
@@ -72,22 +72,22 @@ export type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 /** A named group of routes that draws on one quota. */
 export interface BucketModel extends BucketLimits {
   readonly name: string;
-  /** The name of its main parameter; null: it has none. */
+  /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly scope: 'user' | 'shared';
-  /** What the scope follows from, unless the file says it. */
+  /** What the scope follows from where the file does not set it. */
   readonly scopeReason: ScopeReason;
   readonly hash: BucketHash;
-  /** Null: the bucket treats all callers of a class alike. */
+  /** How it holds for a share of callers; `null` if it treats all callers of a class alike. */
   readonly rollout: Rollout | null;
 }
 
 /** A bucket that holds for a share of callers only, or has other numbers for them. */
 export interface Rollout {
   readonly share: CallerShare;
-  /** For the callers outside the share: in shadow, or with the numbers that hold if other ones are tried on the share. */
+  /** The limits of callers outside the share: in shadow, or with the numbers that hold while others are tried on the share. */
   readonly others: BucketLimits;
-  /** The share has the numbers of `shadow`. */
+  /** Whether the numbers under `shadow` hold for the share. */
   readonly triesNumbers: boolean;
 }
 

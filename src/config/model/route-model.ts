@@ -12,7 +12,7 @@ export type OwnRoute = SignInRoute | NoticeRoute;
 /** A match rule of gateway.yaml, with its policies. */
 export interface ForwardRoute extends PolicyModels {
   readonly kind: 'forward';
-  /** As the operator wrote it, `GET,HEAD /v1/things/{id}`, `/v1/**` or `GRPC package.Service/*`: the name in metrics and logs. */
+  /** Its name in metrics and logs, as the operator wrote it: `GET,HEAD /v1/things/{id}`, `/v1/**` or `GRPC package.Service/*`. */
   readonly id: string;
   readonly upstream: UpstreamModel;
   /** The pool of its upstream that its exchanges take their permits from. */
@@ -75,7 +75,7 @@ export function callerClassesOf(
 }
 
 /**
- * Whether requests of a class draw on buckets. A request without the token that its route requires draws only on the global
+ * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only the global
  * limit of its address.
  */
 export function consumesBuckets(
@@ -85,7 +85,7 @@ export function consumesBuckets(
   return authentication !== 'required' || callerClass !== 'address';
 }
 
-/** What this caller draws on in the bucket: by a roll-out, some callers draw on it in shadow. */
+/** The limits of this caller in the bucket: during a roll-out they differ from caller to caller. */
 export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
   const { rollout } = bucket;
   return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;

@@ -20,7 +20,7 @@ export interface Snapshot {
   readonly generation: number;
   /** Hash of the files it was compiled from, 16 hex digits: equal files, equal hash. */
   readonly hash: string;
-  /** Their names: gateway.yaml, then the limits files if it names any. */
+  /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly listen: ListenModel;
   /** Networks whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
@@ -32,27 +32,27 @@ export interface Snapshot {
   readonly preflightRoutes: RouteTable<ForwardRoute>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
-  /** Null: preflights are ordinary requests. */
+  /** How preflights are answered; `null` if they are ordinary requests. */
   readonly cors: CorsRules | null;
-  /** Null: no identity provider; every route says `authentication: none`. */
+  /** `null` without an identity provider; then every route says `authentication: none`. */
   readonly identity: IdentityModel | null;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;
-  /** Null: the gateway takes part in no traces. */
+  /** `null` if the gateway takes part in no traces. */
   readonly tracing: TracingModel | null;
   readonly labels: LabelModel;
-  /** What a later configuration is compared with, to say what it changes. */
+  /** The part that a later configuration is compared with, to say what it changes. */
   readonly outline: Outline;
 }
 
 /** How the gateway takes part in traces. */
 interface TracingModel {
-  /** Of new traces that are recorded, 0 to 1. */
+  /** The share of new traces that are recorded, 0 to 1. */
   readonly share: number;
-  /** Null: spans go nowhere. */
+  /** Where spans are sent; `null` if nowhere. */
   readonly export: SpanExportOptions | null;
 }
 
@@ -62,13 +62,13 @@ export interface Outline {
   readonly settings: ReadonlyMap<string, OutlineSetting>;
   /** The routes of gateway.yaml in file order. */
   readonly routes: readonly WrittenRoute[];
-  /** The gateway's own. */
+  /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   /** limits.yaml with all defaults. */
   readonly limits: LimitsConfig;
   /** Where the keys of limits.yaml are written. */
   readonly places: KeyPlaces;
-  /** To show it. */
+  /** Both files with all defaults, for people to read. */
   readonly effective: EffectiveConfig;
 }
 
@@ -78,10 +78,10 @@ export interface WrittenRoute extends RouteEntry<ForwardRoute> {
 }
 
 export interface OutlineSetting {
-  /** The value as it is written; null: it may be a secret. */
+  /** The value as it is written; `null` if it may be a secret. */
   readonly shown: string | null;
-  /** Equal for equal values. Reveals nothing of a secret. */
+  /** A digest that is equal for equal values. Reveals nothing of a secret. */
   readonly digest: string;
-  /** In the unit of its key; null: not a number. */
+  /** The number in the unit of its key; `null` if it is no number. */
   readonly size: number | null;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Returns the message of the error that `read` throws; null: it throws none. */
+/** Returns the message of the error that `read` throws; `null` if it throws none. */
 export function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
   try {
     read();

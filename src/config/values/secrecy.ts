@@ -35,7 +35,7 @@ export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema;
 }
 
-/** How a schema is marked; undefined: it is not. */
+/** The mark of a schema; `undefined` if it has none. */
 export function markOf(schema: z.core.$ZodType) {
   return MARKS.get(schema as z.ZodType);
 }
@@ -48,7 +48,7 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
 /** Stands for the index of each entry of a list. */
 export const EACH = '*';
 
-/** Lists the paths of all secrets, with `EACH` for the entries of a list. None is in a map with keys chosen by the operator. */
+/** Lists the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses. */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;

@@ -76,7 +76,7 @@ function explainNoKey({ line, at }: Broken): YamlExplanation {
 /** A key such as `orders:{ user` that YAML reads where a space is missing. */
 const GLUED = /^[\w.-]+:(?=[{["'])/;
 
-/** Explains a line in which a value follows its key without a space; null: it is none. */
+/** Explains a line in which a value follows its key without a space; `null` if the line is none. */
 export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedError | null {
   const [, before = '', code = ''] = /^(\s*(?:-\s+)?)(.*)$/.exec(line) ?? [];
   const key = GLUED.exec(code)?.[0];
@@ -84,7 +84,7 @@ export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedE
   return { line: at.line, column: before.length + key.length, message: SPACE };
 }
 
-/** Whether a plain text that stands as a key is a key and the begin of its value. */
+/** Whether a plain text that stands as a key is a key and the beginning of its value. */
 export function isGlued(key: string): boolean {
   return GLUED.test(key);
 }

@@ -18,7 +18,7 @@ export class SecretLines {
     if (keys.length > 0) this.#findLines(text, any);
   }
 
-  /** Quotes a key, shortened to what a message may repeat; null: it may be part of a secret. */
+  /** Quotes a key, shortened to what a message may repeat; `null` if it may be part of a secret. */
   quoteKey(key: string, line: number): string | null {
     if (this.#lines.has(line) && this.#key?.test(key) !== true) return null;
     // What follows a ":" or "=" without a space is the value, which may be a secret.

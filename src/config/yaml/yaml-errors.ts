@@ -23,7 +23,7 @@ export function yamlErrors(
   return conflicts.length > 0 ? conflicts : explainBroken(document, broken, { text, lines, placeOf });
 }
 
-/** Later errors mostly follow from these. */
+/** Errors that mostly cause the later ones. */
 const MAX_EXPLAINED = 50;
 
 /** Explains the first error of each line: after one, the parser is out of step for the line, sometimes for the file. */
@@ -109,7 +109,7 @@ function doubledKeys(
   return errors;
 }
 
-/** @param name in quotes; null: it may be part of a secret */
+/** @param name in quotes; `null` if it may be part of a secret */
 function whyDoubled(name: string | null, before: Place, inList: boolean): string {
   const key = name === null ? 'this key' : `the key ${name}`;
   const item = inList ? '; a new item of the list begins with "- "' : '';

@@ -6,10 +6,10 @@ import { SecretLines } from './secret-lines.ts';
 import { gluedKeys, yamlErrors } from './yaml-errors.ts';
 
 export interface YamlText {
-  /** Null: the text is too broken to build on; further messages would mislead. */
+  /** The parsed text; `null` if it is too broken to build on, so that further messages would mislead. */
   readonly document: Document.Parsed | null;
   readonly errors: readonly PlacedError[];
-  /** What messages may repeat of the text. */
+  /** Says what messages may repeat of the text. */
   readonly secrets: SecretLines;
   placeOf(offset: number): Place;
 }

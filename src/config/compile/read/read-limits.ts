@@ -17,9 +17,9 @@ import {
 } from '../../schema/index.ts';
 
 export interface ReadLimits {
-  /** Undefined: the files are invalid or cannot be read. */
+  /** The limits; `undefined` if the files are invalid or cannot be read. */
   readonly limits: LimitsConfig | undefined;
-  /** Null: gateway.yaml names none, so that the defaults apply, or none can be read. */
+  /** The files; `null` if gateway.yaml names none, so that the defaults apply, or if none can be read. */
   readonly files: LimitsFiles | null;
 }
 
@@ -94,7 +94,7 @@ async function readAll(
   return limitsIn(files);
 }
 
-/** Validates files that were read. */
+/** Validates the files, which were read before. */
 export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
   const [only, ...others] = files;
   if (only !== undefined && others.length === 0 && holdsGateway(only)) {

@@ -26,11 +26,11 @@ type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
 /** A provider and the gateway's part as its client, with secrets and keys read. */
 export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
-  /** Null: the gateway is no client of it. */
+  /** The gateway as its client; `null` if it is none. */
   readonly client: ClientOptions | null;
-  /** Requests in flight to it. */
+  /** The most requests in flight to it. */
   readonly maxInFlight: number;
-  /** Null: nobody signs in there. */
+  /** How users sign in there; `null` if nobody does. */
   readonly signIn: SignInHere | null;
   readonly notices: NoticePlaces;
 }
@@ -102,7 +102,7 @@ async function readProvider(
   };
 }
 
-/** A provider without its secrets and certificates, for whom does not ask it anything. */
+/** Reads a provider without its secrets and certificates, for commands that do not ask it anything. */
 export function providerWithoutSecrets(
   config: IdentityProviderConfig,
   clientAuthentication: ClientAuthentication,
@@ -330,7 +330,7 @@ function clientAuthentication(
   }
 }
 
-/** Of the same kind, with an empty secret or key, which no provider takes. */
+/** Makes a client authentication of the same kind with an empty secret or key, which no provider takes. */
 export function authenticationWithoutSecrets({
   client_authentication: kind,
   private_key_id: keyId,

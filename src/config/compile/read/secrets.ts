@@ -16,11 +16,11 @@ interface SecretParts {
   readonly providers: readonly ProviderConfigOptions[];
   readonly pseudonymKey: Buffer | null;
   readonly adminTokenHash: Buffer | null;
-  /** Null: it cannot be used, which was reported. */
+  /** `null` if it cannot be used, which was reported. */
   readonly store: StoreModel | null;
 }
 
-/** Reads them, and reports what is wrong with each. */
+/** Reads secrets, keys and certificates, and reports what is wrong with each. */
 export async function readSecrets(file: ConfigFile, clock: Clock): Promise<SecretParts> {
   return {
     listenerTls: await readListenerTls(file, clock),
@@ -58,7 +58,7 @@ const PATH = ['listen', 'admin', 'token_file'];
 
 /**
  * Reads the token of the admin API that `listen.admin.token_file` of gateway.yaml names. Returns its SHA-256, which is all that a
- * comparison needs. Null: none is named, or it cannot be used, which was reported.
+ * comparison needs; `null` if none is named, or if it cannot be used, which was reported.
  */
 async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
   const token = await readKeyFile(file, PATH, 'token');
@@ -75,7 +75,7 @@ async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
 
 /**
  * Reads the key that `log.pseudonym_key_file` of gateway.yaml names; a guessed one would reveal the callers behind the names.
- * Null: none is named, or it cannot be used, which was reported.
+ * Returns `null` if none is named, or if it cannot be used, which was reported.
  */
 export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
   const text = await readKeyFile(file, ['log', 'pseudonym_key_file'], 'key');

@@ -204,7 +204,7 @@ export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
 // `identity_providers` of gateway.yaml: the keys of `identity_provider` with a name, and the rules for tokens that would stand
 // under `access_tokens`.
 
-/** Each is a value of metric labels, and keys are fetched from each. */
+/** The most providers: each is a value of metric labels, and keys are fetched from each. */
 const MAX_PROVIDERS = 20;
 
 const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such as main';
@@ -213,7 +213,7 @@ const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such 
 export const providerEntrySchema = identityProviderSchema.extend({
   name: text(NAME)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })
-    // Metrics say none for tokens of no provider.
+    // Metrics say `none` for tokens of no provider.
     .refine(name => name !== 'none', { error: 'no provider may be named none: metrics use that word' })
     .describe('Names it in metrics, logs, limits.yaml and the admin API.'),
   redirect_uri: identityProviderSchema.shape.redirect_uri.describe(
