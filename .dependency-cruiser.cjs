@@ -108,6 +108,13 @@ module.exports = {
       to: { path: '^src/redis/' },
     },
     {
+      name: 'serve-loads-no-tools',
+      comment: 'What serves is loaded without the demo, the simulation and the tests of limits.',
+      severity: 'error',
+      from: { path: '^src/(cli/serve\\.ts$|app/|core/)' },
+      to: { path: '^src/(demo|simulation|limit-tests)/', reachable: true },
+    },
+    {
       name: 'src-stands-alone',
       comment: 'What is published needs neither tests nor tools.',
       severity: 'error',

@@ -102,6 +102,15 @@ describe('the floors', () => {
         'src/http1/type.ts': `import type { Socket } from 'node:net';\n\nexport type Wire = Socket;\n`,
       },
     ],
+    [
+      'serve-loads-no-tools',
+      'what takes a simulation along',
+      {
+        'src/cli/serve.ts': `import './logs.ts';\n`,
+        'src/cli/logs.ts': `import '../simulation/index.ts';\n`,
+        'src/simulation/index.ts': '',
+      },
+    ],
     ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],
     ['runtime-dependencies', 'a development package', { 'src/core/dev.ts': `import 'autocannon';\n` }],
     ['resolvable', 'a file that is not there', { 'src/core/gone.ts': `import './lost.ts';\n` }],
@@ -128,8 +137,55 @@ describe('the linter', () => {
     'performance.now()',
     'process.hrtime.bigint()',
     'Math.random()',
+    'AbortSignal.timeout(1)',
   ])('refuses %s outside core/', async reading => {
     expect(await brokenLines({ 'src/http/clock.ts': `export const x = ${reading};\n` })).toEqual(['plugin']);
+  });
+
+  it.each([
+    'setTimeout(run, 1)',
+    'setInterval(run, 1)',
+    'setImmediate(run)',
+    "fetch('http://127.0.0.1/')",
+    "new WebSocket('ws://127.0.0.1/')",
+  ])('refuses %s outside core/', async reach => {
+    const text = `export const reach = (run: () => void) => [run, ${reach}];\n`;
+    expect(await brokenLines({ 'src/http/reach.ts': text })).toEqual(['lint/style/noRestrictedGlobals']);
+  });
+
+  it.each([
+    ['connect', 'node:net'],
+    ['connect', 'node:tls'],
+    ['lookup', 'node:dns'],
+    ['lookup', 'node:dns/promises'],
+    ['createSocket', 'node:dgram'],
+    ['request', 'node:http'],
+    ['request', 'node:https'],
+    ['connect', 'node:http2'],
+    ['watch', 'node:fs'],
+    ['readFile', 'node:fs/promises'],
+    ['setTimeout', 'node:timers/promises'],
+    ['randomBytes', 'node:crypto'],
+  ])('refuses %s of %s outside core/', async (name, module) => {
+    const broken = ['lint/style/noRestrictedImports'];
+    expect(await brokenLines({ 'src/http/a.ts': `export { ${name} } from '${module}';\n` })).toEqual(broken);
+    const text = `import { ${name} } from '${module}';\n\nexport const reach = ${name};\n`;
+    expect(await brokenLines({ 'src/http/reach.ts': text })).toEqual(broken);
+    expect(await brokenLines({ 'src/core/reach.ts': text, 'src/cli/reach.ts': text })).toEqual([]);
+  });
+
+  it('refuses modules as a whole, and sockets made of what may be imported, outside core/', async () => {
+    const whole = `import * as net from 'node:net';\n\nexport const whole = net;\n`;
+    expect(await brokenLines({ 'src/http/whole.ts': whole })).toEqual(['lint/style/noRestrictedImports']);
+    const late = `export const late = () => import('node:net');\n`;
+    expect(await brokenLines({ 'src/http/late.ts': late })).toEqual(['lint/style/noRestrictedImports']);
+    const made = `import { Socket } from 'node:net';\n\nexport const made = new Socket();\n`;
+    expect(await brokenLines({ 'src/http/made.ts': made })).toEqual(['plugin']);
+  });
+
+  it('lets every room import types of sockets and the pure functions beside them', async () => {
+    const text = `import { BlockList, isIP, type Socket } from 'node:net';\nimport { createSecureContext } from 'node:tls';\n\nexport const pure = [BlockList, isIP, createSecureContext];\nexport type Wire = Socket;\n`;
+    expect(await brokenLines({ 'src/http/pure.ts': text })).toEqual([]);
   });
 
   it.each<[rule: string, line: string]>([

@@ -1,0 +1,94 @@
+import { EventEmitter } from 'node:events';
+import type { FSWatcher } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { startApp } from '../../src/app/index.ts';
+import { loadConfig } from '../../src/config/index.ts';
+import { type Files, type System, thisMachine } from '../../src/core/index.ts';
+import { makeLogger } from '../../src/observe/index.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** Files that are only in memory. */
+function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): Files {
+  const missing = (path: string) => Object.assign(new Error(`no ${path}`), { code: 'ENOENT' });
+  const stat = async (path: string) => {
+    const isFile = texts.has(path);
+    if (!isFile && ![...texts.keys()].some(each => each.startsWith(`${path}/`))) throw missing(path);
+    const kinds = { isFile: () => isFile, isDirectory: () => !isFile, isSymbolicLink: () => false };
+    return { dev: 1, ino: 1, birthtimeMs: 0, ...kinds };
+  };
+  return {
+    ...{ stat, lstat: stat, readlink: path => Promise.reject(missing(path)) },
+    readdir: path => Promise.reject(missing(path)),
+    async open(path) {
+      const found = await stat(path);
+      let rest = Buffer.from(texts.get(path) ?? '');
+      const read = async (into: Buffer, offset: number, length: number) => {
+        const bytesRead = rest.copy(into, offset, 0, length);
+        rest = rest.subarray(bytesRead);
+        return { bytesRead };
+      };
+      return { stat: async () => found, read, close: async () => {} };
+    },
+    watch() {
+      const watcher = Object.assign(new EventEmitter(), { close: () => {} });
+      watchers.push(watcher);
+      return watcher as unknown as FSWatcher;
+    },
+  };
+}
+
+/** Knows every name that ends in `.test`, as this machine. */
+const lookup: LookupFunction = (name, options, found) => {
+  if (!name.endsWith('.test')) found(Object.assign(new Error(name), { code: 'ENOTFOUND' }), '');
+  else if (options.all === true) found(null, [{ address: '127.0.0.1', family: 4 }]);
+  else found(null, '127.0.0.1', 4);
+};
+
+test('a gateway lives in the world that it is handed: its files, its names and its timers', async () => {
+  const server = createServer((request, response) => response.end(request.url));
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const gateway = (prefix: string) => `
+listen: { http: "127.0.0.1:0", admin: off }
+upstreams: { api: { url: "http://api.test:${port}" } }
+routes: [{ path: "${prefix}/**", upstream: api, authentication: none }]
+log: { level: silent, access: false }
+shutdown: { delay: 0s, drain: 5s }
+caps: { limit_keys: 10000, event_loop_delay: off }
+`;
+  const path = '/world/gateway.yaml';
+  const texts = new Map([[path, gateway('/old')]]);
+  const watchers: EventEmitter[] = [];
+  const timers = new Set<object>();
+  const noted = (timer: object) => timers.add(timer) && timer;
+  const system: System = {
+    ...thisMachine,
+    clock: {
+      ...thisMachine.clock,
+      after: (ms, run) => noted(thisMachine.clock.after(ms, run)),
+      every: (ms, run) => noted(thisMachine.clock.every(ms, run)),
+      cancel: timer => {
+        if (timer !== null && !timers.has(timer)) throw new Error('a timer of another clock');
+        thisMachine.clock.cancel(timer);
+      },
+    },
+    network: { ...thisMachine.network, lookup },
+    files: filesOf(texts, watchers),
+  };
+  const loaded = await loadConfig(path, { env: {}, generation: 1, ...system });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
+  const log = makeLogger('silent', { write: () => {} });
+  const source = { path, env: {}, loaded, settleMs: 1 };
+  const app = await startApp(loaded.snapshot, { system, log, source });
+  onTestFinished(async () => void (await app.drain()));
+  const url = `http://127.0.0.1:${app.addresses.http.port}`;
+  expect(await (await fetch(`${url}/old/one`)).text()).toBe('/old/one');
+
+  texts.set(path, gateway('/new'));
+  for (const watcher of watchers) watcher.emit('change', 'rename', 'gateway.yaml');
+  await waitFor('the new file serves', async () => (await fetch(`${url}/new/one`)).ok);
+  expect(timers.size).toBeGreaterThan(5);
+});
