@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { CallerKind } from '../auth/index.ts';
+import { type CallerKind, principalOf } from '../auth/index.ts';
 import type { CallerClaims } from '../config/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';
@@ -63,6 +63,15 @@ function ofProvider(known: readonly CallerClaims[], provider: string | null): re
   if (provider !== null && !names.includes(provider))
     throw new UsageError(`--provider takes ${names.join(' or ')}, not "${provider}"`);
   return known.filter(each => provider === null || each.provider === provider);
+}
+
+/** The principal of the caller with these claims. */
+export function principalBy(
+  { kind, claims: names, issuer }: CallerClaims,
+  claims: ReadonlyMap<string, string>,
+): string {
+  const values = names.map(name => claims.get(name) ?? '');
+  return principalOf(kind, values, issuer);
 }
 
 function isSame(names: readonly string[], claims: ReadonlyMap<string, string>): boolean {

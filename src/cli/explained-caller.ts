@@ -1,7 +1,6 @@
-import { principalOf } from '../auth/index.ts';
 import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
-import { classOf, readAddress } from './caller-options.ts';
+import { classOf, principalBy, readAddress } from './caller-options.ts';
 import { UsageError } from './command.ts';
 
 /** The sender of the request that the command line asks about. */
@@ -56,13 +55,8 @@ export function callerIn(
   if (identity === null)
     throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
   const wanted = { provider, kind: as === 'address' ? null : as };
-  const { kind, claims: names, issuer } = classOf(identity.providers.flatMap(classesOf), claims, wanted);
-  const principal = principalOf(
-    kind,
-    names.map(name => claims.get(name) ?? ''),
-    issuer,
-  );
-  return { as: kind, address, principal };
+  const found = classOf(identity.providers.flatMap(classesOf), claims, wanted);
+  return { as: found.kind, address, principal: principalBy(found, claims) };
 }
 
 function classesOf({ name, accessTokens }: ProviderModel): CallerClaims[] {

@@ -1,9 +1,8 @@
-import { type CallerKind, principalOf } from '../auth/index.ts';
 import { type CallersResult, readCallers } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
-import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { classOf, readAddress, readClaims, type Wanted } from './caller-options.ts';
+import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
+import { classOf, principalBy, readAddress, readClaims, type Wanted } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
 
@@ -39,7 +38,10 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
     const claims = readClaims(values);
-    const wanted = { provider: values.provider ?? null, kind: readClass(values.as) };
+    const wanted = {
+      provider: values.provider ?? null,
+      kind: values.as === undefined ? null : oneOf('--as', values.as, ['bot', 'user']),
+    };
     const isAddress = wanted.provider === null && wanted.kind === null && claims.size === 0;
     if (values.address !== undefined && !isAddress)
       throw new UsageError(
@@ -74,22 +76,12 @@ function nameCaller(
     terminal.err(`${file}: ${WITHOUT_KEY}\n`);
     return ExitCode.failure;
   }
-  const principal = principalOf(
-    found.kind,
-    found.claims.map(name => claims.get(name) ?? ''),
-    found.issuer,
-  );
-  terminal.out(`${pseudonymOf(pseudonymKey, principal)}\n`);
+  terminal.out(`${pseudonymOf(pseudonymKey, principalBy(found, claims))}\n`);
   return ExitCode.ok;
 }
 
 const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process makes a random key and nobody can compute its pseudonyms.
 Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
-
-function readClass(as: string | undefined): CallerKind | null {
-  if (as === undefined || as === 'bot' || as === 'user') return as ?? null;
-  throw new UsageError(`--as takes bot or user, not "${as}"`);
-}
 
 function describeAddress(text: string): string {
   const address = readAddress(text, '--address');

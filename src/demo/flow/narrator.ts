@@ -1,13 +1,8 @@
 /** The header fields worth showing. */
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
-  ...[
-    'X-RateLimit-Reset-After',
-    'X-RateLimit-Bucket',
-    'X-RateLimit-Scope',
-    'X-RateLimit-Global',
-    'Retry-After',
-  ],
+  ...['X-RateLimit-Reset-After', 'X-RateLimit-Bucket', 'X-RateLimit-Scope', 'X-RateLimit-Global'],
+  'Retry-After',
 ];
 
 /** One request of the walk. */
@@ -49,8 +44,8 @@ export class Narrator {
     console.log(`     ${shorten(text)}`);
   }
 
-  /** Sends the request and shows it with its response. */
-  async ask({ method, url, headers = {}, body }: Step): Promise<StepResponse> {
+  /** Sends the request and shows it with its response. Checks the status if one is expected. */
+  async ask({ method, url, headers = {}, body }: Step, expected?: number): Promise<StepResponse> {
     console.log(`  -> ${method} ${shorten(url)}`);
     for (const [name, value] of Object.entries(headers)) this.say(`${name}: ${value}`);
     if (body !== undefined) this.say(body);
@@ -62,6 +57,7 @@ export class Narrator {
       if (value !== null) this.say(`${name}: ${value}`);
     }
     for (const line of indented(text).split('\n')) this.say(line);
+    if (expected !== undefined) this.check(`${expected}`, response.status === expected);
     return { status: response.status, headers: response.headers, members: membersOf(text) };
   }
 
