@@ -9,29 +9,29 @@ import type { UpstreamOptions, UpstreamTls } from './transport.ts';
  */
 export type Connect = (options: UpstreamOptions, onread?: OnReadOpts) => Socket;
 
-/** A protocol of ALPN. */
+/** A protocol as ALPN names it. */
 export type ConnectProtocol = 'http/1.1' | 'h2';
 
 /** How long a connection is silent before the system probes whether the other side is alive. */
 const PROBE_AFTER_MS = 60_000;
 
-/** What makes the connections of a transport, over TLS where its options say so. */
+/** Returns what makes the connections of a pool, over TLS where its options say so. */
 export function connectorFor({ tls }: UpstreamOptions, protocol: ConnectProtocol, network: Network): Connect {
   return tls === null ? tcpConnector(network) : tlsConnector(tls, protocol, network);
 }
 
-/** The event with which a connection to this upstream is made. */
+/** The event that says that a connection to this upstream is established. */
 export function readyEvent({ tls }: UpstreamOptions): 'connect' | 'secureConnect' {
   return tls === null ? 'connect' : 'secureConnect';
 }
 
-/** Closes with RST. Node can do so to TCP alone; TLS is cut without its end. */
+/** Closes with RST. Node can do so with TCP alone; TLS is cut off without its closing alert. */
 export function reset(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** Names are resolved at each connect, and all addresses are tried (RFC 8305, as Node does it). */
+/** Connects by TCP. Resolves the name each time and tries all of its addresses (RFC 8305, as Node does it). */
 function tcpConnector({ connect, lookup }: Network): Connect {
   return ({ host, port }, onread) =>
     connect({
@@ -40,7 +40,7 @@ function tcpConnector({ connect, lookup }: Network): Connect {
     });
 }
 
-/** Reads certificates once, and resumes the session of the last connection. */
+/** Returns what connects by TLS. Reads certificates once, and resumes the session of the last connection. */
 function tlsConnector(
   tls: UpstreamTls,
   protocol: ConnectProtocol,
@@ -57,7 +57,7 @@ function tlsConnector(
     const serverName = tls.serverName ?? host;
     const socket = secureConnect({
       ...{ host, port, lookup, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
-      // RFC 6066, 3: an address is no server name. The certificate is then checked for the address.
+      // RFC 6066, 3: an address is no server name. Node then checks the certificate for the address.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       ...(session !== undefined && { session }),
       ...(onread !== undefined && { onread }),
@@ -68,7 +68,7 @@ function tlsConnector(
       session = latest;
     });
     socket.once('secureConnect', () => {
-      // HTTP/1.1 needs no word for it, HTTP/2 does (RFC 9113, 3.2).
+      // HTTP/2 must be agreed on by ALPN (RFC 9113, 3.2); HTTP/1.1 need not.
       if (protocol === 'h2' && socket.alpnProtocol !== 'h2')
         socket.destroy(new Error('the upstream does not agree on HTTP/2 by ALPN'));
     });

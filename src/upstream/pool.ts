@@ -92,7 +92,7 @@ export class Lifetime {
   #bornAtMs: number;
   #isTooOld = false;
 
-  /** `chance`, 0 up to 1, takes up to a fifth off the maximum age, so that a burst does not close all at once. */
+  /** @param chance from 0 up to 1, takes up to a fifth off the maximum age: connections of one burst must not all close at once */
   constructor(options: UpstreamOptions, chance: number, nowMs: number) {
     this.#options = options;
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
@@ -100,7 +100,7 @@ export class Lifetime {
     this.#bornAtMs = nowMs;
   }
 
-  /** Whether another request may follow. */
+  /** Whether the connection may carry another request. */
   get hasTimeLeft(): boolean {
     return this.#idleMs > 0 && !this.#isTooOld;
   }
@@ -115,7 +115,7 @@ export class Lifetime {
     this.#bornAtMs = nowMs;
   }
 
-  /** Notes how long the server keeps the connection, in milliseconds; null: it did not say. */
+  /** Notes how long the server keeps an idle connection, in milliseconds; `null` if it did not say. */
   serverKeeps(keepAliveMs: number | null): void {
     if (keepAliveMs !== null)
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);

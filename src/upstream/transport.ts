@@ -22,21 +22,21 @@ export interface UpstreamFailure {
     | 'malformed'
     | 'fault'
     | 'truncated';
-  /** The connection had served other requests: a reset may only mean that it was closed while idle. */
+  /** True if the connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
-  /** A byte of a response had come, so the upstream has acted on the request. */
+  /** True if a byte of a response had come, so the upstream has acted on the request. */
   readonly responseBegun: boolean;
-  /** The code of the RST_STREAM by which the upstream ended the request's stream (RFC 9113, 7); null: by none. */
+  /** The code of the RST_STREAM with which the upstream ended the request's stream (RFC 9113, 7); `null` if it sent none. */
   readonly resetCode: number | null;
-  /** For the log. */
+  /** What happened, for the log. */
   readonly cause: unknown;
 }
 
 /** Takes a response, or the failure that ends it: `fail` is the last call then. */
 export interface CallSink extends ResponseSink {
-  /** The upstream sends fields of these names as never indexed (RFC 7541, 6.2.3). Comes before the part that has them. */
+  /** Names fields that the upstream sent as never indexed (RFC 7541, 6.2.3). Called before the part that has them. */
   neverIndex(names: FieldNames): void;
-  /** The upstream agreed to the protocol that was asked for, with these fields. The connection is the sink's; the last call. */
+  /** Called last, when the upstream agreed to the requested protocol with these fields. The connection is the sink's from here on. */
   switched(fields: Fields, stream: ByteStream): void;
   fail(failure: UpstreamFailure): void;
 }
@@ -55,7 +55,7 @@ export interface TransportCall {
 /** Carries requests to one upstream. The forwarder knows nothing else of sockets and pools. */
 export interface Transport {
   send(request: OutgoingRequest, sink: CallSink): TransportCall;
-  /** Connections open now. */
+  /** The number of connections that are open now. */
   readonly connections: number;
   /**
    * Closes idle connections at once, busy ones after their response. Resolves when all are gone. A request may still come, from
@@ -64,31 +64,31 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** What an upstream speaks. gRPC is carried by HTTP/2. */
+/** The protocol of an upstream. gRPC is carried by HTTP/2. */
 export type UpstreamProtocol = 'http1' | 'h2' | 'grpc';
 
 /** How an upstream over HTTP/2 is reached. */
 export interface Http2Options {
-  /** Connections that take requests at once. */
+  /** Most connections that take requests at the same time. */
   readonly maxConnections: number;
-  /** Streams on a connection before another is opened beside it. */
+  /** Streams on a connection before another connection is opened. */
   readonly maxStreams: number;
-  /** An upstream with requests in flight that sends nothing for this long is sent a PING. */
+  /** How long an upstream with requests in flight may be silent before it is sent a PING. */
   readonly pingIntervalMs: number;
-  /** Without a byte for this long after a PING, the connection is lost. */
+  /** How long after a PING the upstream may be silent before the connection counts as lost. */
   readonly pingTimeoutMs: number;
 }
 
 /** TLS to an upstream. Texts are PEM. */
 export interface UpstreamTls {
-  /** The name that is asked for and that the certificate has to hold; null: the host. */
+  /** The name to ask for, which the certificate must contain; `null` stands for the host. */
   readonly serverName: string | null;
-  /** Whom to trust; null: the usual authorities. */
+  /** The authorities to trust; `null` stands for the usual ones. */
   readonly ca: string | null;
-  /** The gateway's own, with its key; null if absent. */
+  /** The gateway's own certificate, which comes with its key; `null` if it has none. */
   readonly certificate: string | null;
   readonly key: string | null;
-  /** False: any certificate will do. */
+  /** False if any certificate is accepted. */
   readonly verify: boolean;
 }
 
@@ -100,17 +100,17 @@ export interface EndpointAddress {
 
 /** How to reach an upstream. Times in milliseconds. */
 export interface UpstreamOptions extends EndpointAddress {
-  /** Null: cleartext. */
+  /** How TLS is spoken; `null` for cleartext. */
   readonly tls: UpstreamTls | null;
   readonly protocol: UpstreamProtocol;
   readonly http2: Http2Options;
   /** Longest time to connect, name resolution and TLS included. */
   readonly connectTimeoutMs: number;
-  /** An idle connection is closed after this, or 1 s before the upstream's own `Keep-Alive: timeout`. */
+  /** How long an idle connection is kept, unless the upstream says `Keep-Alive: timeout`: then 1 s less than that. */
   readonly keepAliveMs: number;
-  /** At this age, less a random part of up to a fifth, a connection takes no further request. */
+  /** The age, less a random part of up to a fifth, from which a connection takes no further request. */
   readonly maxAgeMs: number;
-  /** As many as requests may be in flight. A resting connection is closed where a new one would exceed this. */
+  /** Most connections, which is also how many requests may be in flight. A resting connection closes where a new one would exceed this. */
   readonly maxConnections: number;
   /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;

@@ -34,7 +34,7 @@ export class Transports {
     this.#open = open;
   }
 
-  /** The transports for these upstreams: those in use if they fit, otherwise new ones. Changes nothing yet. */
+  /** Returns the transports for these upstreams: those in use if they fit, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
       upstreams.map(({ name, options }) => {
@@ -53,7 +53,7 @@ export class Transports {
     this.#current = planned;
   }
 
-  /** Connections open now, to each upstream in use or draining. */
+  /** The number of connections that are open now, for each upstream in use or draining. */
   get connections(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const add = (name: string, { connections }: Transport) =>

@@ -8,7 +8,7 @@ const STEP_MS = 25;
 
 interface Rest {
   readonly connection: UpstreamConnection;
-  /** On the monotonic clock. */
+  /** When it began to rest, on the monotonic clock. */
   readonly sinceMs: number;
 }
 
@@ -24,7 +24,7 @@ interface Rest {
 export class RestingConnections {
   readonly #clock: TimerClock;
   readonly #release: (connection: UpstreamConnection) => void;
-  /** In the order in which they began to rest. Includes connections that have been closed since. */
+  /** The resting connections, the one that began first in front. Some may have been closed since. */
   #resting: Rest[] = [];
   #waking = false;
 
@@ -39,7 +39,7 @@ export class RestingConnections {
     if (!this.#waking) this.#wakeIn(REST_MS);
   }
 
-  /** Takes out the connection that began to rest last: the others are usable sooner. */
+  /** Removes and returns the connection that began to rest last, since the others can be used sooner; `null` if none is open. */
   takeYoungest(): UpstreamConnection | null {
     for (;;) {
       const last = this.#resting.pop();
@@ -48,7 +48,7 @@ export class RestingConnections {
     }
   }
 
-  /** Takes out all connections. */
+  /** Removes and returns all connections. */
   takeAll(): UpstreamConnection[] {
     return this.#resting.splice(0).map(({ connection }) => connection);
   }

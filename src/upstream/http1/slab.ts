@@ -14,9 +14,9 @@ export const SLAB_BYTES = 131_072;
 export class Slab implements LendingBytes {
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
   readonly #store: SlabStore;
-  /** Views not given back yet. */
+  /** How many views have not been given back yet. */
   #lent = 0;
-  /** A connection reads into it. */
+  /** True while a connection reads into it. */
   #held = true;
 
   constructor(store: SlabStore) {
@@ -48,7 +48,7 @@ export class Slab implements LendingBytes {
     return this;
   }
 
-  /** The connection reads into another slab from now on. */
+  /** Gives the slab up: its connection reads into another one from now on. */
   letGo(): void {
     this.#held = false;
     this.#giveBack();
@@ -62,7 +62,7 @@ export class Slab implements LendingBytes {
 /** Keeps slabs that are not in use, no more than were needed since the last `trim`. */
 export class SlabStore {
   readonly #free: Slab[] = [];
-  /** The least that was free since the last trim: this many were not needed. */
+  /** The smallest number of free slabs since the last trim: this many were not needed. */
   #minFree = 0;
 
   get size(): number {
@@ -75,7 +75,7 @@ export class SlabStore {
     return slab === undefined ? new Slab(this) : slab.hold();
   }
 
-  /** Gives another slab for this one, of which parts are lent. */
+  /** Returns another slab in place of this one, parts of which are lent out. */
   replace(slab: Slab): Slab {
     const next = this.take();
     slab.letGo();
@@ -86,7 +86,7 @@ export class SlabStore {
     this.#free.push(slab);
   }
 
-  /** Lets go of the slabs that were not needed since the last trim. */
+  /** Frees the slabs that were not needed since the last trim. */
   trim(): void {
     this.#free.splice(0, this.#minFree);
     this.#minFree = this.#free.length;
@@ -95,9 +95,9 @@ export class SlabStore {
 
 /** Takes what a socket reads. */
 export interface Reader {
-  /** Where the next read goes. */
+  /** The buffer that the next read fills. */
   buffer(): Buffer;
-  /** A read has filled the first `count` bytes. False: pause reading. */
+  /** Called when a read has filled the first `count` bytes. Returns false to pause reading. */
   take(count: number): boolean;
 }
 

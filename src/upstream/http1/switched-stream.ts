@@ -9,7 +9,7 @@ const SMALL_BYTES = 4_096;
 export class SwitchedStream extends SocketStream implements Reader {
   readonly #slabs: SlabStore;
   #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
-  /** In place of `#small` while much comes. */
+  /** The buffer to read into while many bytes arrive; `null` while `#small` is enough. */
   #slab: Slab | null = null;
   #to: ByteSink | null = null;
 
@@ -32,7 +32,7 @@ export class SwitchedStream extends SocketStream implements Reader {
       this.#leave();
       return false;
     }
-    // A read that fills its buffer left more behind; one that does not has emptied the socket.
+    // A read that fills its buffer left more in the socket; a shorter one has emptied it.
     if (count < bytes.length) this.#change(null);
     else if (this.#slab === null && !socket.destroyed) this.#change(this.#slabs.take());
     return true;

@@ -34,7 +34,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #connected = false;
   #call: Http1Call | null = null;
   readonly #sending: RequestSender;
-  /** The sink has enough for now: nothing is read. */
+  /** True while the sink has enough: nothing is read. */
   #paused = false;
   /** Requests carried so far. */
   #carried = 0;
@@ -242,7 +242,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   }
 }
 
-/** The connection that carries a call. It ignores calls that are over. */
+/** The connection as its calls see it. It ignores calls that are over. */
 interface CallCarrier {
   resume(call: Http1Call): void;
   abort(call: Http1Call): void;
@@ -281,21 +281,21 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
   readonly slabs: SlabStore;
-  /** The connection may carry another request. */
+  /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
-  /** The connection may carry another request once late bytes of its last response would have shown. */
+  /** Called when the connection may carry another request after a rest: late bytes of its last response would show by then. */
   rest(connection: UpstreamConnection): void;
-  /** The connection is closed. */
+  /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
-  /** The connection broke as soon as it was used again: it had been closed unnoticed. */
+  /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */
   stale(): void;
 }
 
-/** What a connection is doing. */
+/** What a connection to an upstream is doing. */
 type UpstreamPhase =
-  /** Being established; the request waits. */
+  /** The connection is being established; the request waits. */
   | 'connecting'
-  /** Nothing is in flight. Any byte closes it. */
+  /** Nothing is in flight. Any byte from the upstream closes the connection. */
   | 'idle'
   /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
@@ -313,7 +313,7 @@ const CONNECT: Lateness = { kind: 'connect', why: 'the connect timed out' };
 const FIRST_BYTE: Lateness = { kind: 'timeout', why: 'no response came in time' };
 const IDLE_BODY: Lateness = { kind: 'truncated', why: 'the response stood still for too long' };
 
-/** Decides whether the upstream has kept a request waiting for too long; null: it is in time. */
+/** Decides whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
 function upstreamLateness(
   phase: UpstreamPhase,
   waitedMs: number,

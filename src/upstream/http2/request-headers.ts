@@ -8,19 +8,19 @@ import {
 import type { ClientStream } from '../../http2/index.ts';
 import type { UpstreamOptions } from '../transport.ts';
 
-/** Where the value of `:authority` is. */
+/** The index of the value of `:authority` in the section. */
 const AUTHORITY = 5;
 
-/** What requests to an upstream have in common. */
+/** Scheme and authority, which all requests to an upstream share. */
 export interface Origin {
   readonly scheme: 'http' | 'https';
   readonly authority: string;
 }
 
 /**
- * The header section of a request, names and values in turn (RFC 9113, 8.3.1).
+ * Makes the header section of a request, names and values in turn (RFC 9113, 8.3.1).
  *
- * @param origin scheme and authority of the upstream; the authority is for a request that names no host
+ * @param origin its authority is for requests that name no host
  */
 export function requestHeaders(request: OutgoingRequest, origin: Origin): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
@@ -38,7 +38,7 @@ export function requestHeaders(request: OutgoingRequest, origin: Origin): string
   return headers;
 }
 
-/** The fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) stays with its value. */
+/** Names the fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) moves to `:authority`. */
 export function neverIndexedHeaders({ neverIndexed }: OutgoingRequest): FieldNames {
   return neverIndexed.has('host') ? new Set([...neverIndexed, ':authority']) : neverIndexed;
 }
@@ -47,7 +47,7 @@ function isHost(name: string): boolean {
   return name.length === 4 && name.toLowerCase() === 'host';
 }
 
-/** The host with an IPv6 address in brackets (RFC 3986, 3.2.2), and without the usual port (RFC 9110, 4.2.3). */
+/** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the usual port left out (RFC 9110, 4.2.3). */
 export function originOf({ host, port, tls }: Pick<UpstreamOptions, 'host' | 'port' | 'tls'>): Origin {
   const scheme = tls === null ? 'http' : 'https';
   const name = host.includes(':') ? `[${host}]` : host;
@@ -64,7 +64,7 @@ export class StreamBodyWriter extends BodyWriter {
     this.#stream = stream;
   }
 
-  /** Bytes that have left. */
+  /** The number of bytes that have left. */
   get bytesTaken(): number {
     return this.written - this.#stream.unsent;
   }

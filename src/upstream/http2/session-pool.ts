@@ -39,7 +39,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
 
   vacant(session: UpstreamSession): void {
     this.#usualStreams = Math.max(1, Math.min(this.options.http2.maxStreams, session.maxStreams));
-    // One that allows no streams at all is of no use either.
+    // A session that allows no streams at all is of no use.
     if (session.maxStreams > 0) this.#serveQueue();
     if (this.closing && session.calls === 0) session.retire();
   }
@@ -50,7 +50,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
 
   gone(session: UpstreamSession, cause: Error | null): void {
     this.members.delete(session);
-    // Another in the place of one that was of no use comes with the sweep. At once, it would be thousands a second.
+    // The sweep replaces a session that was of no use. Replacing it at once could open thousands of connections a second.
     if (cause === null) this.#serveQueue();
     else if (!this.#anyAccepts()) this.#failQueue(cause);
     this.closeIfEmpty();

@@ -13,28 +13,29 @@ import { type Connect, readyEvent } from '../connect.ts';
 import type { UpstreamOptions } from '../transport.ts';
 import { OwnFault } from './stream-response.ts';
 
-/** The most that one read returns. */
+/** Most bytes that one read returns. */
 const READ_BYTES = 65_536;
-/** Reads go on in the rest of a buffer of which a client has a part, down to this: a small part must not keep a whole buffer. */
+/** Smallest unused part of a buffer that is read into again, while clients have the other part: a small piece must not keep a large buffer. */
 const MIN_READ_BYTES = 32_768;
 
+/** Hears what happens on the connection of a session. */
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRead' | 'goaway'> {
-  /** The upstream broke a rule of HTTP/2, or the gateway failed to read it. It is told, and the connection closes. */
+  /** Called when the upstream broke a rule of HTTP/2, or the gateway failed to read it. A GOAWAY follows, and the connection closes. */
   faulty(fault: Http2Fault | OwnFault): void;
-  /** The upstream has closed or reset the connection, or it was never made. */
+  /** Called when the upstream has closed or reset the connection, or it could not be established. */
   lost(error: Error): void;
-  /** The last call. */
+  /** Called last, when the connection is gone. */
   closed(): void;
 }
 
-/** The socket of an HTTP/2 session: what was received goes in, and what is to be sent goes out once in a turn of the event loop. */
+/** The socket of an HTTP/2 session: feeds it what arrives, and writes what it has to send once in a turn of the event loop. */
 export class SessionSocket implements ClientSessionOwner {
   readonly #owner: SessionSocketOwner;
   readonly #socket: Socket;
   readonly #session: ClientSession;
   #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
   #phase: 'connecting' | 'open' | 'closing' = 'connecting';
-  /** The system does not take all that was written. */
+  /** True while the system does not take all that was written. */
   #isFull = false;
   #willFlush = false;
   readonly #flushLater = () => {
@@ -58,12 +59,12 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#socket.bytesRead;
   }
 
-  /** Bytes that wait because the system takes no more. */
+  /** The number of bytes that wait because the system takes no more. */
   get unwritten(): number {
     return this.#session.unwritten;
   }
 
-  /** Streams that the upstream allows at once. */
+  /** How many streams the upstream allows at the same time. */
   get maxStreams(): number {
     return this.#session.maxStreams;
   }
@@ -86,7 +87,7 @@ export class SessionSocket implements ClientSessionOwner {
     this.#session.sendPing();
   }
 
-  /** Closes behind a GOAWAY and all that was to be sent. */
+  /** Closes after all that was to be sent and a GOAWAY. */
   endSoon(code: number = ErrorCode.NO_ERROR): void {
     if (this.#phase === 'closing') return;
     this.#session.goAway(code);
@@ -106,7 +107,7 @@ export class SessionSocket implements ClientSessionOwner {
   wake(): void {
     if (this.#willFlush) return;
     this.#willFlush = true;
-    // In an immediate: by then, other sockets have been read, and all of their requests leave in one write.
+    // Until the next turn, other sockets are read, and all of their requests leave in one write.
     inNextTurn(this.#flushLater);
   }
 
@@ -129,7 +130,7 @@ export class SessionSocket implements ClientSessionOwner {
     this.#flush();
   }
 
-  /** While the socket is full, control frames wait here, where floods of them are found. */
+  /** Writes nothing while the socket is full: control frames then wait in the session, which detects floods of them. */
   #flush(): void {
     if (this.#phase !== 'open' || this.#isFull) return;
     const bytes = this.#session.take();
@@ -152,7 +153,7 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#isReading();
   }
 
-  /** Leaves the first bytes of the buffer to those who have parts of them. */
+  /** Leaves the first bytes of the buffer to the calls that hold parts of them. */
   #keep(count: number): void {
     const unused = this.#buffer.subarray(count);
     this.#buffer = unused.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : unused;
@@ -164,14 +165,14 @@ export class SessionSocket implements ClientSessionOwner {
   }
 }
 
-/** The most that one stream may send, and that is held in memory for it, while its client does not read. */
+/** Most bytes that one stream may send while its client does not read. They are held in memory. */
 const STREAM_WINDOW_BYTES = 131_072;
-/** The same for all streams of a connection. It is returned as bytes arrive, so a slow client does not block the others. */
+/** The window of all streams together. It reopens as bytes arrive, so a slow client does not block the others. */
 const WINDOW_BYTES = 8_388_608;
-/** Fields of a header section, `:status` among them. A server that sends more only makes work. */
+/** Most fields of a header section, `:status` included. A server that sends more only makes work. */
 const MAX_FIELDS = 501;
 
-/** The terms on which a connection to an upstream is held. */
+/** The windows and bounds of a connection to an upstream. */
 function upstreamSessionOptions({ maxHeadBytes }: UpstreamOptions): ClientSessionOptions {
   return {
     streamWindow: STREAM_WINDOW_BYTES,

@@ -7,24 +7,24 @@ import type { CallSession, StreamCall } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
 
-/** Half of the streams that a connection has identifiers for (RFC 9113, 5.1.1): many may be opened between two sweeps. */
+/** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
 const MAX_CARRIED = 2 ** 29;
-/** The most that waits for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+/** Most bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
 const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
 /** What the sessions of a pool share, and tell it. */
 export interface SessionShare extends PoolTerms {
-  /** There may be room for another call: the session is new, or a stream has closed. */
+  /** Called when there may be room for another call: the session is new, or a stream has closed. */
   vacant(session: UpstreamSession): void;
-  /** The session takes no further call. It has carried some. */
+  /** Called when the session takes no further call. Only for a session that carried at least one. */
   retired(session: UpstreamSession): void;
-  /** The connection is closed. `cause`: it never carried a call. */
+  /** Called when the connection is closed. `cause` is set if it never carried a call. */
   gone(session: UpstreamSession, cause: Error | null): void;
 }
 
-/** What a session is doing. */
+/** What a session with an upstream is doing. */
 type SessionPhase =
   /** The connection is being made, or the upstream's SETTINGS have not come. */
   | 'connecting'
@@ -53,7 +53,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   #closedWhileIdle = false;
   /** The upstream's GOAWAY, if it named an error. */
   #departure: Error | null = null;
-  /** How long the connection is being made, is idle, or is being closed. */
+  /** Measures how long the connection is being established, idle or closing. */
   readonly #stall = new StallTimer();
   readonly #liveness: UpstreamLiveness;
 
@@ -81,7 +81,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     return this.#phase === 'open' || this.#phase === 'connecting';
   }
 
-  /** Calls on its streams. */
+  /** How many calls are on its streams. */
   get calls(): number {
     return this.#calls.size;
   }

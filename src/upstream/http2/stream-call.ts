@@ -11,19 +11,19 @@ import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from '
 import { StreamBodyWriter } from './request-headers.ts';
 import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
 
-/** What carries a call: the queue that it waits in, then its session. */
+/** Holds a call: first the queue that it waits in, then its session. */
 export interface CallHolder {
-  /** The call is over, and its stream, if any, is closed. */
+  /** Called when the call is over and its stream, if any, is closed. */
   released(call: StreamCall): void;
 }
 
 /** The session of a call. */
 export interface CallSession extends CallHolder, SessionFate {
-  /** A request got no response in time. */
+  /** Called when a request got no response in time. */
   suspect(): void;
 }
 
-/** What a call is doing. */
+/** What a call to an upstream is doing. */
 type CallPhase =
   /** It waits for a stream. */
   | 'queued'
@@ -45,10 +45,10 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   #session: CallSession | null = null;
   #writer: StreamBodyWriter | null = null;
   #requestSent = false;
-  /** The sink has enough for now. */
+  /** True while the sink has enough. */
   #paused = false;
   readonly #stall = new StallTimer();
-  /** Bytes that had left, and interim responses that had come, at the last sweep. */
+  /** The bytes that had left plus the interim responses that had come at the last sweep. */
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {
@@ -113,7 +113,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.fail('reset', new Error('the body broke off'));
   }
 
-  /** Whatever the kind, a response whose head has come is truncated, unless the gateway failed. */
+  /** Ends the call with a failure. If the head of the response has come, its kind is `truncated`, unless the gateway failed. */
   fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     this.#fail({ kind, cause, onReusedConnection: false, resetCode: null });
   }
@@ -136,7 +136,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     return !moved && (this.#requestSent || (this.#stream?.unsent ?? 0) > 0);
   }
 
-  /** Reads a part of the response. Ends the call when that was the last one, or none that can be. */
+  /** Reads a part of the response. Ends the call if it was the last part, or not valid. */
   #read(part: () => void): void {
     if (this.#phase === 'over') return;
     try {
@@ -192,7 +192,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#writer?.stop();
     this.#response.stop();
     if (wasQueued || !this.#stream?.cancel()) this.#holder.released(this);
-    // In a turn of its own: servers on Node count a stream until they have dealt with what came along with its RST_STREAM.
+    // Wait for a turn: servers on Node count a stream until they have handled what came along with its RST_STREAM.
     else inNextTurn(() => this.#holder.released(this));
   }
 }

@@ -11,24 +11,24 @@ const WHOLE_MAX_BYTES = 16_384;
 
 /** Where in a response the next event belongs. */
 type StreamResponsePhase =
-  /** In front of the head of the final response. */
+  /** The head of the final response has not come. */
   | 'head'
-  /** Behind the head of a response that has no body: its stream has yet to end. */
+  /** The head of a response without a body has come: its stream has yet to end. */
   | 'bodiless'
-  /** Behind the head of a response that says it is empty. The sink does not have it yet. */
+  /** The head of a response that says it is empty has come. The sink does not have it yet. */
   | 'empty'
-  /** In a small body, whose head the sink does not have yet. */
+  /** The body is small and coming in. The sink does not have the head yet. */
   | 'gathering'
-  /** In a body whose head the sink has. */
+  /** The body is coming in, and the sink has the head. */
   | 'body'
-  /** Nowhere: the sink has it all. */
+  /** The sink has the whole response. */
   | 'over';
 
 /** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if that is not a response. */
 export class StreamResponse {
-  /** A part of it has come. */
+  /** True once a part of the response has come. */
   begun = false;
-  /** Interim responses that have come. */
+  /** How many interim responses have come. */
   interim = 0;
   #trailers: readonly string[] = [];
   readonly #method: string;
@@ -40,14 +40,14 @@ export class StreamResponse {
   #pieces: Buffer[] = [];
   #received = 0;
 
-  /** @param isCall it answers a gRPC call, which goes to clients over HTTP/2 alone */
+  /** @param isCall true if it answers a gRPC call, which goes to clients over HTTP/2 alone */
   constructor(method: string, sink: CallSink, isCall: boolean) {
     this.#method = method;
     this.#sink = sink;
     this.#isCall = isCall;
   }
 
-  /** The head of the final response has come, and a body is to follow. */
+  /** True if the head of the final response has come and a body follows. */
   get inBody(): boolean {
     return this.#phase === 'body' || this.#phase === 'gathering';
   }
@@ -56,7 +56,7 @@ export class StreamResponse {
     return this.#phase === 'over';
   }
 
-  /** A header section: of an interim response, of the final one, or trailers. `ends`: it ends the stream. */
+  /** Reads a header section: of an interim response, of the final one, or trailers. `ends` is true if it ends the stream. */
   readSection({ fields, flaw, neverIndexed }: HeaderSection, ends: boolean): void {
     this.begun = true;
     if (flaw !== null) throw new MalformedMessage(flaw);
@@ -76,7 +76,7 @@ export class StreamResponse {
     // RFC 9113, 8.6, and RFC 9110, 8.6.
     if (status === 101 || statedLength !== null)
       throw new MalformedMessage('an interim response that cannot be');
-    // A 100 asks for a body that is already on its way, or comes when the client sends it.
+    // Ignore a 100: the body that it asks for is on its way, or comes as soon as the client sends it.
     if (status !== 100) this.#sink.info(status, fields);
   }
 
@@ -106,13 +106,13 @@ export class StreamResponse {
     }
   }
 
-  /** A piece of the body. False: the sink has enough for now. */
+  /** Reads a piece of the body. Returns false if the sink has enough for now. */
   readData(chunk: Buffer): boolean {
     if (!this.inBody) throw new MalformedMessage('a body that cannot be');
     this.#received += chunk.length;
     const excess = this.#received - (this.#head?.statedLength ?? this.#received);
     if (excess <= 0) return this.#pass(chunk);
-    // What belongs to the body has come, and is not lost because of what came with it.
+    // Pass on what belongs to the body, although more came with it.
     if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess));
     throw new MalformedMessage('more than content-length says');
   }
@@ -123,7 +123,7 @@ export class StreamResponse {
     return true;
   }
 
-  /** The stream has ended by END_STREAM. */
+  /** Reads the end of the stream (END_STREAM). */
   readEnd(): void {
     if (this.#phase === 'over') return;
     const head = this.#head;
@@ -140,7 +140,7 @@ export class StreamResponse {
     } else this.#whole(head, this.#gathered());
   }
 
-  /** Hands on what was gathered: the rest comes later. */
+  /** Hands on what was gathered so far. */
   handOn(): void {
     if ((this.#phase !== 'gathering' && this.#phase !== 'empty') || this.#head === null) return;
     const { status, reason, fields, statedLength } = this.#head;
@@ -148,7 +148,7 @@ export class StreamResponse {
     this.#phase = 'body';
     this.#pieces = [];
     this.#sink.head(status, reason, fields, statedLength);
-    // So little that it does not matter whether the sink has enough.
+    // These are so few bytes that it does not matter whether the sink has enough.
     for (const piece of pieces) if (this.inBody) this.#sink.data(piece, null);
   }
 
@@ -180,11 +180,11 @@ export class StreamResponse {
 /** The head of a response as it came over HTTP/2. */
 interface Http2ResponseHead {
   readonly status: number;
-  /** The usual one, since HTTP/2 has none (RFC 9113, 8.3.2). */
+  /** The usual reason phrase of the status, since HTTP/2 has none (RFC 9113, 8.3.2). */
   readonly reason: string;
-  /** In lower case, without pseudo-fields. */
+  /** The header fields without pseudo-fields, names in lower case. */
   readonly fields: string[];
-  /** The value of `content-length`; null if absent. */
+  /** The value of `content-length`; `null` if absent. */
   readonly statedLength: number | null;
 }
 
@@ -222,15 +222,15 @@ function lengthIn(fields: readonly string[]): number | null {
   return length;
 }
 
-/** What is known of the connection of a stream that closed. */
+/** What became of the connection of a stream that closed. */
 export interface SessionFate {
-  /** Why the connection is lost; null while it is not. */
+  /** Why the connection is lost; `null` while it is not. */
   readonly broken: Error | null;
-  /** It had carried other requests, and the upstream closed it without GOAWAY, perhaps as idle. */
+  /** True if it had carried other requests and the upstream closed it without GOAWAY, perhaps as idle. */
   readonly closedWhileIdle: boolean;
 }
 
-/** The codes for a protocol violation by the other side (RFC 9113, 7). */
+/** The error codes with which a server blames the gateway for a violation of the protocol (RFC 9113, 7). */
 const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.PROTOCOL_ERROR,
   ErrorCode.FLOW_CONTROL_ERROR,
@@ -240,12 +240,12 @@ const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.HTTP_1_1_REQUIRED,
 ]);
 
-/** What the log says about a GOAWAY. */
+/** Makes the error for a GOAWAY, as the log shows it. */
 export function goawayError(code: number): Error {
   return new Error(`the upstream closes the connection with code ${code}`);
 }
 
-/** How a stream closed before its response was complete. */
+/** Says how a stream failed that closed before its response was complete. */
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
@@ -261,7 +261,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   return { ...base, kind: 'reset', cause, onReusedConnection: session.closedWhileIdle };
 }
 
-/** Something inside the gateway failed while it read what an upstream sent: nothing that the upstream could mend. */
+/** A failure inside the gateway while it read what an upstream sent. The upstream is not to blame. */
 export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 

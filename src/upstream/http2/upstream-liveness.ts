@@ -4,10 +4,10 @@ import type { Http2Options } from '../transport.ts';
 /** Finds out by PING whether an upstream is still there. Ask at each sweep. */
 export class UpstreamLiveness {
   readonly #options: Http2Options;
-  /** How long nothing has been received. */
+  /** Measures how long nothing has been received. */
   readonly #silence = new StallTimer();
   #bytesRead = 0;
-  /** How long a PING has been unacknowledged. */
+  /** Measures how long a PING has been unacknowledged. */
   readonly #pingWait = new StallTimer();
   #pinged = false;
 
@@ -16,9 +16,9 @@ export class UpstreamLiveness {
   }
 
   /**
-   * What is to be done: nothing, to send a PING, or to give the connection up.
+   * Decides what to do: wait, send a PING, or give the connection up.
    *
-   * @param isIdle nothing is expected of the upstream
+   * @param isIdle true if nothing is expected from the upstream
    */
   sweep(nowMs: number, bytesRead: number, isIdle: boolean): 'wait' | 'ping' | 'give up' {
     const { pingIntervalMs, pingTimeoutMs } = this.#options;
@@ -30,7 +30,7 @@ export class UpstreamLiveness {
     return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
   }
 
-  /** A PING is about to be sent. False: one is under way. */
+  /** Notes that a PING is about to be sent. Returns false if one is under way. */
   ping(): boolean {
     if (this.#pinged) return false;
     this.#pinged = true;
