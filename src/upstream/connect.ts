@@ -4,8 +4,8 @@ import type { Network } from '../core/index.ts';
 import type { UpstreamOptions, UpstreamTls } from './transport.ts';
 
 /**
- * Makes a connection. Returns the socket at once; it emits the event that `readyEvent` names, or `error`. With `onread`, each read fills the
- * buffer that `onread.buffer` returned last, then calls `onread.callback`.
+ * Makes a connection. Returns the socket at once; it emits the event that `readyEvent` names, or `error`. With `onread`, each
+ * read fills the buffer that `onread.buffer` returned last, then calls `onread.callback`.
  */
 export type Connect = (options: UpstreamOptions, onread?: OnReadOpts) => Socket;
 

@@ -5,12 +5,12 @@ export type PieceTaker = (bytes: Uint8Array, from: number, to: number) => void;
 
 /** Finds the body in the bytes that follow a head. */
 export interface BodyDecoder {
-  /** The body is complete. */
+  /** True once the body is complete. */
   readonly done: boolean;
   /** The fields after the body. */
   readonly trailers: Fields;
   /**
-   * Takes the body's bytes from `at` up to `end`. Returns the position after them: `end`, unless the body is done. Throws
+   * Reads the body's bytes from `at` up to `end`. Returns the position after them: `end`, unless the body is done. Throws
    * MalformedMessage.
    */
   decode(bytes: Uint8Array, at: number, end: number): number;
@@ -20,11 +20,11 @@ export const NO_FIELDS: Fields = [];
 
 /** Limits on how a request's body is sent. */
 export interface BodyTerms {
-  /** Largest body on the wire, chunk framing included; null: any. */
+  /** Largest body on the wire, chunk framing included; `null` for no limit. */
   readonly maxBytes: number | null;
-  /** Bytes of the body a second, averaged over the time in which it was read, once that is 30 s; null: any rate. */
+  /** Fewest bytes a second, averaged over the time in which the body was read, once that is 30 s; `null` for no limit. */
   readonly minBytesPerS: number | null;
-  /** Longest time that reading it may take; null: any. */
+  /** Longest time that reading it may take; `null` for no limit. */
   readonly deadlineMs: number | null;
 }
 
@@ -77,7 +77,7 @@ const FEW_BYTES = 32;
  * by one, every six bytes from a sender would cost a write.
  */
 export class JoinedPieces {
-  /** Where the joined data begins and ends in the bytes at hand. */
+  /** Where the joined data begins in the present bytes; `to` is where it ends. */
   from = 0;
   to = 0;
 
@@ -85,7 +85,7 @@ export class JoinedPieces {
     return this.to === this.from;
   }
 
-  /** Begins with other bytes. */
+  /** Starts with other bytes. */
   reset(): void {
     this.from = 0;
     this.to = 0;

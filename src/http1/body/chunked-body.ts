@@ -18,18 +18,18 @@ const MAX_SIZE_DIGITS = 12;
 
 /** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
 type Place =
-  /** In the digits of a chunk's size. */
+  /** Among the digits of a chunk's size. */
   | 'size'
-  /** In the extensions after the size. */
+  /** Among the extensions after the size. */
   | 'extensions'
   /** At the LF that ends the size line. */
   | 'size LF'
-  /** In a chunk's data. */
+  /** Inside a chunk's data. */
   | 'data'
   /** At the CR, then the LF, that end a chunk's data. */
   | 'data CR'
   | 'data LF'
-  /** In the trailer section, up to its empty line. */
+  /** Inside the trailer section, up to its empty line. */
   | 'trailers'
   | 'done';
 
@@ -42,11 +42,11 @@ export class ChunkedBody implements BodyDecoder {
   #digits = 0;
   /** The size read so far; then the bytes left of the chunk. */
   #size = 0;
-  /** Null until one comes: they are rare. */
+  /** Reads extensions; `null` until one comes, since they are rare. */
   #extensions: ChunkExtensions | null = null;
   #trailers: TrailerSection | null = null;
 
-  /** @param maxExtensionBytes of all its chunks together; those of one chunk have a limit of their own */
+  /** @param maxExtensionBytes most bytes of extensions in all chunks together; those of one chunk have a limit of their own */
   constructor(take: PieceTaker, maxExtensionBytes: number) {
     this.#take = take;
     this.#maxExtensionBytes = maxExtensionBytes;
@@ -102,7 +102,7 @@ export class ChunkedBody implements BodyDecoder {
     return at;
   }
 
-  /** A size needs a digit; after it comes the end of the line or an extension. */
+  /** Ends the size, which needs a digit. The end of the line or an extension follows. */
   #endSize(byte: number | undefined): void {
     if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
       throw new MalformedMessage('a malformed chunk size');
@@ -145,7 +145,7 @@ export class ChunkedBody implements BodyDecoder {
   }
 }
 
-/** Of one chunk. */
+/** Most bytes of extensions in one chunk. */
 const MAX_LINE_BYTES = 256;
 
 const QUOTE = 0x22;
@@ -164,7 +164,7 @@ const QUOTED_END = 6;
 const END = 7;
 const WRONG = 8;
 
-/** The place that a byte leads to, at `place * 256 + byte`. */
+/** The next place for each place and byte, at `place * 256 + byte`. */
 const STEPS = new Uint8Array(END * 256).fill(WRONG);
 for (let byte = 0; byte < 256; byte++) {
   if (TOKEN[byte] === 1) {
@@ -189,18 +189,18 @@ class ChunkExtensions {
   #bodyBytes = 0;
   readonly #maxBodyBytes: number;
 
-  /** @param maxBodyBytes of all chunks of the body together */
+  /** @param maxBodyBytes most bytes in all chunks of the body together */
   constructor(maxBodyBytes: number) {
     this.#maxBodyBytes = maxBodyBytes;
   }
 
-  /** The extensions of the present chunk have been read, including the CR after them. */
+  /** True once the extensions of the present chunk have been read, including the CR after them. */
   get over(): boolean {
     return this.#place === END;
   }
 
   /**
-   * Reads a chunk's extensions after their first semicolon; once they are over, those of the next chunk. Returns the
+   * Reads a chunk's extensions after their first semicolon, and once they are over, those of the next chunk. Returns the
    * position after them. Throws MalformedMessage.
    */
   read(bytes: Uint8Array, at: number, end: number): number {
@@ -221,32 +221,32 @@ class ChunkExtensions {
   }
 }
 
-/** The line before a chunk of `bytes` bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
+/** Writes the line before a chunk of `bytes` bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
 export function chunkSize(bytes: number): string {
   return `${bytes.toString(16)}\r\n`;
 }
 
-/** The last chunk, without the trailer section that follows it. RFC 9112, 7.1. */
+/** The last chunk without the trailer section that follows it (RFC 9112, 7.1). */
 export const LAST_CHUNK = '0\r\n';
 
 const MAX_BYTES = 8_192;
 const MAX_FIELDS = 500;
 
 /**
- * A framing field after the body it would have framed (RFC 9110, 6.5.1) is an error or an attack. The gateway drops the other
- * fields that are not allowed as trailers.
+ * Fields that frame a body: after the body, they are an error or an attack (RFC 9110, 6.5.1). The gateway drops other fields
+ * that are not allowed as trailers.
  */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 /** Reads the fields after the last chunk of a body, in however many pieces they arrive. */
 class TrailerSection {
-  /** Null until the whole section has been read. */
+  /** The trailer fields; `null` until the whole section has been read. */
   fields: Fields | null = null;
   #bytes: Buffer = Buffer.alloc(0);
   readonly #joined = new GrowingBytes(MAX_BYTES);
   readonly #pieces = new PartialHead();
 
-  /** Returns the position after the section's bytes. Throws MalformedMessage. */
+  /** Reads the section's bytes and returns the position after them. Throws MalformedMessage. */
   read(bytes: Uint8Array, at: number, end: number): number {
     const before = this.#bytes.length;
     const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));

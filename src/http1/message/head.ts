@@ -2,7 +2,7 @@ const NONE: readonly string[] = [];
 const KEEP_ALIVE: readonly string[] = ['keep-alive'];
 const CLOSE: readonly string[] = ['close'];
 
-/** The options of a `Connection` value, in lower case: they ignore letter case (RFC 9110, 7.6.1). Empty ones are left out. */
+/** Returns the options of a `Connection` value in lower case, since letter case means nothing (RFC 9110, 7.6.1), without empty ones. */
 export function connectionOptions(value: string): readonly string[] {
   // Nearly all values are one of these.
   if (value === 'keep-alive' || value === 'Keep-Alive') return KEEP_ALIVE;
@@ -14,7 +14,7 @@ export function connectionOptions(value: string): readonly string[] {
     .filter(option => option !== '');
 }
 
-/** Those of the options that name fields, which end at this hop; `close` and `keep-alive` name none. */
+/** Returns the options that name fields, which end at this hop; `close` and `keep-alive` name none. */
 export function hopFieldNames(options: readonly string[]): readonly string[] {
   if (options === KEEP_ALIVE || options === CLOSE) return NONE;
   return options.filter(option => option !== 'close' && option !== 'keep-alive');
@@ -46,13 +46,13 @@ export const SEMICOLON = 59;
 
 const TOKEN_PUNCTUATION = "!#$%&'*+-.^_`|~";
 
-/** 1 for the bytes of a token, such as a field name. RFC 9110, 5.6.2: `tchar`. */
+/** Holds 1 for each byte of a token, such as a field name. RFC 9110, 5.6.2: `tchar`. */
 export const TOKEN = tableOf(
   byte => TOKEN_PUNCTUATION.includes(String.fromCharCode(byte)) || isDigit(byte) || isLetter(byte),
 );
 
 /**
- * 1 for the bytes of a field value or a reason phrase. RFC 9110, 5.5 and RFC 9112, 4: visible characters, blanks, and
+ * Holds 1 for each byte of a field value or a reason phrase. RFC 9110, 5.5 and RFC 9112, 4: visible characters, blanks, and
  * the bytes from 0x80 on, which have no meaning; the tab is the only control byte.
  */
 export const TEXT = tableOf(byte => byte === TAB || (byte >= SPACE && byte !== 0x7f));
@@ -63,7 +63,7 @@ export const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   return Number.isNaN(value) ? -1 : value;
 });
 
-/** A space or a tab. RFC 9110, 5.6.3: what `OWS` is made of. */
+/** Whether a byte is a space or a tab, which `OWS` is made of (RFC 9110, 5.6.3). */
 function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
 }
@@ -126,7 +126,7 @@ export function readFields(
 }
 
 /**
- * The position after the CRLF at `at`. Rejects a bare LF, which RFC 9112, 2.2 lets a recipient accept: parsers that do disagree
+ * Returns the position after the CRLF at `at`. Rejects a bare LF, which RFC 9112, 2.2 lets a recipient accept: parsers that do disagree
  * with those that do not. Rejects a CR without LF for the same reason.
  */
 export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
@@ -137,16 +137,16 @@ export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   return at + 2;
 }
 
-/** The bytes are not, or no longer, a message of HTTP/1.1. The text is for the log. */
+/** Thrown for bytes that cannot be a message of HTTP/1.1. The message is for the log. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
 
-/** Reading a shorter head costs little, so its faults are found at once. */
+/** Heads shorter than this are parsed at each piece: that costs little and finds faults at once. */
 const SHORT_BYTES = 1_024;
 const SECTION_END = Buffer.from('\r\n\r\n');
 
-/** The position after the first empty line from `at` on, or `end` without an empty line before it. */
+/** Returns the position after the first empty line from `at` on, or `end` if there is none before it. */
 export function sectionEnd(bytes: Buffer, at: number, end: number): number {
   const found = bytes.indexOf(SECTION_END, at);
   return found < 0 ? end : Math.min(end, found + SECTION_END.length);
@@ -157,9 +157,9 @@ export function sectionEnd(bytes: Buffer, at: number, end: number): number {
  * it may be complete, or has doubled in length. Parsing on each piece would let one byte cost a pass over a megabyte.
  */
 export class PartialHead {
-  /** Bytes of the head when it was last read. */
+  /** The size of the head when it was last parsed. */
   #bytes = 0;
-  /** Bytes of it that were searched for its end. */
+  /** How many of its bytes were searched for its end. */
   #searched = 0;
 
   /** Whether parsing these bytes may give a new result. A head of `maxBytes` without an end does: it is too long. */
@@ -171,13 +171,13 @@ export class PartialHead {
     return bytes.indexOf(SECTION_END, from) >= 0;
   }
 
-  /** The head was read and is not complete. */
+  /** Notes that the head was parsed and is not complete. */
   incomplete(bytes: number): void {
     this.#bytes = bytes;
     this.#searched = bytes;
   }
 
-  /** The head is complete: the next bytes begin another. */
+  /** Notes that the head is complete: the next bytes begin another. */
   complete(): void {
     this.#bytes = 0;
     this.#searched = 0;

@@ -8,18 +8,19 @@ import {
   NO_TERMS,
 } from '../body/index.ts';
 
-/** Terms for the rest of an unwanted body, read so that its connection can serve again. */
+/** Terms for an unwanted body that is read to its end, so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
-/** For all chunks of a body together. Extensions mean nothing here, so a client can only send them to make work. */
+/** Most bytes of extensions in all chunks of a body together. They mean nothing here, so a client can only send them to make work. */
 const MAX_EXTENSION_BYTES = 16_384;
 
+/** Hears how the body of a request is read. */
 export interface RequestBodyOwner {
-  /** The body has a sink from now on. */
+  /** Called when the body has got a sink. */
   bodyStarted(): void;
-  /** The body began or ceased to flow. */
+  /** Called when the body began or ceased to flow. */
   bodyFlowChanged(): void;
-  /** The body is larger than its terms allow, which its framing did not show. */
+  /** Called when the body turns out larger than its terms allow, which its framing did not show. */
   bodyTooLarge(): void;
 }
 
@@ -33,11 +34,11 @@ export class RequestBody implements BodySource {
   readonly #found = new JoinedPieces();
   started = false;
   paused = false;
-  /** The rest goes nowhere. */
+  /** True if what still comes is thrown away. */
   discarded = false;
-  /** Bytes of data that were handed on. */
+  /** How many bytes of data were handed on. */
   bytes = 0;
-  /** Bytes of data and of chunk framing. */
+  /** How many bytes have come, chunk framing included. */
   #wireBytes = 0;
 
   constructor(length: BodyLength, owner: RequestBodyOwner) {
@@ -47,7 +48,7 @@ export class RequestBody implements BodySource {
     this.#owner = owner;
   }
 
-  /** Its last byte has been read. */
+  /** True once its last byte has been read. */
   get done(): boolean {
     return this.#decoder.done;
   }
@@ -68,7 +69,7 @@ export class RequestBody implements BodySource {
     return this;
   }
 
-  /** Takes the body's bytes from the beginning; returns the position after them. Throws MalformedMessage. */
+  /** Reads the body's bytes from the beginning of these; returns the position after them. Throws MalformedMessage. */
   read(bytes: Buffer): number {
     this.#found.reset();
     const at = this.#decoder.decode(bytes, 0, bytes.length);

@@ -12,7 +12,7 @@ export interface RequestFraming {
   readonly bodyLength: BodyLength | Rejection;
   /** Whether the client waits for a 100 before it sends the body (RFC 9110, 10.1.1). HTTP/1.0 has no `Expect`. */
   readonly expectation: 'none' | 'continue' | 'unknown';
-  /** The client may send another request on this connection (RFC 9112, 9.3). */
+  /** True if the client may send another request on this connection (RFC 9112, 9.3). */
   readonly persistent: boolean;
   /** The protocol that it asks to switch to (RFC 9110, 7.8). `none` includes all that are never switched to. */
   readonly upgrade: 'none' | 'websocket';
@@ -52,10 +52,10 @@ class FramingFields {
   upgrade: string | null = null;
   close = false;
   keepAlive = false;
-  /** `Connection` names `Upgrade`. */
+  /** True if `Connection` names `Upgrade`. */
   upgradeNamed = false;
   hopFields: string[] | null = null;
-  /** A field that may come once came twice. */
+  /** The name of a field that came twice and may come once; `null` if there is none. */
   doubled: string | null = null;
 
   constructor(fields: Fields) {

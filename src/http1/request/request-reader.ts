@@ -21,23 +21,24 @@ const MAX_WAITING_BYTES = 65_536;
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** A head that does not end within its cap. */
+/** The head does not end within its cap. */
 export class OversizedHead extends MalformedMessage {}
 
+/** Takes the requests of a connection. */
 export interface RequestReaderOwner extends RequestBodyOwner {
-  /** A head is complete. The body, if there is one, is read once it is started. */
+  /** Called when a head is complete. The body, if there is one, is read once it is started. */
   requestBegun(head: IncomingHead, body: RequestBody | null): void;
 }
 
 /** Where in a request the next byte belongs. */
 type RequestPhase =
-  /** In a head, or in the empty lines before it. */
+  /** It belongs to a head, or to the empty lines before one. */
   | 'head'
-  /** In a body, which is read while it flows. */
+  /** It belongs to a body, which is read while it flows. */
   | 'body'
-  /** Behind a request that is still being answered: there it waits. */
+  /** It belongs to a later request and waits until the present one is answered. */
   | 'behind'
-  /** Nowhere: reading has ended. */
+  /** Reading has ended. */
   | 'over';
 
 /** Reads the requests of one connection, each once the previous one is answered. Knows nothing of sockets. */
@@ -48,7 +49,7 @@ export class RequestReader {
   #waiting: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
   readonly #partialHead = new PartialHead();
-  /** The last head; null where it was too large to be remembered. */
+  /** The last head; `null` if it was too large to be remembered. */
   #before: IncomingHead | null = null;
   #body: RequestBody | null = null;
   #reading = false;
@@ -62,12 +63,12 @@ export class RequestReader {
     return this.#body;
   }
 
-  /** Bytes that wait to be read. */
+  /** The number of bytes that wait to be read. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** A part of a head has come. */
+  /** True if a part of a head has come. */
   get insideHead(): boolean {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
@@ -78,7 +79,7 @@ export class RequestReader {
     return this.#waiting.length < MAX_WAITING_BYTES;
   }
 
-  /** Reading has stopped because too many bytes wait behind a request. */
+  /** True if reading has stopped because too many bytes wait behind a request. */
   get isFull(): boolean {
     return this.#phase === 'behind' && this.#waiting.length >= MAX_WAITING_BYTES;
   }
@@ -92,7 +93,7 @@ export class RequestReader {
     return this.#before !== null;
   }
 
-  /** Where the connection would be if it ended now. `unread`: unknown until the waiting bytes are read. */
+  /** Where in a request the connection would break off if it ended now. `unread`: unknown until the waiting bytes are read. */
   get atEnd(): 'between requests' | 'inside a request' | 'unread' {
     const waits = this.#waiting.length > 0;
     if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';
@@ -120,13 +121,13 @@ export class RequestReader {
     return true;
   }
 
-  /** The last request was answered: discards the rest of its body, and reads the next head. */
+  /** Goes on to the next request once the last one is answered: discards the rest of its body, and reads the next head. */
   next(): void {
     if (this.#phase === 'behind') this.#phase = 'head';
     this.#body?.discard();
   }
 
-  /** Stops reading, and returns the bytes after the last request. */
+  /** Stops reading for good, and returns the bytes after the last request. */
   takeUnread(): Buffer {
     const unread = this.#waiting;
     this.giveUp();
@@ -140,7 +141,7 @@ export class RequestReader {
     this.#waiting = NO_BYTES;
   }
 
-  /** False: nothing more can be read for now. */
+  /** Reads the next part. Returns false if nothing more can be read for now. */
   #readPart(maxHeadBytes: number): boolean {
     if (this.#phase === 'head') return this.#readHead(maxHeadBytes);
     return this.#body?.flows === true && this.#readBody(this.#body);
@@ -179,7 +180,7 @@ export class RequestReader {
     return true;
   }
 
-  /** An empty view would keep the whole buffer behind it alive. */
+  /** Keeps bytes for later, but no empty view: it would keep the whole buffer behind it alive. */
   #keep(bytes: Buffer): void {
     this.#waiting = bytes.length === 0 ? NO_BYTES : bytes;
   }
@@ -187,17 +188,17 @@ export class RequestReader {
 
 /** The head of a request as it came: its request line, its fields, and what those say about framing. */
 export interface IncomingHead {
-  /** '': a method that Node does not know. */
+  /** The method; '' if Node does not know it. */
   readonly method: string;
-  /** In any of the four forms; every character is one byte. */
+  /** The request target in any of the four forms; every character is one byte. */
   readonly target: string;
-  /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
+  /** The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
   readonly fields: Fields;
   readonly framing: RequestFraming;
-  /** The bytes of the fields, with their empty line; null: too many to be remembered. */
+  /** The bytes of the fields, with their empty line; `null` if they are too many to be remembered. */
   readonly section: Buffer | null;
-  /** Bytes of the head, its empty line included. */
+  /** Size of the head in bytes, its empty line included. */
   readonly bytes: number;
 }
 
@@ -254,7 +255,7 @@ export function readIncomingHead(
   return supported({ ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at });
 }
 
-/** One of the strings that all requests share, so that none keeps a copy. */
+/** Returns the method as a string that all requests share, so that none keeps a copy. */
 function methodOf(bytes: Buffer, methodEnd: number): string {
   if (methodEnd > MAX_METHOD_BYTES) return '';
   return KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd)) ?? '';
@@ -265,7 +266,7 @@ function supported(head: IncomingHead): IncomingHead {
   return head;
 }
 
-/** Limits what an idle connection keeps in memory: no long section, and no larger buffer behind a short one. */
+/** Copies the section where it would keep a large buffer in memory. Returns `null` for a long one: idle connections must stay small. */
 function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
   if (to - from > MAX_REMEMBERED_BYTES) return null;
   const section = bytes.subarray(from, to);
@@ -281,9 +282,9 @@ function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolea
   return to <= end && bytes.compare(section, 0, section.length, from, to) === 0;
 }
 
-/** A request of another version of HTTP. */
+/** The request has another version of HTTP. */
 export class OtherVersion extends MalformedMessage {
-  /** It is how a client of HTTP/2 begins. */
+  /** True if it is how a client of HTTP/2 begins. */
   readonly isPreface: boolean;
 
   constructor(isPreface: boolean) {
@@ -292,7 +293,7 @@ export class OtherVersion extends MalformedMessage {
   }
 }
 
-/** A request with a method that Node does not know. Other parsers may refuse it as well, so that nothing behind it is read. */
+/** The request has a method that Node does not know. Other parsers may refuse it as well, so nothing behind it is read. */
 export class UnknownMethod extends MalformedMessage {
   readonly head: IncomingHead;
 
@@ -302,7 +303,7 @@ export class UnknownMethod extends MalformedMessage {
   }
 }
 
-/** RFC 9113, 3.4. */
+/** The first line of a client of HTTP/2 (RFC 9113, 3.4). */
 const PREFACE_LINE = 'PRI * HTTP/2.0';
 
 /**
@@ -323,17 +324,17 @@ function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
 /** The methods that Node knows, which are those that routes can name. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
 const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
-/** More than most clients send, and little enough for tens of thousands of idle connections. */
+/** Largest section that is remembered: more than most clients send, and little for tens of thousands of idle connections. */
 const MAX_REMEMBERED_BYTES = 4_096;
-/** What follows a target; each 1 stands for any digit. */
+/** The version as it follows a target; each 1 stands for any digit. */
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;
 const DIGIT_9 = 0x39;
-/** Up to this many bytes become a string as they are. Of more, only the head does, since the rest may be a body. */
+/** Up to this many bytes are made a string as they are; of more, the head alone, since what follows may be a body. */
 const WHOLE_TEXT_BYTES = 4_096;
 
-/** The position after the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
+/** Returns the position after the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
 function readVersion(bytes: Buffer, at: number, end: number): number {
   for (let i = 0; i < VERSION.length; i++, at++) {
     if (at === end) return INCOMPLETE;
@@ -343,7 +344,7 @@ function readVersion(bytes: Buffer, at: number, end: number): number {
   return at;
 }
 
-/** RFC 9110, 15.6.6: a well-formed version that is not supported is answered 505. */
+/** Returns the minor version. Throws OtherVersion for a well-formed one that is not supported: that is answered 505 (RFC 9110, 15.6.6). */
 function minorOf(bytes: Buffer, versionEnd: number): number {
   const major = bytes[versionEnd - 3];
   const minor = bytes[versionEnd - 1];

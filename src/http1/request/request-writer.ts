@@ -13,7 +13,7 @@ import type { RequestFraming } from './request-framing.ts';
 /** A request to be written to an upstream. */
 export interface OutgoingRequest {
   readonly method: string;
-  /** Origin-form: path and query. */
+  /** The target in origin-form: path and query. */
   readonly target: string;
   /**
    * Every field except framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the writer adds. They go out as
@@ -21,18 +21,18 @@ export interface OutgoingRequest {
    * would turn U+010A into a line feed.
    */
   readonly fields: Fields;
-  /** Fields that no intermediary may put into a table, pseudo-fields among them (RFC 7541, 6.2.3). For HTTP/2 only. */
+  /** Names of fields that no intermediary may put into a table, pseudo-fields included (RFC 7541, 6.2.3). For HTTP/2 only. */
   readonly neverIndexed: FieldNames;
-  /** The client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Goes upstream over HTTP/2 only, where gRPC asks for it. */
+  /** True if the client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Sent upstream over HTTP/2 only, where gRPC asks for it. */
   readonly takesTrailers: boolean;
   /** The protocol to switch to. The transport writes the fields that ask for it. */
   readonly upgrade: RequestFraming['upgrade'];
   readonly bodyLength: BodyLength;
-  /** Where the body comes from; null exactly when `bodyLength` is 0. */
+  /** Where the body comes from; `null` exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;
-  /** Milliseconds from the last byte of the request to the first of the response; null: any number. */
+  /** Most milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
   readonly firstByteTimeoutMs: number | null;
-  /** Milliseconds between two bytes of the response's body; null: any number. */
+  /** Most milliseconds between two bytes of the response's body; `null` for no limit. */
   readonly idleTimeoutMs: number | null;
 }
 
@@ -52,7 +52,7 @@ export function mayAnswerTwice({ method, body }: OutgoingRequest): boolean {
   return body !== null && !EXPECT_BODY.has(method);
 }
 
-/** The head of a request as it is written, in latin-1. RFC 9112, 3 and 6. */
+/** Writes the head of a request as text, in latin-1. RFC 9112, 3 and 6. */
 export function requestHead(request: OutgoingRequest): string {
   const { method, target, fields, upgrade, bodyLength } = request;
   let head = `${method} ${target} HTTP/1.1\r\n`;
@@ -64,9 +64,9 @@ export function requestHead(request: OutgoingRequest): string {
 
 /** Hears how the sending of a request ends. */
 export interface RequestWriterOwner {
-  /** The last byte of the request is written. */
+  /** Called when the last byte of the request is written. */
   requestSent(): void;
-  /** The body broke off: what the upstream got must not look like a whole request. */
+  /** Called when the body broke off: what the upstream got must not look like a whole request. */
   requestBroken(): void;
 }
 
@@ -94,7 +94,7 @@ export abstract class BodyWriter implements BodySink {
     return this.#over;
   }
 
-  /** Writes a piece that is not empty. False: enough until `drained` is called. */
+  /** Writes a piece that is not empty. Returns false if that is enough until `drained` is called. */
   protected abstract write(bytes: Buffer): boolean;
 
   /** Writes what follows the last piece. */
@@ -158,7 +158,7 @@ interface Wire {
   /** Bytes that wait because the system takes no more. */
   readonly writableLength: number;
   readonly writableNeedDrain: boolean;
-  /** False: enough for now. */
+  /** Returns false if that is enough for now. */
   write(text: string, encoding: 'latin1'): boolean;
   write(bytes: Uint8Array): boolean;
   /** Holds what is written until `uncork`: it leaves together. */
@@ -222,12 +222,12 @@ class RequestWriter extends BodyWriter {
 export class RequestSender implements RequestWriterOwner, TurnTask {
   readonly #wire: Wire;
   readonly #owner: RequestWriterOwner;
-  /** Writes the present request; null for one without a body, which went in one write. */
+  /** Writes the present request; `null` for one without a body, which went in one write. */
   #writer: RequestWriter | null = null;
   #isSent = false;
-  /** Bytes that the system had taken at the last sweep. */
+  /** How many bytes the system had taken at the last sweep. */
   #bytesTaken = 0;
-  /** Interim responses that had come at the last sweep. */
+  /** How many interim responses had come at the last sweep. */
   #interim = 0;
 
   constructor(wire: Wire, owner: RequestWriterOwner) {
@@ -235,7 +235,7 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     this.#owner = owner;
   }
 
-  /** The system has taken the whole request. */
+  /** True if the system has taken the whole request. */
   get hasLeft(): boolean {
     return this.#isSent && this.#wire.writableLength === 0;
   }

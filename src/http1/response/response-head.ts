@@ -12,14 +12,14 @@ import {
 
 /** The status line of a response and its fields, as they came. */
 export interface ResponseHead {
-  /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
+  /** The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
-  /** 100 to 999. */
+  /** The status, 100 to 999. */
   readonly status: number;
-  /** Every character is one byte. */
+  /** The reason phrase; every character is one byte. */
   readonly reason: string;
   readonly fields: Fields;
-  /** Bytes of the head, its empty line included. */
+  /** Size of the head in bytes, its empty line included. */
   readonly bytes: number;
 }
 
@@ -27,7 +27,7 @@ const VERSION = Buffer.from('HTTP/1.');
 /** Most fields in one head; no real server sends more. */
 const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
-/** Bytes of `HTTP/1.1 200`. */
+/** The position after `HTTP/1.1 200`. */
 const STATUS_END = 12;
 
 /**
@@ -71,7 +71,7 @@ function digit(bytes: Uint8Array, at: number): number {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** The beginning of a head, kept until the rest comes. Empty for the many heads that come in one read. */
+/** Keeps the beginning of a head until it is complete. Stays empty for the many heads that come in one read. */
 export class UnfinishedHead {
   #bytes: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes();
@@ -81,19 +81,19 @@ export class UnfinishedHead {
     return this.#bytes.length === 0;
   }
 
-  /** Adds further bytes. Returns the head so far; null while parsing it again cannot give a new result. */
+  /** Adds further bytes. Returns the head so far, or `null` while parsing it again cannot give a new result. */
   add(bytes: Buffer, maxBytes: number): Buffer | null {
     this.#bytes = this.#joined.join(this.#bytes, bytes);
     return this.#partialHead.worthReading(this.#bytes, maxBytes) ? this.#bytes : null;
   }
 
-  /** Keeps what was parsed and is not a whole head. `lent`: the bytes will be overwritten, so copy them. */
+  /** Keeps what was parsed and is not a whole head. Copies the bytes if they are lent, since they will be overwritten. */
   keep(head: Buffer, lent: boolean): void {
     this.#partialHead.incomplete(head.length);
     this.#bytes = lent ? this.#joined.join(NO_BYTES, head) : head;
   }
 
-  /** The head is complete, or given up. */
+  /** Forgets the head, which is complete or given up. */
   forget(): void {
     this.#bytes = NO_BYTES;
     this.#joined.forget();
@@ -105,9 +105,9 @@ export class UnfinishedHead {
 export interface ResponseFraming {
   /** The body's length; `until close`: everything up to the end of the connection. */
   readonly length: number | 'chunked' | 'until close';
-  /** The connection carries no further request. */
+  /** True if the connection carries no further request. */
   readonly close: boolean;
-  /** How long the server keeps an idle connection, in milliseconds; null where it does not say. */
+  /** How long the server keeps an idle connection, in milliseconds; `null` if it does not say. */
   readonly keepAliveMs: number | null;
   /** The fields without `Transfer-Encoding`, which is decoded here. */
   readonly fields: string[];
@@ -191,14 +191,14 @@ class FramingFields {
   }
 }
 
-/** RFC 9110, 8.6: `1*DIGIT`. Rejects a leading zero, which some parsers take for octal, and more than 15 digits. */
+/** Reads a length (RFC 9110, 8.6: `1*DIGIT`). Rejects a leading zero, which some parsers take for octal, and more than 15 digits. */
 function readLength(value: string): number {
   if (!/^(?:0|[1-9]\d{0,14})$/.test(value))
     throw new MalformedMessage('Content-Length is not a plain number');
   return Number(value);
 }
 
-/** RFC 2068, 19.7.1.1, which introduced the field and its `timeout` in seconds. */
+/** Reads the `timeout` of a `Keep-Alive` value, which is in seconds (RFC 2068, 19.7.1.1). */
 function readKeepAlive(value: string): number | null {
   const seconds = /(?:^|[,; \t])timeout=(\d{1,9})(?:[,; \t]|$)/i.exec(value)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1_000;
@@ -216,9 +216,9 @@ function withoutTransferEncoding(fields: Fields): string[] {
 
 /** What a listener adds to the fields of a response. */
 export interface ResponseTerms {
-  /** Value of `Date` where the response has none. */
+  /** The value of `Date`, for a response that has none. */
   readonly date: string;
-  /** Value of `Keep-Alive`; null: the connection closes after the response. */
+  /** The value of `Keep-Alive`; `null` if the connection closes after the response. */
   readonly keepAliveHint: string | null;
   /** Whether the body goes out in chunks. */
   readonly chunked: boolean;
@@ -226,7 +226,7 @@ export interface ResponseTerms {
 
 const DATE_BYTES = 4;
 
-/** The head of a response as it is written, in latin-1. RFC 9112, 4 and 6; the version is always ours (RFC 9110, 2.5). */
+/** Writes the head of a response as text, in latin-1. RFC 9112, 4 and 6; the version is always ours (RFC 9110, 2.5). */
 export function responseHead(status: number, reason: string, fields: Fields, terms: ResponseTerms): string {
   let head = `HTTP/1.1 ${status} ${reason}\r\n`;
   let dated = false;
@@ -241,7 +241,7 @@ export function responseHead(status: number, reason: string, fields: Fields, ter
   return `${head}Connection: keep-alive\r\nKeep-Alive: ${terms.keepAliveHint}\r\n\r\n`;
 }
 
-/** An interim response (RFC 9110, 15.2) as it is written. */
+/** Writes an interim response as text (RFC 9110, 15.2). */
 export function interimResponse(status: number, reason: string, fields: Fields): string {
   let head = `HTTP/1.1 ${status} ${reason}\r\n`;
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
@@ -251,27 +251,27 @@ export function interimResponse(status: number, reason: string, fields: Fields):
 /** The response that agrees to another protocol. */
 export interface Switched {
   readonly fields: Fields;
-  /** Bytes of the other protocol that followed it. */
+  /** The bytes of the other protocol that followed it. */
   readonly behind: Buffer;
 }
 
 /** What the last response of a connection, or the one under way, says about the connection. */
 export class LastResponse {
-  /** A byte of it has come. */
+  /** True once a byte of it has come. */
   begun = false;
   /** How many interim responses came before it. */
   interim = 0;
   status = 0;
-  /** No byte of a body came with it, whatever its framing. */
+  /** True if no byte of a body came with it, whatever its framing. */
   bodiless = false;
-  /** The connection must carry no further request. */
+  /** True if the connection must carry no further request. */
   close = false;
-  /** How long the server keeps the connection, in milliseconds; null if it does not say. */
+  /** How long the server keeps the connection, in milliseconds; `null` if it does not say. */
   keepAliveMs: number | null = null;
-  /** It agreed to the protocol that was asked for. The sink was told nothing. */
+  /** Set if it agreed to the requested protocol. The sink was told nothing then. */
   switched: Switched | null = null;
 
-  /** Another request is sent. */
+  /** Starts anew for another request. */
   begin(): void {
     this.begun = false;
     this.interim = 0;
@@ -283,7 +283,7 @@ export class LastResponse {
 /** Interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
 
-/** Throws MalformedMessage for an interim response that no server may send. `count`: how many there are with this one. */
+/** Throws MalformedMessage for an interim response that no server may send. `count` is how many came, this one included. */
 export function checkInterim({ status, httpMinor }: ResponseHead, count: number): void {
   // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
   if (status === 101) throw new MalformedMessage('an upgrade that was not asked for');

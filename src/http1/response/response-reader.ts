@@ -25,11 +25,11 @@ const LEND_MIN_BYTES = 2_048;
 
 /** Where in a response the next byte belongs. */
 type ResponsePhase =
-  /** In the head of an interim or the final response. */
+  /** It belongs to the head of an interim or the final response. */
   | 'head'
-  /** In a body. */
+  /** It belongs to a body. */
   | 'body'
-  /** Nowhere: the response is complete, or was given up. */
+  /** The response is complete, or was given up. */
   | 'over';
 
 /** Reads the responses of one connection, one after the other, and hands each to its sink. Knows nothing of sockets. */
@@ -42,13 +42,13 @@ export class ResponseReader {
   #body: BodyDecoder | null = null;
   /** The body's part of the bytes at hand. */
   readonly #found = new JoinedPieces();
-  /** While a response may still be handed on whole: its bytes as a string, and the body found so far. */
+  /** The bytes of a response that may still be handed on whole, as a string; `#gathered` is the body found so far. */
   #text: string | null = null;
   #gathered = '';
-  /** The slab being read; null for bytes of our own, which are not overwritten. */
+  /** The slab being read; `null` for bytes of our own, which are not overwritten. */
   #slab: LendingBytes | null = null;
   #wantsMore = true;
-  /** The request asks to switch to another protocol. */
+  /** True if the request asks to switch to another protocol. */
   #maySwitch = false;
   readonly #last = new LastResponse();
 
@@ -61,7 +61,7 @@ export class ResponseReader {
     return this.#last;
   }
 
-  /** The sink has the head of the final response. */
+  /** True if the sink has the head of the final response. */
   get inBody(): boolean {
     return this.#phase === 'body' && this.#text === null;
   }
@@ -92,8 +92,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads the first `end` bytes of the slab. False: the sink has enough for now. Throws MalformedMessage; the caller reports it
-   * to the sink.
+   * Reads the first `end` bytes of the slab. Returns false if the sink has enough for now. Throws MalformedMessage, which the
+   * caller reports to the sink.
    */
   read(slab: LendingBytes, end: number): boolean {
     this.#last.begun = true;
@@ -104,7 +104,7 @@ export class ResponseReader {
     return this.#wantsMore;
   }
 
-  /** The connection has ended. True if that completed the response. */
+  /** Reads the end of the connection. Returns true if that completed the response. */
   ended(): boolean {
     if (!(this.#body instanceof UntilCloseBody) || this.#sink === null) return false;
     const sink = this.#sink;
@@ -150,13 +150,13 @@ export class ResponseReader {
     }
   }
 
-  /** RFC 9110, 15.2: any number of interim responses may come before the final one, asked for or not. */
+  /** Passes an interim response on. Any number of them may come before the final one (RFC 9110, 15.2). */
   #passInterim(head: ResponseHead): void {
     checkInterim(head, ++this.#last.interim);
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#last.close = true;
-    // A 100 asks for a body that is already on its way, or comes when the client sends it.
+    // Ignore a 100: the body that it asks for is on its way, or comes as soon as the client sends it.
     if (head.status === 100) return;
     this.#sink?.info(head.status, fields);
   }
@@ -212,7 +212,7 @@ export class ResponseReader {
     this.#finish(at, end)?.end(trailers);
   }
 
-  /** The response is complete. Bytes after it belong to no request (RFC 9112, 9.2). */
+  /** Ends the response. Bytes after it belong to no request (RFC 9112, 9.2). */
   #finish(at: number, end: number): ResponseSink | null {
     const sink = this.#sink;
     if (at < end) this.#last.close = true;
@@ -245,16 +245,16 @@ export class ResponseReader {
  * The fields are as the upstream sent them, hop-by-hop fields included, but without `Transfer-Encoding`.
  */
 export interface ResponseSink {
-  /** An interim response: 102 to 199, never 100 or 101. */
+  /** Takes an interim response, with a status of 102 to 199. */
   info(status: number, fields: Fields): void;
-  /** A small response that arrived in one read; every character of the body is one byte. */
+  /** Takes a small response that arrived in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
-  /** The start of a response whose body follows; `bodyLength` is null if unknown until its end. */
+  /** Takes the start of a response whose body follows; `bodyLength` is `null` if unknown until its end. */
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;
   /**
-   * One piece of the body. False: the sink has enough until it calls `resume` on the call.
+   * Takes one piece of the body. Returns false if the sink has enough until it calls `resume` on the call.
    *
-   * With `release` the bytes are lent: they stay as they are until it is called.
+   * With `release`, the bytes are lent: they stay as they are until it is called.
    */
   data(chunk: Buffer, release: Release | null): boolean;
   end(trailers: Fields): void;

@@ -15,7 +15,7 @@ import { OwnFault } from './stream-response.ts';
 
 /** Most bytes that one read returns. */
 const READ_BYTES = 65_536;
-/** Smallest unused part of a buffer that is read into again, while clients have the other part: a small piece must not keep a large buffer. */
+/** Smallest part of a buffer that is read into while clients still hold its other part: small pieces must not keep large buffers. */
 const MIN_READ_BYTES = 32_768;
 
 /** Hears what happens on the connection of a session. */
