@@ -1,5 +1,5 @@
 // Runs before `npm pack`: bundles src/ to dist/, with the licences and the bill of materials of what is inside, writes the JSON
-// Schemas that the shipped configuration files name, and replaces the working tree's manifest by the published one until
+// Schemas that the shipped configuration files name and that of the access log, and replaces the working tree's manifest by the published one until
 // postpack.ts restores it. Builds first, so that a failure changes nothing. If npm dies before postpack.ts runs, run
 // `node scripts/postpack.ts` by hand.
 import { spawnSync } from 'node:child_process';
@@ -17,7 +17,8 @@ const inside = (await bundle(DIST)).map(readPackage);
 await writeFile(join(DIST, 'THIRD-PARTY-NOTICES.txt'), noticesOf(inside));
 await writeFile(join(DIST, 'sbom.cdx.json'), billOfMaterials(inside));
 await makeExecutable(join(DIST, 'main.js'));
-for (const name of ['gateway', 'limits', 'test']) await writeSchema(name);
+for (const name of ['gateway', 'limits', 'test']) await writeSchema(name, 'config');
+await writeSchema('access-log', 'docs');
 // COPYFILE_EXCL: a copy left there is the working tree's manifest, and package.json is not. Do not overwrite it.
 await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
 const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));
@@ -31,12 +32,12 @@ function checkTypes(): void {
   if (status !== 0) process.exit(1);
 }
 
-async function writeSchema(name: string): Promise<void> {
+async function writeSchema(name: string, folder: string): Promise<void> {
   const main = join(DIST, 'main.js');
   const { status, error, stdout } = spawnSync(process.execPath, [main, 'schema', name], { encoding: 'utf8' });
   if (error !== undefined || status !== 0)
     throw error ?? new Error(`weir schema ${name} ended with ${status}`);
-  await writeFile(join(ROOT, 'config', `${name}.schema.json`), stdout);
+  await writeFile(join(ROOT, folder, `${name}.schema.json`), stdout);
 }
 
 async function makeExecutable(file: string): Promise<void> {

@@ -1,19 +1,25 @@
 import { didYouMean, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from '../config/index.ts';
+import { accessLogSchema } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson } from './output.ts';
 
-const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema, test: testJsonSchema } as const;
+const SCHEMAS = {
+  gateway: gatewayJsonSchema,
+  limits: limitsJsonSchema,
+  test: testJsonSchema,
+  'access-log': accessLogSchema,
+} as const;
 
 export const schema: Command = {
-  help: `Prints the JSON Schema (draft 7) of a configuration file. Editors use it to complete and explain keys: save it as
-a file, and name that file at the top of the configuration:
+  help: `Prints the JSON Schema (draft 7) of a configuration file, or of a line of the access log. Editors use that of a file to
+complete and explain keys: save it as a file, and name that file at the top of the configuration:
 
   # yaml-language-server: $schema=gateway.schema.json
 
 weir schema [FILE]
 
-  FILE      gateway, limits, or test for a file of "weir test" (gateway)
+  FILE      gateway, limits, test for a file of "weir test", or access-log (gateway)
   --help    show this text
 
 Exit code: 0, or 64 for a wrong command line.

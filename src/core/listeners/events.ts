@@ -6,11 +6,11 @@ import type { CallerClass, DecisionOutcome, ShadowRefuser } from './limit-listen
 // The lists here are closed: their words are values of metric labels and of log lines.
 
 /** The protocol of an exchange on the client's side. */
-const PROTOCOLS = ['http1', 'h2', 'grpc', 'websocket'] as const;
+export const PROTOCOLS = ['http1', 'h2', 'grpc', 'websocket'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /** How an exchange ended. */
-const OUTCOMES = [
+export const OUTCOMES = [
   /** The upstream's response went out whole. */
   'forwarded',
   /** The gateway answered by itself: a refusal or an error. */
@@ -52,7 +52,7 @@ export const RESTRICTED_BY = ['address', 'caller', 'webhook', 'blocked_address',
 export type RestrictedBy = (typeof RESTRICTED_BY)[number];
 
 /** The scopes that a service's 429 may have. */
-const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
+export const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
 
 /** A request that a restriction or a block refused. */
 export interface RestrictionRecord {

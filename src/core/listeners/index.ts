@@ -1,4 +1,13 @@
 export {
+  ACCESS_FIELDS,
+  ACCESS_KEYS,
+  type AccessField,
+  accessLogSchema,
+  accessWords,
+  isAccessValue,
+  type UncheckedLine,
+} from './access-fields.ts';
+export {
   type AuthListener,
   DISCOVERY_OUTCOMES,
   type DiscoveryEvent,
@@ -51,7 +60,6 @@ export {
   PROXY_HEADER_FAULTS,
   type Protocol,
   type ProxyHeaderFault,
-  RESTRICTED_BY,
   type ReloadListener,
   type ReplacedEvent,
   type RestrictedBy,
@@ -63,7 +71,6 @@ export {
   CALLER_CLASSES,
   type CallerClass,
   DECIDED_BY,
-  DECISION_OUTCOMES,
   type DecidedBy,
   type DecisionEvent,
   type DecisionOutcome,

@@ -1,6 +1,9 @@
 import { createHmac, hash } from 'node:crypto';
 import type { DestinationStream, Logger } from 'pino';
 import {
+  ACCESS_KEYS,
+  type AccessField,
+  accessWords,
   type Clock,
   type ExchangeListener,
   type ExchangeRecord,
@@ -59,6 +62,23 @@ export class FaultLog implements Partial<ExchangeListener> {
   }
 }
 
+/** What stands before each value: the names of the fields are declared in core/listeners/access-fields.ts. */
+const K = ACCESS_KEYS;
+// Fields that hold a word of a closed list, rendered once.
+const TYPE = accessWords('type');
+const PROTOCOL = accessWords('protocol');
+const CLASS = accessWords('class');
+const DECISION = accessWords('decision');
+const DRAWS = accessWords('draws');
+const RESTRICTED = accessWords('restricted');
+const OUTCOME = accessWords('outcome');
+const SCOPE = accessWords('scope');
+const TOKEN_REFUSED = accessWords('tokenRefused');
+const SIDE = accessWords('side');
+const CAP = accessWords('cap');
+// Pseudonyms that most lines have: each is behind its quotation mark already.
+const CALLER = `${K.caller}"`;
+const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Values remembered of each member. */
@@ -84,9 +104,9 @@ export class AccessLine {
   readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
   /** Tells the lines of this process from those of others, and from those before its start. */
   readonly #instance = randomKey().toString('base64url').slice(0, INSTANCE_DIGITS);
+  /** The fields that name this process and the key of its pseudonyms. */
+  #process: string;
   #paths: PathNaming;
-  /** Of the pseudonyms' key. */
-  #keyId: string;
   #openedAtMs = Number.NaN;
   #time = '';
 
@@ -94,15 +114,19 @@ export class AccessLine {
     this.#clock = clock;
     this.#pseudonyms = pseudonyms;
     this.#paths = paths;
-    this.#keyId = pseudonyms.keyId;
+    this.#process = this.#describeProcess();
   }
 
   /** Follows the configuration: its names of paths, and the key of the pseudonyms. */
   use(paths: PathNaming): void {
     this.#paths = paths;
-    this.#keyId = this.#pseudonyms.keyId;
+    this.#process = this.#describeProcess();
     this.#httpPath.forget();
     this.#callPath.forget();
+  }
+
+  #describeProcess(): string {
+    return `${K.instance}"${this.#instance}"${K.keyId}"${this.#pseudonyms.keyId}"`;
   }
 
   /** The line of an exchange that lasts: what is known at its admission. */
@@ -113,41 +137,39 @@ export class AccessLine {
   /** The line, with its line feed. */
   of(record: ExchangeRecord): string {
     let line = this.#begin('access', record);
-    if (record.shadowRefusals.length > 0) line += `,"shadow":${asJson(record.shadowRefusals)}`;
-    if (record.lasted) line += ',"lasted":true';
-    line += `,"status":${record.status},"outcome":"${record.outcome}"`;
-    if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
-    line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
-    line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
+    if (record.shadowRefusals.length > 0) line += `${K.shadow}${asJson(record.shadowRefusals)}`;
+    if (record.lasted) line += `${K.lasted}true`;
+    line += `${K.status}${record.status}${OUTCOME[record.outcome]}`;
+    if (record.grpcStatus !== null) line += `${K.grpcStatus}${record.grpcStatus}`;
+    line += `${K.bytesReceived}${record.bytesReceived}${K.bytesSent}${record.bytesSent}`;
+    line += `${K.durationMs}${millis(record.durationMs)}${K.upstreamMs}`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
-    if (record.scopeOf429 !== null) line += `,"scope":"${record.scopeOf429}"`;
+    if (record.scopeOf429 !== null) line += SCOPE[record.scopeOf429];
     if (record.offence !== null)
-      line += `,"offenceAt":${record.offence.atMs},"offenceAfter":${record.offence.after}`;
+      line += `${K.offenceAt}${record.offence.atMs}${K.offenceAfter}${record.offence.after}`;
     else if (record.returned !== null)
-      line += `,"returnedAt":${record.returned.atMs},"returnedAfter":${record.returned.after}`;
-    if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
-    if (record.retried) line += ',"retried":true';
+      line += `${K.returnedAt}${record.returned.atMs}${K.returnedAfter}${record.returned.after}`;
+    if (record.heldMs > 0) line += `${K.waitedMs}${millis(record.heldMs)}`;
+    if (record.retried) line += `${K.retried}true`;
     if (record.tokenRefused !== null) line += this.#refusal(record.tokenRefused);
     if (record.error !== null) line += errorMembers(record.error);
     return `${line}}\n`;
   }
 
-  /** Who wants what, and what the limits decided. */
+  /** Renders what both lines have: the caller and the request, and what the limits decided. */
   #begin(type: 'access' | 'admission', record: ExchangeRecord): string {
-    let line = `${this.#open()},"type":"${type}","instance":"${this.#instance}","keyId":"${this.#keyId}"`;
-    line += `,"requestId":${quoted(record.requestId)}`;
-    if (record.trace !== null) line += `,"traceId":"${record.trace.traceId}"`;
-    line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
-    line += `,"protocol":"${record.protocol}"`;
-    line += this.#method(record.method) + this.#route(record.route) + this.#path(record);
-    line += this.#upstream(record.upstream);
-    line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
+    let line = `${this.#open()}${TYPE[type]}${this.#process}${K.requestId}${quoted(record.requestId)}`;
+    if (record.trace !== null) line += `${K.traceId}"${record.trace.traceId}"`;
+    line += `${K.arrivedAt}${record.arrivedAtMs}${K.sequence}${record.sequence}`;
+    line += PROTOCOL[record.protocol] + this.#method(record.method) + this.#route(record.route);
+    line += this.#path(record) + this.#upstream(record.upstream);
+    line += `${K.client}${quoted(record.clientAddress)}${CLASS[record.caller.class]}`;
     if (record.userAgent !== null)
-      line += `,"userAgent":${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
+      line += `${K.userAgent}${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
     line += this.#names(record);
-    if (record.isPreflight) line += ',"preflight":true';
-    if (record.isSpared) line += ',"spared":true';
-    return record.webhook === '' ? line : `${line},"webhook":"${this.#pseudonyms.of(record.webhook)}"`;
+    if (record.isPreflight) line += `${K.preflight}true`;
+    if (record.isSpared) line += `${K.spared}true`;
+    return record.webhook === '' ? line : `${line}${K.webhook}"${this.#pseudonyms.of(record.webhook)}"`;
   }
 
   /** The beginning of a line, made once a millisecond. */
@@ -155,7 +177,7 @@ export class AccessLine {
     const nowMs = this.#clock.epochMs();
     if (nowMs !== this.#openedAtMs) {
       this.#openedAtMs = nowMs;
-      this.#time = `{"level":"info","time":"${new Date(nowMs).toISOString()}"`;
+      this.#time = `{${K.level.slice(1)}"info"${K.time}"${new Date(nowMs).toISOString()}"`;
     }
     return this.#time;
   }
@@ -169,46 +191,46 @@ export class AccessLine {
 
   #rewrite(path: string, isCall: boolean): string {
     const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.ofPart(value));
-    return `,"path":${asJson(written)}`;
+    return `${K.path}${asJson(written)}`;
   }
 
   /** Callers and main values as pseudonyms; buckets and decisions as they are. */
   #names({ caller, decision, restriction }: ExchangeRecord): string {
-    let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
+    let names = caller.principal === null ? '' : `${CALLER}${this.#pseudonyms.of(caller.principal)}"`;
     if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
-    names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}","decidedAt":${decision.decidedAtMs}`;
-    if (decision.draws !== 'all') names += `,"draws":"${decision.draws}"`;
-    return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
+    names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}${K.decidedAt}${decision.decidedAtMs}`;
+    if (decision.draws !== 'all') names += DRAWS[decision.draws];
+    return decision.main === '' ? names : `${names}${MAIN}${this.#pseudonyms.of(decision.main)}"`;
   }
 
   /** The reason, as in the metric, the missing claim where that is the reason, and whose token it is where that is known. */
   #refusal({ reason, claim, principal }: TokenRefusal): string {
-    let members = `,"tokenRefused":"${reason}"`;
-    if (claim !== null) members += `,"claim":${quoted(claim)}`;
-    return principal === null ? members : `${members},"refusedCaller":"${this.#pseudonyms.of(principal)}"`;
+    let members = TOKEN_REFUSED[reason];
+    if (claim !== null) members += `${K.claim}${quoted(claim)}`;
+    return principal === null ? members : `${members}${K.refusedCaller}"${this.#pseudonyms.of(principal)}"`;
   }
 }
 
-/** Renders one member, and remembers how. */
-function member(name: string): (value: string | null) => string {
-  const absent = `,"${name}":null`;
-  const memo = new Memo(value => `,"${name}":${asJson(value)}`, MAX_REMEMBERED);
+/** Renders one field, and remembers how. */
+function member(name: AccessField): (value: string | null) => string {
+  const absent = `${K[name]}null`;
+  const memo = new Memo(value => `${K[name]}${asJson(value)}`, MAX_REMEMBERED);
   return value => (value === null ? absent : memo.of(value));
 }
 
 /** What refused before the limits were asked, when, and what they would have been asked about. */
 function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRecord): string {
-  let members = `,"decidedAt":${atMs}`;
-  if (draws !== 'all') members += `,"draws":"${draws}"`;
-  members += `,"restricted":"${by}"`;
-  return isCallerUnknown ? `${members},"callerUnknown":true` : members;
+  let members = `${K.decidedAt}${atMs}`;
+  if (draws !== 'all') members += DRAWS[draws];
+  members += RESTRICTED[by];
+  return isCallerUnknown ? `${members}${K.callerUnknown}true` : members;
 }
 
 /** Only a client's cause: that of a fault has a log line of its own (see `FaultLog`). */
 function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
-  let members = `,"error":${quoted(message)},"side":${quoted(side)}`;
-  if (cap !== null) members += `,"cap":"${cap}"`;
-  return side === 'client' && cause !== null ? `${members},"cause":${quoted(cause)}` : members;
+  let members = `${K.error}${quoted(message)}${SIDE[side]}`;
+  if (cap !== null) members += CAP[cap];
+  return side === 'client' && cause !== null ? `${members}${K.cause}${quoted(cause)}` : members;
 }
 
 function quoted(text: string): string {

@@ -1,4 +1,3 @@
-import { LineScanner } from './line-scanner.ts';
 import { type LoggedRequest, readLogLine } from './logged-request.ts';
 import type { ReadCounts } from './read-counts.ts';
 
@@ -15,10 +14,9 @@ export class LineReader {
   readonly #counts: ReadCounts;
   /** The beginning of a line whose end has not come. */
   #rest: Buffer = NOTHING;
-  readonly #scanner = new LineScanner();
   #skipping = false;
   #latestMs = 0;
-  /** It jumped ahead, and the next line has to say the same. */
+  /** A request that jumped ahead in time: the next line has to confirm it. */
   #doubted: LoggedRequest | null = null;
 
   constructor(counts: ReadCounts) {
@@ -66,9 +64,8 @@ export class LineReader {
   #read(bytes: Buffer, start: number, stop: number, requests: LoggedRequest[]): void {
     this.#counts.lines++;
     const end = bytes[stop - 1] === CARRIAGE_RETURN && stop > start ? stop - 1 : stop;
-    const scanned = this.#scanner.read(bytes, start, end);
-    // Whatever a replay reads is ASCII, which latin1 decodes fastest.
-    const line = scanned === 'unusual' ? readLogLine(bytes.toString('latin1', start, end)) : scanned;
+    // A replay reads ASCII alone, which latin1 decodes fastest.
+    const line = readLogLine(bytes.toString('latin1', start, end));
     if (line === 'other') this.#counts.other++;
     else if (line === 'early') this.#counts.early++;
     else if (line === 'broken') this.#counts.broken++;

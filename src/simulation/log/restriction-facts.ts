@@ -1,9 +1,8 @@
-import { RESTRICTED_BY, type RestrictedBy, RpcCode } from '../../core/index.ts';
-import { isMoment } from './is-moment.ts';
+import { isAccessValue, type RestrictedBy, RpcCode, type UncheckedLine } from '../../core/index.ts';
 
 /** What few lines tell. */
 export interface RestrictionFacts {
-  /** What refused the request before its limits were asked; null: nothing. */
+  /** What refused the request before its limits were asked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;
   /** Its token was not looked at. */
   readonly isCallerUnknown: boolean;
@@ -12,7 +11,7 @@ export interface RestrictionFacts {
   readonly isSpared: boolean;
   /** A pseudonym; '' if it called none. */
   readonly webhook: string;
-  /** Null: it counted towards no restriction. */
+  /** How it counted towards a restriction; `null` if it did not. */
   readonly offence: Offence | null;
   /** When it returned the unit that it drew on a resource limit, if the line tells. */
   readonly returned: LoggedMoment | null;
@@ -32,20 +31,6 @@ export interface Offence extends LoggedMoment {
   readonly isGuessed: boolean;
 }
 
-/** The members that few lines have, as they were found there. */
-export interface RareMembers {
-  restricted?: unknown;
-  callerUnknown?: unknown;
-  preflight?: unknown;
-  spared?: unknown;
-  webhook?: unknown;
-  offenceAt?: unknown;
-  offenceAfter?: unknown;
-  returnedAt?: unknown;
-  returnedAfter?: unknown;
-  grpcStatus?: unknown;
-}
-
 /** What every line tells of the request. */
 export interface CommonFacts {
   readonly status: unknown;
@@ -54,26 +39,38 @@ export interface CommonFacts {
   readonly writtenAtMs: number;
 }
 
-const RESTRICTED: ReadonlySet<unknown> = new Set(RESTRICTED_BY);
+/** A decision comes before its line, by no more than this; the clocks of a shared store may differ a little. */
+const MAX_BEHIND_MS = 86_400_000;
+const MAX_AHEAD_MS = 60_000;
 
-/** What refused a request that never came to the limits; `undecided`: nothing did that a replay could ask again, but it counts. */
+/** Tells whether something that a line tells of may have happened at this moment. */
+export function isMoment(value: unknown, writtenAtMs: number): value is number {
+  if (!isAccessValue('decidedAt', value)) return false;
+  return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
+}
+
+/**
+ * Tells what refused a request that never came to the limits; `null` if the line tells of nothing. `undecided`: nothing did that a
+ * replay could ask again, but it counts.
+ */
 export function outcomeBefore({
   restricted,
   offenceAt,
-}: RareMembers): 'restricted' | 'blocked' | 'undecided' | null {
-  if (isRestrictedBy(restricted)) return restricted.startsWith('blocked') ? 'blocked' : 'restricted';
-  return isNumber(offenceAt) ? 'undecided' : null;
+}: UncheckedLine): 'restricted' | 'blocked' | 'undecided' | null {
+  if (isAccessValue('restricted', restricted))
+    return restricted.startsWith('blocked') ? 'blocked' : 'restricted';
+  return isAccessValue('offenceAt', offenceAt) ? 'undecided' : null;
 }
 
-/** Null: the line tells nothing of the kind. */
-export function restrictionFacts(rare: RareMembers, common: CommonFacts): RestrictionFacts | null {
+/** Reads what few lines tell; `null` if this one tells nothing of the kind. */
+export function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
   const offence = offenceOf(rare, common);
   const returned = momentOf(rare.returnedAt, rare.returnedAfter, common);
-  const isRestricted = isRestrictedBy(restricted);
+  const isRestricted = isAccessValue('restricted', restricted);
   const isPreflight = preflight === true;
   const isSpared = spared === true;
-  const name = typeof webhook === 'string' ? webhook : '';
+  const name = isAccessValue('webhook', webhook) ? webhook : '';
   if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returned === null)
     return null;
   return {
@@ -87,7 +84,7 @@ export function restrictionFacts(rare: RareMembers, common: CommonFacts): Restri
   };
 }
 
-function offenceOf(rare: RareMembers, common: CommonFacts): Offence | null {
+function offenceOf(rare: UncheckedLine, common: CommonFacts): Offence | null {
   const { grpcStatus, preflight } = rare;
   const { status, sequence, writtenAtMs } = common;
   const isNotFound = status === 404 || grpcStatus === RpcCode.notFound;
@@ -103,19 +100,11 @@ function momentOf(
   after: unknown,
   { sequence, writtenAtMs }: CommonFacts,
 ): LoggedMoment | null {
-  if (!isMoment(atMs, writtenAtMs) || !isNumber(after) || after < sequence) return null;
+  if (!isMoment(atMs, writtenAtMs) || !isAccessValue('offenceAfter', after) || after < sequence) return null;
   return { atMs, after };
 }
 
-/** Of each such request, today's lines say when it counted, or that it was a preflight. The scope of a service's 429 cannot be guessed. */
+/** Today's lines say when such a request counted, or that it was a preflight. The scope of a service's 429 cannot be guessed. */
 function mayBeOld({ status, method }: CommonFacts): boolean {
   return (status === 401 || status === 403) && method !== 'OPTIONS';
-}
-
-function isRestrictedBy(value: unknown): value is RestrictedBy {
-  return RESTRICTED.has(value);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value);
 }

@@ -1,10 +1,15 @@
+import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  ACCESS_FIELDS,
+  type AccessField,
+  accessLogSchema,
   ERROR_SIDES,
   type ErrorSide,
   type ExchangeRecord,
   type InvalidReason,
+  isAccessValue,
   RpcCode,
 } from '../../../../src/core/index.ts';
 import { AccessLine, Pseudonyms } from '../../../../src/observe/log/access-log.ts';
@@ -176,6 +181,55 @@ test('a line is, to the byte, what the logger writes of the same members', () =>
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('lines have the fields that are declared, in their order, and each holds what is declared', () => {
+  const clock = new FrozenClock();
+  const names = Object.keys(ACCESS_FIELDS) as AccessField[];
+  const seen = new Set<string>();
+  const validate = new Ajv({ validateFormats: false, allowUnionTypes: true }).compile(accessLogSchema());
+  fc.assert(
+    fc.property(records, record => {
+      const whole = JSON.parse(lineOf(record, clock));
+      const begun = JSON.parse(new AccessLine(clock, pseudonyms, paths).ofAdmission(record));
+      for (const line of [whole, begun]) {
+        validate(line);
+        expect(validate.errors).toBeNull();
+        const present = names.filter(name => line[name] !== undefined);
+        expect(Object.keys(line)).toEqual(present);
+        for (const name of present) {
+          seen.add(name);
+          expect([name, line[name], isAccessValue(name, line[name])]).toEqual([name, line[name], true]);
+        }
+        const kinds = line === whole ? ['every', 'end'] : ['every'];
+        const required = names.filter(name => kinds.includes(ACCESS_FIELDS[name].on));
+        expect(required.filter(name => line[name] === undefined)).toEqual([]);
+      }
+      const ends = names.filter(name => ACCESS_FIELDS[name].on.includes('end'));
+      expect(ends.filter(name => begun[name] !== undefined)).toEqual([]);
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(names.filter(name => !seen.has(name))).toEqual([]);
+});
+
+test.each([
+  ['access', { type: 'admission' }],
+  ['access', { status: '200' }],
+  ['access', { status: undefined }],
+  ['access', { outcome: 'lost' }],
+  ['access', { route: 7 }],
+  ['access', { retried: false }],
+  ['access', { shadow: ['nobody'] }],
+  ['admission', { status: 200 }],
+  ['admission', { class: undefined }],
+])('the JSON Schema refuses an %s line with %j', (type, change) => {
+  const validate = new Ajv({ validateFormats: false, allowUnionTypes: true }).compile(accessLogSchema());
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const record = exchangeRecord();
+  const line = JSON.parse(type === 'access' ? lines.of(record) : lines.ofAdmission(record));
+  expect(validate(line)).toBe(true);
+  expect(validate({ ...line, ...change })).toBe(false);
 });
 
 test('an ordinary line reads so', () => {

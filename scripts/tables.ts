@@ -1,0 +1,53 @@
+// Writes the tables of the documents that follow from declarations in src/: `npm run tables`. A table stands between two comments,
+// `<!-- NAME: npm run tables -->` and `<!-- end -->`, in any document. With --check it writes nothing and fails if a table is not up
+// to date.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ACCESS_FIELDS } from '../src/core/index.ts';
+import { ROOT } from './manifest.ts';
+
+const TABLES: Readonly<Record<string, () => string>> = { 'access log': accessLogTable };
+const PLACE = /(<!-- ([\w ]+): npm run tables -->\n\n).*?(\n\n<!-- end -->)/gs;
+
+const isCheck = process.argv.includes('--check');
+const docs = join(ROOT, 'docs');
+const written = new Set<string>();
+for (const name of readdirSync(docs).filter(each => each.endsWith('.md'))) update(name);
+const homeless = Object.keys(TABLES).filter(name => !written.has(name));
+if (homeless.length > 0) fail(`no document has a place for: ${homeless.join(', ')}`);
+
+function update(name: string): void {
+  const path = join(docs, name);
+  const present = readFileSync(path, 'utf8');
+  const text = present.replace(PLACE, (whole, begin: string, table: string, end: string) => {
+    written.add(table);
+    const make = TABLES[table];
+    if (make === undefined) fail(`docs/${name} has a place for "${table}", which is no table`);
+    return make === undefined ? whole : `${begin}${make()}${end}`;
+  });
+  if (present === text) return;
+  if (isCheck) fail(`docs/${name} is not up to date: npm run tables`);
+  else writeFileSync(path, text);
+}
+
+function fail(message: string): void {
+  console.error(message);
+  process.exitCode = 1;
+}
+
+function accessLogTable(): string {
+  const rows = Object.entries(ACCESS_FIELDS).map(
+    ([name, { holds, text }]) => `| \`${name}\` | ${holdsInWords(holds)} | ${text} |`,
+  );
+  return ['| Field | Holds | |', '|---|---|---|', ...rows].join('\n');
+}
+
+function holdsInWords(holds: (typeof ACCESS_FIELDS)[keyof typeof ACCESS_FIELDS]['holds']): string {
+  const { type } = holds;
+  const words = 'words' in holds ? holds.words.map(word => `\`${word}\``).join(', ') : '';
+  if (type === 'array') return `a list of ${words}`;
+  if (words !== '') return words;
+  if (type === 'boolean') return '`true`';
+  if (type === 'string') return 'format' in holds ? 'ISO 8601' : 'text';
+  return typeof type === 'string' ? type : type.join(' or ').replace('string', 'text');
+}

@@ -1,0 +1,262 @@
+import { ERROR_SIDES, GATEWAY_CAPS, UPSTREAM_CAPS } from '../error.ts';
+import { INVALID_REASONS } from './auth-listener.ts';
+import { DRAWS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
+import { CALLER_CLASSES, DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
+
+/** What a field holds, as JSON Schema says it. */
+interface FieldSchema {
+  readonly type:
+    | 'string'
+    | 'integer'
+    | 'number'
+    | 'boolean'
+    | 'array'
+    | readonly ['string' | 'number', 'null'];
+  /** A closed list of words; of an array, the words that it may hold. */
+  readonly words?: readonly string[];
+  readonly format?: 'date-time';
+}
+
+interface FieldDeclaration {
+  readonly holds: FieldSchema;
+  /** Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: where it applies. */
+  readonly on: 'every' | 'end' | 'some' | 'some ends';
+  /** Explains it in the documents, as Markdown. */
+  readonly text: string;
+}
+
+const TEXT = { type: 'string' } as const;
+const TEXT_OR_NULL = { type: ['string', 'null'] } as const;
+const WHOLE = { type: 'integer' } as const;
+const NUMBER = { type: 'number' } as const;
+const NUMBER_OR_NULL = { type: ['number', 'null'] } as const;
+const TRUE = { type: 'boolean' } as const;
+
+/** Makes the schema of a field that holds one word of a closed list. */
+function word<const Word extends string>(words: readonly Word[]) {
+  return { type: 'string', words } as const;
+}
+
+/**
+ * The fields of the access log, in the order in which a line has them. The writer takes their names from here, `weir simulate` and
+ * `weir suggest` what they hold, and the table in the documents and the JSON Schema everything.
+ */
+export const ACCESS_FIELDS = {
+  level: { holds: word(['info']), on: 'every', text: 'always `info`' },
+  time: { holds: { type: 'string', format: 'date-time' }, on: 'every', text: 'when the line was written' },
+  type: {
+    holds: word(['access', 'admission']),
+    on: 'every',
+    text: '`access`: the request has ended; `admission`: it lasts more than a second',
+  },
+  instance: { holds: TEXT, on: 'every', text: 'the process, a random name for each start' },
+  keyId: {
+    holds: TEXT,
+    on: 'every',
+    text: 'the key of the pseudonyms: lines with the same `keyId` name a caller alike',
+  },
+  requestId: { holds: TEXT, on: 'every', text: 'as in `X-Request-Id`, on the response and upstream' },
+  traceId: { holds: TEXT, on: 'some', text: 'the trace of the request, with [`tracing`](tracing.md)' },
+  arrivedAt: { holds: WHOLE, on: 'every', text: 'when the request head had arrived, in Unix milliseconds' },
+  sequence: { holds: WHOLE, on: 'every', text: 'the number of the request in this process' },
+  protocol: { holds: word(PROTOCOLS), on: 'every', text: 'what the client spoke' },
+  method: { holds: TEXT, on: 'every', text: 'the method of the request' },
+  route: { holds: TEXT_OR_NULL, on: 'every', text: 'the route as configured; null if none matched' },
+  path: {
+    holds: TEXT,
+    on: 'some',
+    text: 'what the configuration names in the path, and `{pseudonym}` for each segment that a client chose (not the one that `caller` or `main` would have): `/v1/channels/{BkV2…}/messages`',
+  },
+  upstream: { holds: TEXT_OR_NULL, on: 'every', text: 'the upstream; null if the request was for none' },
+  client: { holds: TEXT, on: 'every', text: 'the address of the client' },
+  class: { holds: word(CALLER_CLASSES), on: 'every', text: 'what the caller is identified by' },
+  userAgent: {
+    holds: TEXT,
+    on: 'some',
+    text: 'with `log.fields: [user_agent]`: what the client says that it is, at most 256 characters',
+  },
+  caller: { holds: TEXT, on: 'some', text: 'a pseudonym of the bot or user' },
+  bucket: { holds: TEXT_OR_NULL, on: 'some', text: 'the bucket; null if the route has none' },
+  decision: {
+    holds: word(DECISION_OUTCOMES),
+    on: 'some',
+    text: 'what the limits decided: `admitted`, or the limit that refused',
+  },
+  decidedAt: {
+    holds: WHOLE,
+    on: 'some',
+    text: 'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',
+  },
+  draws: {
+    holds: word(DRAWS),
+    on: 'some',
+    text: 'what the request could draw on, if not on all limits: `global` or `bucket` alone, or `none`',
+  },
+  main: { holds: TEXT, on: 'some', text: "a pseudonym of the value of the bucket's main parameter" },
+  restricted: {
+    holds: word(RESTRICTED_BY),
+    on: 'some',
+    text: 'what refused before the limits were asked: a restriction (`address`, `caller`, `webhook`), or `blocked` in limits.yaml',
+  },
+  callerUnknown: { holds: TRUE, on: 'some', text: 'the request came with a token that was not looked at' },
+  preflight: { holds: TRUE, on: 'some', text: "a browser's preflight" },
+  spared: { holds: TRUE, on: 'some', text: 'a caller under `never_restrict`' },
+  webhook: { holds: TEXT, on: 'some', text: 'a pseudonym of the webhook' },
+  shadow: {
+    holds: { type: 'array', words: [...DECISION_OUTCOMES.slice(1), ...RESTRICTION_REASONS] },
+    on: 'some ends',
+    text: 'the limits and restrictions in shadow that would have refused the request',
+  },
+  lasted: { holds: TRUE, on: 'some ends', text: 'an `admission` line came before' },
+  status: { holds: WHOLE, on: 'end', text: 'the status of the response; 0 if none was started' },
+  outcome: {
+    holds: word(OUTCOMES),
+    on: 'end',
+    text: '`forwarded`, `answered` by the gateway, `truncated` by the upstream, `abandoned` by the client',
+  },
+  grpcStatus: {
+    holds: WHOLE,
+    on: 'some ends',
+    text: "the number of the status that a gRPC call ended with; `status` is then its HTTP equivalent if the gateway refused the call, else the upstream's",
+  },
+  bytesReceived: { holds: WHOLE, on: 'end', text: "size of the request's body" },
+  bytesSent: { holds: WHOLE, on: 'end', text: "size of the response's body" },
+  durationMs: { holds: NUMBER, on: 'end', text: 'until the last byte of the response' },
+  upstreamMs: {
+    holds: NUMBER_OR_NULL,
+    on: 'end',
+    text: 'from sending the request upstream to the head of the response; null if there was none',
+  },
+  scope: {
+    holds: word(SCOPES_OF_429),
+    on: 'some ends',
+    text: "with a service's 429: whose limit it was, as the service said; `shared` if it said nothing. With `shared` it does not count as an invalid request. A [rewritten](contract.md#48-a-services-own-429) one tells the client `shared` in any case",
+  },
+  offenceAt: {
+    holds: WHOLE,
+    on: 'some ends',
+    text: 'when the request counted towards a [restriction](limits.md#restrictions), as in `decidedAt`',
+  },
+  offenceAfter: { holds: WHOLE, on: 'some ends', text: 'the highest `sequence` at the moment `offenceAt`' },
+  returnedAt: {
+    holds: WHOLE,
+    on: 'some ends',
+    text: "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not beside `offenceAt`",
+  },
+  returnedAfter: { holds: WHOLE, on: 'some ends', text: 'the highest `sequence` at the moment `returnedAt`' },
+  waitedMs: {
+    holds: NUMBER,
+    on: 'some ends',
+    text: 'how long [`patience`](limits.md#patience) held the request',
+  },
+  retried: { holds: TRUE, on: 'some ends', text: 'the request was sent upstream a second time' },
+  tokenRefused: {
+    holds: word(INVALID_REASONS),
+    on: 'some ends',
+    text: 'why the token is invalid, as in `weir_tokens_refused_total`',
+  },
+  claim: { holds: TEXT, on: 'some ends', text: 'the claim that the token is missing' },
+  refusedCaller: {
+    holds: TEXT,
+    on: 'some ends',
+    text: 'whose refused token it was: a pseudonym as in `caller`. The request counted for its address, not for this caller. Left out if that is not known: see [One caller gets 401](runbook.md#one-caller-gets-401)',
+  },
+  error: { holds: TEXT, on: 'some ends', text: 'what the gateway told the client' },
+  side: { holds: word(ERROR_SIDES), on: 'some ends', text: 'the side that failed' },
+  cap: {
+    holds: word([...GATEWAY_CAPS, ...UPSTREAM_CAPS]),
+    on: 'some ends',
+    text: 'with a 503: the cap that was reached, by its key in gateway.yaml',
+  },
+  cause: { holds: TEXT, on: 'some ends', text: "the provider's explanation for refusing a code" },
+} as const satisfies Readonly<Record<string, FieldDeclaration>>;
+
+export type AccessField = keyof typeof ACCESS_FIELDS;
+
+/** The fields of a line that nobody has checked yet. */
+export type UncheckedLine = Readonly<Partial<Record<AccessField, unknown>>>;
+
+/** The type of what a field holds. */
+type AccessValue<Field extends AccessField> = (typeof ACCESS_FIELDS)[Field]['holds'] extends infer Schema
+  ? Schema extends { words: readonly (infer Word)[] }
+    ? Word
+    : Schema extends { type: infer Type }
+      ? TypeOf<Type>
+      : never
+  : never;
+
+type TypeOf<Type> = Type extends readonly (infer Each)[]
+  ? TypeOf<Each>
+  : Type extends 'string'
+    ? string
+    : Type extends 'boolean'
+      ? true
+      : Type extends 'null'
+        ? null
+        : number;
+
+const DECLARATIONS: Readonly<Record<AccessField, FieldDeclaration>> = ACCESS_FIELDS;
+const NAMES = Object.keys(ACCESS_FIELDS) as readonly AccessField[];
+
+/** What stands before each value in a line: `,"status":`. */
+export const ACCESS_KEYS = Object.fromEntries(NAMES.map(name => [name, `,"${name}":`])) as Readonly<
+  Record<AccessField, string>
+>;
+
+/** Renders each word that a field may hold: `forwarded` as `,"outcome":"forwarded"`. */
+export function accessWords<Field extends AccessField>(
+  field: Field,
+): Readonly<Record<AccessValue<Field> & string, string>> {
+  const words = DECLARATIONS[field].holds.words ?? [];
+  const rendered = words.map(each => [each, `${ACCESS_KEYS[field]}"${each}"`]);
+  return Object.fromEntries(rendered) as Record<AccessValue<Field> & string, string>;
+}
+
+/** Tells whether the value may stand in this field of a line. */
+export function isAccessValue<Field extends AccessField>(
+  field: Field,
+  value: unknown,
+): value is AccessValue<Field> {
+  const { type, words } = DECLARATIONS[field].holds;
+  switch (typeof value) {
+    case 'string':
+      return (type === 'string' || type[0] === 'string') && (words === undefined || words.includes(value));
+    case 'number':
+      return type === 'integer' ? Number.isSafeInteger(value) : type === 'number' || type[0] === 'number';
+    case 'boolean':
+      return type === 'boolean' && value;
+    default:
+      if (value === null) return type[1] === 'null';
+      return type === 'array' && Array.isArray(value) && value.every(each => words?.includes(each));
+  }
+}
+
+/** Makes the JSON Schema (draft 7) of a line of the access log. Later versions may add fields. */
+export function accessLogSchema(): object {
+  const on = (...kinds: FieldDeclaration['on'][]) =>
+    NAMES.filter(name => kinds.includes(DECLARATIONS[name].on));
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    $id: 'access-log.schema.json',
+    title: 'A line of the access log of Weir',
+    type: 'object',
+    properties: Object.fromEntries(NAMES.map(name => [name, propertyOf(DECLARATIONS[name])])),
+    required: on('every'),
+    oneOf: [
+      { properties: { type: { const: 'access' } }, required: on('end') },
+      {
+        properties: {
+          type: { const: 'admission' },
+          ...Object.fromEntries(on('end', 'some ends').map(name => [name, false])),
+        },
+      },
+    ],
+  };
+}
+
+function propertyOf({ holds: { words, ...type }, text }: FieldDeclaration): object {
+  const description = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  if (type.type === 'array') return { description, ...type, items: { enum: words } };
+  if (type.type === 'boolean') return { description, const: true };
+  return { description, ...type, ...(words === undefined ? {} : { enum: words }) };
+}
