@@ -1,8 +1,8 @@
 import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
 import { firstValue } from '../../core/index.ts';
-import { type Exchange, type NoticeHere, SERVED, type Served } from '../exchange/index.ts';
+import type { Exchange, NoticeHere, Served } from '../exchange/index.ts';
 import { addOwnFields, noRoute, wrongMethod } from '../responses/index.ts';
-import { readWhole } from './whole-body.ts';
+import { answerLater, readWhole } from './whole-body.ts';
 
 /** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
 export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
@@ -12,16 +12,9 @@ export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
     return exchange.answerError(wrongMethod(route.methods.join(', ')));
   return readWhole(exchange, MAX_NOTICE_BYTES, body => {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
-    notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey }).then(
-      response => {
-        if (exchange.response.isAwaited) exchange.contain(() => reply(exchange, response));
-      },
-      (fault: unknown) => {
-        if (exchange.response.isAwaited) exchange.fault(fault);
-      },
-    );
-    // The promise settles: fetching keys has a timeout, and so has Redis.
-    return SERVED;
+    // The promise always settles: fetching keys has a timeout, and so has Redis.
+    const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
+    return answerLater(exchange, taken, response => reply(exchange, response));
   });
 }
 

@@ -1,6 +1,6 @@
 import { firstValue, GatewayError } from '../../core/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
-import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
+import type { Exchange, Served, SignInHere } from '../exchange/index.ts';
 import {
   addOwnFields,
   bodyTooLarge,
@@ -9,7 +9,7 @@ import {
   unauthenticated,
   wrongMethod,
 } from '../responses/index.ts';
-import { readWhole } from './whole-body.ts';
+import { answerLater, readWhole } from './whole-body.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
@@ -49,25 +49,15 @@ type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
-  return readWhole(exchange, MAX_REQUEST_BYTES, body => answerWith(exchange, use(body)));
+  return readWhole(exchange, MAX_REQUEST_BYTES, body =>
+    // The promise always settles: the provider has a timeout.
+    answerLater(exchange, use(body), response => reply(exchange, response)),
+  );
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
   return mediaTypeRefusal(firstValue(exchange.downstream.fields, 'content-type')) ?? null;
-}
-
-function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {
-  outcome.then(
-    response => {
-      if (exchange.response.isAwaited) exchange.contain(() => reply(exchange, response));
-    },
-    (fault: unknown) => {
-      if (exchange.response.isAwaited) exchange.fault(fault);
-    },
-  );
-  // The promise settles: the provider has a timeout.
-  return SERVED;
 }
 
 function reply(exchange: Exchange, response: SignInResponse | GatewayError): Served {

@@ -31,3 +31,21 @@ export function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buf
   // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
   return SERVED;
 }
+
+/** Answers with what a promise brings, which has to settle. Does nothing if the client has gone by then. */
+export function answerLater<Outcome>(
+  exchange: Exchange,
+  outcome: Promise<Outcome>,
+  reply: (outcome: Outcome) => Served,
+): Served {
+  outcome.then(
+    value => {
+      if (exchange.response.isAwaited) exchange.contain(() => reply(value));
+    },
+    (fault: unknown) => {
+      if (exchange.response.isAwaited) exchange.fault(fault);
+    },
+  );
+  // One of both answers.
+  return SERVED;
+}
