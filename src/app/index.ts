@@ -1,2 +1,2 @@
 export type { App, SharedParts } from './app.ts';
-export { startApp } from './start-app.ts';
+export { startApp } from './running-app.ts';

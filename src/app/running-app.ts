@@ -22,13 +22,20 @@ import {
   type AppliedEvent,
   type Clock,
   type ReloadListener,
+  readVersion,
   requestIdSource,
   type System,
   systemClock,
   type TimerClock,
 } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type Logger, Observation, type SpanExport, type SpanPeer } from '../observe/index.ts';
+import {
+  type Logger,
+  Observation,
+  openSpanExport,
+  type SpanExport,
+  type SpanPeer,
+} from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
@@ -36,7 +43,7 @@ import { adminView, certificateViews } from './admin-view.ts';
 import { type App, type AppOptions, atMost, drainListeners, type SharedParts } from './app.ts';
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
-export class RunningApp implements App {
+class RunningApp implements App {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
@@ -315,4 +322,14 @@ function reloadSink(generations: Generations, reloads: ReloadListener) {
 function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];
+}
+
+/** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
+export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
+  const receiver = snapshot.tracing?.export ?? null;
+  const spans =
+    receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
+  const app = new RunningApp(snapshot, options, spans);
+  await app.start();
+  return app;
 }

@@ -19,12 +19,6 @@ export interface GatewayDependencies {
   readonly permits?: GatewayPermits | undefined;
 }
 
-/** What says where an exchange is counted. */
-interface Counted {
-  readonly hasAddressPermit: boolean;
-  readonly addressKey: string;
-}
-
 /** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
 export class GatewayState {
   readonly clock: TimerClock;
@@ -54,11 +48,5 @@ export class GatewayState {
     const { addresses, upstreams } = parts.permits ?? processPermits();
     this.addressPermits = addresses;
     this.upstreamPermits = upstreams;
-  }
-
-  /** Counts an exchange as in flight no more: it is over, or a WebSocket has taken its place. */
-  release({ hasAddressPermit, addressKey }: Counted): void {
-    this.inFlight--;
-    if (hasAddressPermit) this.addressPermits.giveBack(addressKey);
   }
 }

@@ -138,7 +138,7 @@ export class Gateway {
     }
     // 12c. Make room for others.
     exchange.upstreamPermit?.giveBack();
-    state.release(exchange);
+    exchange.leave(state);
     // 12d. Return units of limits, and count what its sender did wrong.
     try {
       applyOutcome(exchange, state);

@@ -11,9 +11,8 @@ import {
   type ShadowRefuser,
   type Timer,
   type TimerClock,
-  type TraceRecord,
 } from '../../core/index.ts';
-import { addressKey, forwardedClient, RequestHead, readTraceParent } from '../../http/index.ts';
+import { addressKey, forwardedClient, RequestHead } from '../../http/index.ts';
 import { KnownClient, type Limit } from '../../limits/index.ts';
 import { limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -31,6 +30,7 @@ import { type Dialect, dialectOf } from './dialect.ts';
 import type { Arrival, Downstream, ValidToken } from './downstream.ts';
 import { ExchangeResponse, type Served } from './response.ts';
 import { Standing } from './standing.ts';
+import { beginTrace, type Trace } from './trace.ts';
 
 const NOTHING: readonly ShadowRefuser[] = [];
 
@@ -200,6 +200,12 @@ export class Exchange {
     this.upstreamPermit?.giveBack();
   }
 
+  /** Counts it as in flight no more: it is over, or a WebSocket has taken its place. */
+  leave(state: GatewayState): void {
+    state.inFlight--;
+    if (this.hasAddressPermit) state.addressPermits.giveBack(this.addressKey);
+  }
+
   /** Answers with an error. A response that has already begun can only be cut short. */
   answerError(error: GatewayError): Served {
     const { response, destination, dialect } = this;
@@ -305,44 +311,4 @@ function readForwardedFor(
   // The client may itself be a proxy, in front of the trusted one.
   if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);
   return client;
-}
-
-/** The place of an exchange in a trace. */
-interface Trace extends TraceRecord {
-  /** The value of `tracestate` that came with it; null if absent. */
-  readonly state: string | null;
-}
-
-const TRACE_DIGITS = 32;
-const SPAN_DIGITS = 16;
-/** Bits of a trace id that fit a number. They begin with the highest of its random part (OpenTelemetry, probability sampling). */
-const SAMPLING_DIGITS = 13;
-const SAMPLING_AT = TRACE_DIGITS - 14;
-const SAMPLING_RANGE = 16 ** SAMPLING_DIGITS;
-
-/**
- * Continues the trace that a trusted proxy reports, with its decision whether to record it, or begins one. The head holds no trace
- * from anyone else.
- *
- * @param share of new traces that are recorded, 0 to 1
- * @param hex makes so many random bytes, as hexadecimal digits
- */
-export function beginTrace(head: RequestHead, share: number, hex: (bytes: number) => string): Trace {
-  const parent = head.traceParent === null ? null : readTraceParent(head.traceParent);
-  const ids = hex((TRACE_DIGITS + 2 * SPAN_DIGITS) / 2);
-  const traceId = parent === null ? ids.slice(0, TRACE_DIGITS) : parent.traceId;
-  return {
-    traceId,
-    parentId: parent === null ? null : parent.spanId,
-    spanId: ids.slice(TRACE_DIGITS, TRACE_DIGITS + SPAN_DIGITS),
-    upstreamSpanId: ids.slice(TRACE_DIGITS + SPAN_DIGITS),
-    sampled: parent === null ? isSampled(traceId, share) : parent.sampled,
-    state: parent === null ? null : head.traceState,
-  };
-}
-
-/** Decides by the id, so that all services that sample the same share agree. */
-function isSampled(traceId: string, share: number): boolean {
-  const random = Number.parseInt(traceId.slice(SAMPLING_AT, SAMPLING_AT + SAMPLING_DIGITS), 16);
-  return random >= (1 - share) * SAMPLING_RANGE;
 }

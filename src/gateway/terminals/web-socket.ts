@@ -49,7 +49,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   }
   // The session takes over the permit at the upstream and the verdicts. It may outlive many configurations, so the exchange ends
   // here.
-  state.release(exchange);
+  exchange.leave(state);
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());

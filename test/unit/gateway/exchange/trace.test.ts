@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hexSource } from '../../../../src/core/index.ts';
-import { beginTrace } from '../../../../src/gateway/exchange/exchange.ts';
+import { beginTrace } from '../../../../src/gateway/exchange/trace.ts';
 import { ForwardingRules, RequestHead } from '../../../../src/http/index.ts';
 
 const rules = new ForwardingRules({ traces: true });
