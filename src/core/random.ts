@@ -10,7 +10,7 @@ export function randomKey(bytes = 32): Buffer {
   return randomBytes(bytes);
 }
 
-/** Draws random bytes as hexadecimal digits, for ids. Takes many at a time from the system. Not for secrets. */
+/** Makes a source of random bytes in hexadecimal digits, for ids. It takes many at a time from the system. Not for secrets. */
 export function hexSource(): (bytes: number) => string {
   const pool = Buffer.alloc(8_192);
   let at = pool.length;

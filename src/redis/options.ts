@@ -6,13 +6,13 @@ interface RedisAddress {
 }
 
 interface Credentials {
-  /** ACL user; null: the default user. */
+  /** The ACL user; `null` for the default user. */
   readonly user: string | null;
-  /** Null: none. */
+  /** The password; `null` if there is none. */
   readonly password: string | null;
 }
 
-/** Where Redis is. */
+/** Says where Redis is. */
 export type RedisServers =
   | { readonly kind: 'standalone'; readonly address: RedisAddress; readonly database: number }
   | {
@@ -30,11 +30,11 @@ export type RedisServers =
 export interface RedisOptions {
   readonly servers: RedisServers;
   readonly credentials: Credentials;
-  /** Null: plain TCP. Applies to sentinels too. */
+  /** The options of TLS, for sentinels too; `null` for plain TCP. */
   readonly tls: (SecureContextOptions & { readonly servername?: string }) | null;
   /** Begins every key and channel, before the version of the format. Must not contain braces, which would set the cluster slot. Default `weir:`. */
   readonly prefix: string;
-  /** Time for one decision, retries included. Default 50. */
+  /** The time for one decision, retries included. Default 50. */
   readonly budgetMs: number;
 }
 

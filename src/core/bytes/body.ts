@@ -12,7 +12,7 @@ export interface BodySource {
 }
 
 export interface BodySink {
-  /** One piece, owned by the sink from now on. False: pause, until the sink calls `resume` on the source. */
+  /** Takes one piece, which the sink owns from now on. Returns false to pause, until the sink calls `resume` on the source. */
   chunk(bytes: Buffer): boolean;
   end(): void;
   /** The body broke off: the receiver must not take what it got for the whole. */

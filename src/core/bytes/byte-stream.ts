@@ -8,8 +8,8 @@ export interface ByteStream {
   pause(): void;
   resume(): void;
   /**
-   * True: the system has taken everything, and the bytes may change. False: write no more, and change none of them, until the
-   * sink is told by `drained`.
+   * Writes bytes. Returns true if the system has taken everything, so that they may change; false to write no more, and change none
+   * of them, until `drained` is called on the sink.
    */
   write(bytes: Uint8Array): boolean;
   /** Ends our direction behind what was written. */
@@ -22,7 +22,7 @@ export interface ByteStream {
 
 /** Hears what happens at one end. */
 export interface ByteSink {
-  /** They stay unchanged until the call returns, and for good where the stream is paused in it. */
+  /** Takes bytes that came. They stay unchanged until the call returns, and for good if the stream is paused in it. */
   bytes(piece: Buffer): void;
   /** All that was written has been taken. */
   drained(): void;

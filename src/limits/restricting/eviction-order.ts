@@ -9,7 +9,7 @@ export class Heap<T extends Placed> {
   readonly #items: T[];
   readonly #isBefore: (one: T, other: T) => boolean;
 
-  /** @param first its first item. Most heaps hold but one, and an array that is made with it takes less memory than one that grows. */
+  /** @param first its first item. Most heaps hold a single one, and an array that is made with it takes less memory than one that grows. */
   constructor(isBefore: (one: T, other: T) => boolean, first: T | null = null) {
     this.#isBefore = isBefore;
     this.#items = first === null ? [] : [first];
@@ -73,9 +73,9 @@ export class Heap<T extends Placed> {
   }
 }
 
-/** What a full table may have to give up. */
+/** A member of a table, which the table may have to give up when it is full. */
 export interface Member extends Placed {
-  /** Names the network of its client; those without one stand together under ''. */
+  /** Names the network of its client; '' for all clients without one. */
   readonly network: string;
   readonly untilMs: number;
 }
@@ -85,14 +85,14 @@ interface Network<T extends Member> extends Placed {
 }
 
 /**
- * Says what gives way in a full table: of the network that holds most, what is nearest its end. So one network's flood takes
- * places from itself.
+ * Says which member of a full table gives way: of the network that holds most, the one that is nearest its end. So the flood of
+ * one network takes places from itself.
  */
 export class EvictionOrder<T extends Member> {
   readonly #networks = new Map<string, Network<T>>();
   readonly #crowded = new Heap<Network<T>>(isMoreCrowded);
 
-  /** Undefined: there is nothing. */
+  /** The member that gives way first; undefined if there is none. */
   get first(): T | undefined {
     return this.#crowded.first?.members.first;
   }

@@ -20,7 +20,7 @@ const MIN_STEP_MS = 2;
 class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
-  /** All refusals compete for one room: one that is forgotten excuses its caller, and harms nobody. */
+  /** All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody. */
   readonly #partition = newPartition('', 'caller');
   readonly #keyspaces = new Keyspaces(() => this.#partition);
   readonly #refusal = newCounter();
@@ -87,7 +87,7 @@ function inFlightMs(limit: Limit): number {
 interface Refusal {
   /** Key of the client's address. */
   readonly address: string;
-  /** Null when the caller counts as its address. */
+  /** The principal of the caller; `null` if the caller counts as its address. */
   readonly principal: string | null;
   /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
   readonly limit: Limit;

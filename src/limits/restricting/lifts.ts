@@ -5,23 +5,23 @@ interface Remembered {
   readonly untilMs: number;
 }
 
-/** Lifts remembered at once; beyond that the oldest are forgotten. */
+/** How many lifts are remembered at once; beyond that the oldest are forgotten. */
 const MAX_LIFTS = 100_000;
 /** Gateways do not agree on the end of a restriction to the millisecond. */
 const LONGER_MS = 60_000;
 
 /**
- * Remembers which restrictions were lifted for as long as another gateway could still tell of them: one that was away, or a
- * Redis that is filled anew.
+ * Remembers which restrictions were lifted, for as long as another gateway could still announce them: one that was away, or one that
+ * fills a new Redis.
  */
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
   /** Walks on from the oldest to the next oldest: a new walk would begin with all that were deleted lately. */
   #oldest = this.#lifts.keys();
-  /** None is over before this. */
+  /** No lift is over before this moment. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
-  /** How often a client was lifted. */
+  /** How often restrictions of a client were lifted. */
   of(digest: string): number {
     return this.#lifts.get(digest)?.count ?? 0;
   }
@@ -37,20 +37,20 @@ export class Lifts {
     return { digest, count: lift.count, forMs: lift.untilMs - nowMs };
   }
 
-  /** Learns of a lift elsewhere. False: it is known. */
+  /** Learns of a lift elsewhere. Returns false if it is known already. */
   learn({ digest, count, forMs }: Lift, nowMs: number): boolean {
     if (count <= this.of(digest)) return false;
     this.#remember(digest, { count, untilMs: nowMs + forMs });
     return true;
   }
 
-  /** All lifts, as they would be announced now. */
+  /** Lists all lifts, as they would be announced now. */
   *running(nowMs: number): Generator<Lift> {
     for (const [digest, { count, untilMs }] of this.#lifts)
       if (untilMs > nowMs) yield { digest, count, forMs: untilMs - nowMs };
   }
 
-  /** Drops those that no gateway can contradict any more. */
+  /** Drops the lifts that no gateway can contradict any more. */
   sweep(nowMs: number): void {
     if (nowMs < this.#nextEndMs) return;
     this.#nextEndMs = Number.POSITIVE_INFINITY;

@@ -6,10 +6,10 @@ import type { ShadowRestrictions } from './shadow-restrictions.ts';
 
 /** How many offences are tolerated, and for how long the next one restricts. */
 export interface OffenceRule {
-  /** Tolerates this many; the next one in the same window restricts. */
+  /** How many offences are tolerated. The next one in the same window restricts. */
   readonly quota: Quota;
   readonly restrictForMs: number;
-  /** In shadow: the next one is only noted. Default false. */
+  /** Whether the rule is in shadow, so that the next one is only noted. Default false. */
   readonly shadow?: boolean;
 }
 
@@ -32,15 +32,15 @@ export interface OffenceFeed extends OffenceTally {
 export type OffencesExceeded = (offence: Restricted, rule: OffenceRule) => void;
 
 export interface OffenceCounterOptions extends EventCounterOptions {
-  /** Default null: this process counts alone. */
+  /** Adds up what all gateways see. Default `null`: this process counts alone. */
   readonly tally?: OffenceTally | null;
-  /** Where rules in shadow note who would be restricted. Default null: no rule is. */
+  /** Notes who would be restricted by rules in shadow. Default `null`: no rule is in shadow. */
   readonly shadow?: ShadowRestrictions | null;
 }
 
 /**
- * The base of all offences: a count per offender, a rule that a reload may change, and a restriction past it. Off without a
- * rule. The count of this process decides at once; the tally finds out what all gateways have seen together.
+ * The base of all offences: a count per offender, a rule that a reload may change, and a restriction past it. It counts nothing
+ * without a rule. The count of this process decides at once; the tally finds out what all gateways have seen together.
  */
 export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #counter: EventCounter;

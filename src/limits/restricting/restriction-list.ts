@@ -20,7 +20,7 @@ export class RestrictionList {
     this.#tables = tables;
   }
 
-  /** Those of clients known by name: at most `max`, of which each table gets its share, so that none hides the others. */
+  /** Lists restrictions of clients known by name, at most `max`. Each table gets its share, so that none hides the others. */
   byName(max: number): Held[] {
     const nowMs = this.#nowMs();
     const found: Held[] = [];
@@ -37,7 +37,7 @@ export class RestrictionList {
       for (const entry of table.all()) if (this.#isShown(entry, nowMs)) yield entry;
   }
 
-  /** Those with this digest, an automatic one and an operator's: what ends last comes first. */
+  /** Lists the restrictions with this digest, an automatic one and an operator's. The one that ends last comes first. */
   withDigest(digest: string): ListedRestriction[] {
     const nowMs = this.#nowMs();
     return this.#tables

@@ -17,13 +17,13 @@ import {
 } from './restriction.ts';
 
 /**
- * The digests of clients that are never restricted here, as far as they are known. Restrictions of them that other gateways
- * announce are kept, because those may have other lists and a reload may change this one.
+ * Knows the digests of clients that are never restricted here. Restrictions of them that other gateways announce are kept: other
+ * gateways may have other lists, and a reload may change this one.
  */
 class SparedClients {
   /** Clients that the list names. */
   #named: ReadonlySet<string> = new Set();
-  /** Clients that only a request could tell from others: of a network, or on a webhook. */
+  /** Clients that only a request could identify, since the list names their network, or since they call a webhook. */
   readonly #met = new Set<string>();
 
   setNamed(named: ReadonlySet<string>): void {
@@ -52,8 +52,8 @@ class SparedClients {
 }
 
 /**
- * Restrictions with a cap of their own. Each is found by its digest; by name too, once its client has been seen here: until then
- * it is known from another gateway by digest alone.
+ * Holds restrictions up to a cap of its own. Each is found by its digest, and by name once its client has been seen here: until then,
+ * it is known from another gateway by its digest alone.
  */
 export class RestrictionTable {
   readonly #max: number;
@@ -63,12 +63,12 @@ export class RestrictionTable {
     principal: new Map(),
     webhook: new Map(),
   };
-  /** How many are known by digest alone. */
+  /** How many are known by their digest alone. */
   readonly #unmet: Record<RestrictedKind, number> = { address: 0, principal: 0, webhook: 0 };
   readonly #order = new EvictionOrder<Entry>();
-  /** By the digest of the address that calls them: those on webhooks. */
+  /** The restrictions on webhooks, by the digest of the address that calls them. */
   readonly #byOwner = new Map<string, Entry[]>();
-  /** None ends before this. */
+  /** No restriction ends before this moment. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor(max: number) {
@@ -88,7 +88,7 @@ export class RestrictionTable {
     return address + principal + webhook;
   }
 
-  /** What gives way when it is full. */
+  /** The restriction that gives way when the table is full. */
   get evictable(): Entry | undefined {
     return this.#order.first;
   }
@@ -109,17 +109,17 @@ export class RestrictionTable {
     return this.#byDigest.get(digest);
   }
 
-  /** Those on webhooks that this address calls. */
+  /** Lists the restrictions on webhooks that this address calls. */
   ofOwner(owner: string): readonly Entry[] {
     return this.#byOwner.get(owner) ?? NONE;
   }
 
-  /** May lose or gain restrictions while it is walked through. */
+  /** Lists all restrictions. The table may lose or gain some meanwhile. */
   all(): Iterable<Entry> {
     return this.#byDigest.values();
   }
 
-  /** Adds one, in place of the one with the same digest. */
+  /** Adds a restriction, in place of the one with the same digest. */
   set(entry: Entry): void {
     const before = this.#byDigest.get(entry.digest);
     if (before !== undefined) this.delete(before);
@@ -140,7 +140,7 @@ export class RestrictionTable {
     if (entry.owner !== '') deleteFrom(this.#byOwner, entry);
   }
 
-  /** Those that are over. Looks only when one may be. */
+  /** Lists the restrictions that are over. Looks only when one may be. */
   over(nowMs: number): readonly Entry[] {
     if (nowMs < this.#nextEndMs) return [];
     this.#nextEndMs = Number.POSITIVE_INFINITY;
@@ -161,7 +161,7 @@ function addTo(owners: Map<string, Entry[]>, entry: Entry): void {
   else owners.set(entry.owner, [entry]);
 }
 
-/** An owner has few: an address with more than a hundred is restricted itself. */
+/** Walks through the restrictions of the owner, which are few: an address with more than a hundred is restricted itself. */
 function deleteFrom(owners: Map<string, Entry[]>, entry: Entry): void {
   const known = owners.get(entry.owner);
   if (known === undefined) return;
@@ -169,7 +169,7 @@ function deleteFrom(owners: Map<string, Entry[]>, entry: Entry): void {
   if (known.length === 0) owners.delete(entry.owner);
 }
 
-/** Unambiguous, because no address contains a space. */
+/** Joins both to one key, which is unambiguous because no address contains a space. */
 function mapKey(key: string, webhook: string): string {
   return webhook === '' ? key : `${key} ${webhook}`;
 }
@@ -183,7 +183,7 @@ const PLACES: Readonly<Record<RestrictionTableName, number>> = {
 
 /** All restrictions, in their tables. A client may have two: an automatic one, and beside it an operator's. */
 export class RestrictionTables {
-  /** In the order in which operators are shown them. */
+  /** The tables in the order in which operators are shown them. */
   readonly all: readonly RestrictionTable[];
   readonly spared = new SparedClients();
   readonly #byName: Readonly<Record<RestrictionTableName, RestrictionTable>>;
@@ -210,23 +210,23 @@ export class RestrictionTables {
     return this.all.flatMap(table => table.withDigest(digest) ?? []);
   }
 
-  /** Those that refuse a client here. */
+  /** How many restrictions refuse a client here. */
   get size(): number {
     return this.#withoutSpared(this.all.reduce((sum, { size }) => sum + size, 0));
   }
 
-  /** Those of other gateways whose clients have not been seen here. */
+  /** How many restrictions come from other gateways and have clients that were not seen here. */
   get unmet(): number {
     return this.#withoutSpared(this.all.reduce((sum, { unmet }) => sum + unmet, 0));
   }
 
-  /** Removes one. */
+  /** Removes a restriction. */
   delete(entry: Entry): void {
     this.of(entry).delete(entry);
     this.spared.forget(entry.digest);
   }
 
-  /** The reason of what ends last, for a client that is restricted and has been seen here. */
+  /** Returns the reason of the restriction that ends last, for a client that is restricted and has been seen here. */
   reasonFor({ kind, key }: RestrictedClient): RestrictionReason {
     const automatic = this.#byName[kind].held(kind, key, '');
     const own = this.#byName.operator.held(kind, key, '');

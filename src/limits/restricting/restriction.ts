@@ -13,7 +13,7 @@ export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): 
   return reason === 'operator' ? 'operator' : kind;
 }
 
-/** Who or what is refused. */
+/** Says who or what is refused. */
 export interface Restricted {
   readonly kind: RestrictedKind;
   /** The address, the principal, or the address of the webhook's caller. */
@@ -29,29 +29,29 @@ export type RestrictedClient = Pick<Restricted, 'key'> & { readonly kind: 'addre
 /** A restriction as announced to other gateways, with a digest in place of the client. */
 export interface AnonymousRestriction {
   readonly kind: RestrictedKind;
-  /** Of the kind, the key and the webhook. */
+  /** The digest of the kind, the key and the webhook. */
   readonly digest: string;
   readonly reason: RestrictionReason;
   readonly forMs: number;
-  /** How often the client had been lifted when it began. */
+  /** How often restrictions of this client had been lifted when this one began. */
   readonly lifts: number;
-  /** Null: a gateway of an older version does not tell. */
+  /** When it began; `null` if a gateway of an older version, which does not say, announced it. */
   readonly sinceEpochMs: number | null;
-  /** Of the client's network; '': it has none, or it was not told. */
+  /** The digest of the client's network; '' if it has none, or none was announced. */
   readonly network: string;
-  /** Of the address that calls a webhook: the one that a restriction of all of the address has. '' for other kinds. */
+  /** The digest of the address that calls a webhook, as in a restriction of that address; '' for the other kinds. */
   readonly owner: string;
 }
 
 /** A restriction in force. */
 export interface ListedRestriction {
   readonly kind: RestrictedKind;
-  /** Of the client: an automatic restriction and an operator's share it. */
+  /** The digest of the client, which an automatic restriction and an operator's share. */
   readonly digest: string;
   readonly reason: RestrictionReason;
   readonly sinceEpochMs: number;
   readonly untilEpochMs: number;
-  /** Null: another gateway announced it, and the client has not been seen here. */
+  /** The client; `null` if another gateway announced the restriction and the client has not been seen here. */
   readonly key: string | null;
 }
 
@@ -70,18 +70,18 @@ export interface EvictedRestriction extends Omit<Restriction, 'key'> {
 /** Hears of restrictions, for logs and for streams that have to be closed. Must not throw. */
 export interface RestrictionListener {
   restricted(restriction: Restriction): void;
-  /** One in force ends later than announced, maybe for another reason. */
+  /** A restriction in force ends later than announced, maybe for another reason. */
   prolonged(restriction: Restriction): void;
   released(restriction: Restriction): void;
-  /** One was given up early: its table was full, and another one began. Alert on this. */
+  /** A restriction was given up early: its table was full, and another one began. Alert on this. */
   evicted(restriction: EvictedRestriction): void;
 }
 
 /** A restriction that an operator lifted, as announced to other gateways. */
 export interface Lift {
-  /** Of the restriction. */
+  /** The digest of the restriction. */
   readonly digest: string;
-  /** How often this client was lifted, from 1. Restrictions that began at a lower number are over. */
+  /** How often restrictions of this client were lifted, from 1 on. Those that began at a lower number are over. */
   readonly count: number;
   readonly forMs: number;
 }
@@ -97,21 +97,21 @@ export interface RestrictionsOptions {
   readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
   /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
   readonly places?: Readonly<Record<RestrictionTableName, number>>;
-  /** The network of an address, by the key of the address. Default: all addresses are of one. */
+  /** Returns the network of an address, given its key. Default: all addresses are of one. */
   readonly networkOf?: (address: string) => string;
 }
 
 /** A restriction in its table. */
 export interface Entry extends ListedRestriction, Member {
   readonly kind: RestrictedKind;
-  /** '' where the client has not been seen here, as for the kinds without one. */
+  /** The hash of the webhook; '' for the other kinds, and if the client has not been seen here. */
   readonly webhook: string;
   /** On the monotonic clock. */
   readonly untilMs: number;
   readonly slackMs: number;
-  /** How often the client had been lifted when it began. */
+  /** How often restrictions of this client had been lifted when this one began. */
   readonly lifts: number;
-  /** As in `AnonymousRestriction`. */
+  /** The digest of the webhook's caller, as in `AnonymousRestriction`. */
   readonly owner: string;
 }
 
@@ -141,14 +141,14 @@ export function digestOfWhom({ kind, key, webhook }: Omit<Restricted, 'reason'>)
   return digestOf(`${kind} ${key} ${webhook}`);
 }
 
-/** Enough digits to tell networks apart: two that share them would only be taken for one. */
+/** These digits are enough to tell networks apart. Two that share them would only be taken for one. */
 const NETWORK_DIGITS = 11;
 
 export function digestOfNetwork(network: string): string {
   return network === '' ? '' : digestOf(`network ${network}`).slice(0, NETWORK_DIGITS);
 }
 
-/** As it would be announced now. */
+/** Returns the restriction as it would be announced now. */
 export function announced(
   { kind, digest, reason, untilMs, lifts, sinceEpochMs, network, owner }: Entry,
   nowMs: number,
@@ -157,13 +157,13 @@ export function announced(
 }
 
 /**
- * A client that is asked about again and again, as of a connection or a stream. Keeps the digest by which other gateways name it: a
- * hash costs a microsecond, and all streams are asked about twice a second.
+ * A client that is checked again and again, such as that of a stream. It keeps the digest by which other gateways name it: a hash
+ * costs a microsecond, and the clients of all streams are checked twice a second.
  */
 export class KnownClient implements RestrictedClient {
   readonly kind: RestrictedClient['kind'];
   readonly key: string;
-  /** Made when it is first needed; '' until then. */
+  /** The digest, which is made when it is first needed; '' until then. */
   #digest = '';
 
   constructor(kind: RestrictedClient['kind'], key: string) {

@@ -29,11 +29,11 @@ export const MAX_WEBHOOKS = 100;
 
 /**
  * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, or less while
- * there are no restrictions. Those of other gateways are known only by a digest until the client sends a request: while any
- * exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
+ * there are no restrictions. A restriction of another gateway is known by a digest alone until its client sends a request. While
+ * such restrictions exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
  */
 export class Restrictions {
-  /** What operators are shown. */
+  /** The restrictions that operators are shown. */
   readonly listed: RestrictionList;
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
@@ -112,7 +112,7 @@ export class Restrictions {
     if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift);
   }
 
-  /** All lifts that another gateway could contradict, as they would be announced now. */
+  /** Lists all lifts that another gateway could contradict, as they would be announced now. */
   lifted(): Iterable<Lift> {
     return this.#lifts.running(this.#nowMs());
   }
@@ -149,7 +149,7 @@ export class Restrictions {
     if (kind === 'address' && reason === 'webhook_not_found') this.#mergeWebhooks(digest);
   }
 
-  /** All restrictions in force, as they would be announced now. */
+  /** Lists all restrictions in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
@@ -177,7 +177,7 @@ export class Restrictions {
     return this.#waitMs('webhook', address, webhook, null);
   }
 
-  /** Why a client that has to wait is restricted: the reason of what ends last. */
+  /** Returns the reason why a client has to wait: that of the restriction that ends last. */
   reasonFor(client: RestrictedClient): RestrictionReason {
     return this.#tables.reasonFor(client);
   }
@@ -189,7 +189,7 @@ export class Restrictions {
     for (const table of this.#tables.all) for (const entry of table.over(nowMs)) this.#release(entry);
   }
 
-  /** Null: nothing changed. */
+  /** Holds a restriction until then, or prolongs the one that is held; `null` if that changes nothing. */
   #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
     const { kind, key, webhook, reason } = whom;
     const table = this.#tables.of(whom);
@@ -223,7 +223,7 @@ export class Restrictions {
     return held;
   }
 
-  /** Adds one that the table does not hold. Something else gives way if the table is full. */
+  /** Adds a restriction that the table does not hold. Another one gives way if the table is full. */
   #add(table: RestrictionTable, entry: Entry): void {
     const { evictable } = table;
     if (evictable !== undefined && table.isFull && table.withDigest(entry.digest) === undefined)
@@ -240,7 +240,7 @@ export class Restrictions {
     this.#listener.evicted({ ...entry, table: tableOf(entry) });
   }
 
-  /** Takes one away that another gateway may still hold. */
+  /** Removes a restriction that another gateway may still hold. */
   #giveUp(entry: Entry): void {
     this.#tables.delete(entry);
     this.#options.withdraw?.(announced(entry, this.#nowMs()));
@@ -254,7 +254,7 @@ export class Restrictions {
     }
   }
 
-  /** @param known keeps the client's digest; null: it is computed where it is needed */
+  /** @param known keeps the client's digest; if it is `null`, the digest is computed where it is needed */
   #waitMs(kind: RestrictedKind, key: string, webhook: string, known: KnownClient | null): number {
     const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook, known);
     return kind === 'webhook'
@@ -319,7 +319,7 @@ export class Restrictions {
     if (beginsAnew) for (const lifted of this.#whenLifted) lifted(held);
   }
 
-  /** The same one with a later end. */
+  /** Returns the restriction with a later end. */
   #prolonged<T extends Entry>(entry: T, untilMs: number, lifts: number): T {
     return { ...entry, untilMs, untilEpochMs: entry.untilEpochMs + untilMs - entry.untilMs, lifts };
   }

@@ -15,11 +15,11 @@ export interface ShadowRestrictionsOptions {
   readonly began: (whom: Restricted, forMs: number) => void;
   /** Most held of each kind for each reason. Default 100,000. */
   readonly maxOfKind?: number;
-  /** As for restrictions that hold. */
+  /** Returns the network of an address, given its key, as for restrictions that hold. */
   readonly networkOf?: (address: string) => string;
 }
 
-/** One that would be in force. */
+/** A restriction that would be in force. */
 export interface ShadowRestriction {
   readonly reason: RestrictionReason;
   /** A principal or the key of an address. */
@@ -43,12 +43,12 @@ export class ShadowRestrictions {
     this.#tables = new Map(RESTRICTION_REASONS.map(reason => [reason, newTables()]));
   }
 
-  /** On the hot path. */
+  /** Whether no restriction would hold. It is read for every request. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** Does nothing while one is running: as if it held, its end is set once. */
+  /** Notes a restriction. Does nothing while one is running: its end is set once, as if it held. */
   restrict(whom: Restricted, forMs: number): void {
     const { kind, key, webhook, reason } = whom;
     const nowMs = this.#options.clock.monotonicMs();
@@ -56,7 +56,7 @@ export class ShadowRestrictions {
     if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return;
     const held = this.#entryOf(whom, nowMs + forMs);
     const { evictable } = table;
-    // Those that are over leave at the next sweep: looking for them here would cost a walk through all for each offence.
+    // Restrictions that are over leave at the next sweep: looking for them here would cost a walk through all for each offence.
     if (evictable !== undefined && table.isFull && table.withDigest(held.digest) === undefined)
       table.delete(evictable);
     table.set(held);
@@ -80,7 +80,7 @@ export class ShadowRestrictions {
     });
   }
 
-  /** Those that run: at most `max`. */
+  /** Lists the restrictions that would be in force, at most `max`. */
   list(max: number): ShadowRestriction[] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -93,14 +93,14 @@ export class ShadowRestrictions {
     return found;
   }
 
-  /** Forgets those of clients that are never restricted from now on. */
+  /** Forgets the restrictions of clients that are never restricted from now on. */
   spare(isOnList: (key: string) => boolean): void {
     for (const held of this.#all())
       if (isOnList(held.key)) this.#tables.get(held.reason)?.[held.kind].delete(held);
     this.#look();
   }
 
-  /** Forgets those of a rule that is no longer in shadow. */
+  /** Forgets the restrictions of a rule that is no longer in shadow. */
   end(reason: RestrictionReason): void {
     for (const held of this.#all())
       if (held.reason === reason) this.#tables.get(reason)?.[held.kind].delete(held);

@@ -2,7 +2,7 @@ import { Cluster, Redis } from 'ioredis';
 import { inNextTurn, type Timer, type TimerClock } from '../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
 
-/** More than V8 needs before it remembers what a function reads. */
+/** How many reads make V8 remember what a function reads; fewer would do. */
 const READS = 1_000;
 
 /**
@@ -102,7 +102,7 @@ export class Deadlines<W extends Waiting> {
   readonly #clock: TimerClock;
   readonly #budgetMs: number;
   readonly #overdue: (late: readonly W[]) => void;
-  /** In the order in which they fall due. */
+  /** The responses in the order in which they fall due. */
   readonly #waiting = new Set<W>();
   #timer: Timer | null = null;
 

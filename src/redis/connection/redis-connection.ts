@@ -21,15 +21,15 @@ export class RedisError extends Error {
 
 export type ReplyCallback = (error: RedisError | null, value: unknown) => void;
 
-/** What is sent to Redis: text and numbers only. */
+/** An argument of a command: Redis is sent text and numbers only. */
 type Argument = string | number;
 
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
-/** Replies that have been late for so many budgets, none in time, are more than a pause of the server or of this machine. */
+/** Replies that are late for so many budgets, with none in time, are no mere pause of the server or of this machine. */
 const LATE_BUDGETS = 3;
-/** Late replies further apart are not in a row, milliseconds. */
+/** Late replies that are further apart are not in a row. */
 const ROW_MS = 1_000;
 
 /** Time between attempts to subscribe without the right to. */
@@ -94,12 +94,12 @@ export class RedisConnection {
     return this.#client.status === 'ready';
   }
 
-  /** Replies have been late for so long that there is no sense in waiting for more of them. */
+  /** Whether replies have been late for so long that there is no sense in waiting for more of them. */
   get isSilent(): boolean {
     return this.#lateAtMs - this.#lateSinceMs >= LATE_BUDGETS * this.#options.budgetMs;
   }
 
-  /** Why the last attempt to connect failed, or the connection was lost. */
+  /** The reason why the last attempt to connect failed, or the connection was lost. */
   get lastError(): string {
     return this.#lastError;
   }
@@ -137,7 +137,7 @@ export class RedisConnection {
     this.#transmit(name, args, outstanding);
   }
 
-  /** The same with a promise, for what is not on a request's path. Rejects with a RedisError. */
+  /** Sends one command and returns a promise, for callers that are not on a request's path. It rejects with a RedisError. */
   command(name: string, ...args: readonly Argument[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.send(name, args, (error, value) => (error === null ? resolve(value) : reject(error)));
@@ -156,7 +156,7 @@ export class RedisConnection {
     });
   }
 
-  /** The same with a promise. */
+  /** Runs a script and returns a promise, which rejects with a RedisError. */
   script(script: RedisScript, keys: readonly string[], ...args: readonly Argument[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.run(script, keys, args, (error, value) => (error === null ? resolve(value) : reject(error)));
@@ -178,7 +178,7 @@ export class RedisConnection {
     this.#cork();
     const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
       if (!this.#deadlines.remove(outstanding)) return;
-      // In a cluster, another node than the one that is late may have replied.
+      // The reply of a cluster may come from another node than the one that is late.
       if (!this.isCluster) this.#lateSinceMs = Number.NaN;
       if (error === null || error === undefined) outstanding.reply(null, value);
       else outstanding.reply(this.#errorOf(error), null);

@@ -18,7 +18,7 @@ return { now, redis.call('ZCARD', KEYS[1]) }
 
 export interface Beat {
   readonly roundTripMs: number;
-  /** How far Redis' clock is ahead of the gateway's. */
+  /** How far the clock of Redis is ahead of the gateway's. */
   readonly clockAheadMs: number;
 }
 
@@ -40,7 +40,7 @@ export class Replicas {
     this.#count = hint;
   }
 
-  /** Gateways that share the limits, including this one. At least 1. */
+  /** How many gateways share the limits, including this one. At least 1. */
   get count(): number {
     return this.#count;
   }

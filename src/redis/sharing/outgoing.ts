@@ -15,11 +15,11 @@ type Message =
  */
 const MAX_MS = 100 * 365 * 86_400_000;
 
-/** What Redis has yet to be told, in order and once for each name. */
+/** Holds what Redis has yet to be told, in order and once for each name. */
 export class Outgoing {
   readonly #clock: Clock;
   readonly #messages = new Map<string, Message>();
-  /** What Redis was told last, until it says that it has it. */
+  /** The portion that was sent last, until Redis says that it has it. */
   #portion: ReadonlyMap<string, Message> = new Map();
 
   constructor(clock: Clock) {

@@ -4,7 +4,7 @@ import { defineScript } from '../connection/index.ts';
  * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in
  * whole milliseconds, serves both to measure and to announce.
  *
- * Limits come as JSON, made once per configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
+ * Limits come as JSON, made once per configuration: { smooth, units, period, slack }. A counter is a string: "reset consumed" for a
  * window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
@@ -22,7 +22,7 @@ end
 local function save(l)
   local value
   if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
-  else value = string.format('%.0f %.0f', l.reset, l.drawn) end
+  else value = string.format('%.0f %.0f', l.reset, l.consumed) end
   redis.call('SET', l.key, value, 'PX', string.format('%.0f', l.reset - now + 1000))
 end
 
@@ -36,20 +36,20 @@ local function read(l, key)
     l.ahead = l.mark and l.mark > furthest
     if l.ahead then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
   else
-    local reset, drawn = string.match(value, '^(%d+) (%d+)$')
-    l.reset, l.drawn = tonumber(reset), tonumber(drawn)
+    local reset, consumed = string.match(value, '^(%d+) (%d+)$')
+    l.reset, l.consumed = tonumber(reset), tonumber(consumed)
     l.ahead = l.reset and l.reset > furthest
     if l.ahead then l.reset = now + l.period end
   end
   -- Save it now, or each read would move the end further.
   if l.ahead then save(l) end
   l.known = l.reset and now < l.reset
-  if not l.known then l.mark, l.parts, l.reset, l.drawn = 0, 0, 0, 0 end
+  if not l.known then l.mark, l.parts, l.reset, l.consumed = 0, 0, 0, 0 end
 end
 
 local function wait(l)
   if not l.smooth then
-    if l.drawn < l.units or now >= l.reset - l.slack then return 0 end
+    if l.consumed < l.units or now >= l.reset - l.slack then return 0 end
     return l.reset - now
   end
   if now >= l.mark then return 0 end
@@ -59,21 +59,21 @@ local function wait(l)
 end
 
 local function describesEnding(l)
-  return not l.smooth and now < l.reset - l.period and l.drawn < l.units
+  return not l.smooth and now < l.reset - l.period and l.consumed < l.units
 end
 
 local function remaining(l)
   if describesEnding(l) then return 0 end
   if not l.smooth then
     if now >= l.reset then return l.units end
-    return math.max(0, l.units - l.drawn)
+    return math.max(0, l.units - l.consumed)
   end
   if now >= l.mark then return l.units end
-  local drawn = (l.mark - now) * l.units - partsOf(l)
-  return math.max(0, math.floor((l.period * l.units - drawn) / l.period))
+  local consumed = (l.mark - now) * l.units - partsOf(l)
+  return math.max(0, math.floor((l.period * l.units - consumed) / l.period))
 end
 
-local function draw(l)
+local function consume(l)
   if l.smooth then
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
     local whole = math.floor(l.period / l.units)
@@ -82,9 +82,9 @@ local function draw(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.drawn, l.moved = now + l.period, 1, true
-  elseif l.drawn >= l.units then l.reset, l.drawn, l.moved = l.reset + l.period, 1, true
-  else l.drawn = l.drawn + 1 end
+  elseif now >= l.reset then l.reset, l.consumed, l.moved = now + l.period, 1, true
+  elseif l.consumed >= l.units then l.reset, l.consumed, l.moved = l.reset + l.period, 1, true
+  else l.consumed = l.consumed + 1 end
   save(l)
 end
 
@@ -140,15 +140,15 @@ end
  * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
  * share.
  * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
- * draw and return the resources' windows, "2" to draw and return all windows; and the trip: "0" where this is the whole question.
+ * consume and return the resources' windows, "2" to consume and return all windows; and the trip: "0" where this is the whole question.
  *
  * In a cluster the set and the counter of a resource may be on different nodes. Trip "1" asks about the caller's limits, and tells
  * whether the caller holds all that it may. Trip "2" asks about the resource, whose KEYS are counters alone. There, and without a main
  * value, the number is 0; it is -1 if the caller may open no counter, and -2 if KEYS are those that further values share.
  *
- * Each limit in shadow decides by itself once the others have admitted the request, and draws if it admits. It is never described.
+ * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
  *
- * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows drawn on, 0 for none ... }.
+ * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... }.
  * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16 if the first,
  * second, third limit in shadow would have refused; plus 32 if there is no counter and none may be opened, so that nothing was
  * decided; plus 64 if the caller holds all that it may; plus 128 if the counter of the resource was opened; plus 256 if the limit that
@@ -197,7 +197,7 @@ for i, l in ipairs(limits) do
   if mode == '0' then break end
   if l.shadow then look(l, i) end
   if l.wait == 0 then
-    draw(l)
+    consume(l)
     if l.part then notePart(l, index) end
   else reply[1] = reply[1] + bit end
   if l.shadow then bit = bit * 2 end
@@ -239,12 +239,12 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
     if undoing then l.reset = l.mark end
     l.empty = l.reset <= now
-  elseif l.known and not l.smooth and l.reset == window and now < window and l.drawn > 0 then
-    l.drawn = l.drawn - 1
-    l.empty = undoing and l.drawn == 0
+  elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
+    l.consumed = l.consumed - 1
+    l.empty = undoing and l.consumed == 0
     if l.empty and l.reset - l.period > now then
       -- It was opened in the slack of the previous window, which is still open and used up: restore that one.
-      l.reset, l.drawn, l.empty = l.reset - l.period, l.units, false
+      l.reset, l.consumed, l.empty = l.reset - l.period, l.units, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end

@@ -16,7 +16,7 @@ export interface FallbackDependencies {
   readonly policy: FailurePolicy;
   /** Counts while Redis does not decide. */
   readonly local: MemoryStore;
-  /** Gateways that share the limits. */
+  /** How many gateways share the limits. */
   readonly replicas: () => number;
   readonly listener: StoreListener;
 }
@@ -29,7 +29,7 @@ const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_R
 export class Fallback {
   readonly #dependencies: FallbackDependencies;
   readonly #divided = new DividedLimits();
-  /** The local counters; null: the policy decides without. */
+  /** The local counters; `null` if the policy decides without them. */
   readonly allowances: AllowanceStore | null;
 
   constructor(dependencies: FallbackDependencies) {
@@ -45,7 +45,7 @@ export class Fallback {
     return policy === 'open' ? UNLIMITED : CLOSED;
   }
 
-  /** Returns a unit of a local decision. False: the window is not a local one. */
+  /** Returns a unit of a local decision. Returns false if the window is not a local one. */
   refund(limit: Limit, main: string, resourceWindow: number): boolean {
     if (resourceWindow >= 0) return false;
     const { local, replicas } = this.#dependencies;

@@ -1,7 +1,7 @@
 import { type Clock, RecentMap } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
-/** Refusals remembered; a flood may come from many callers. */
+/** How many refusals are remembered: a flood may come from many callers. */
 const MAX_KNOWN = 50_000;
 /** Redis is asked again after this, however long the key is exhausted: an operator may have reset it. */
 const MAX_MS = 1_000;
@@ -21,7 +21,7 @@ interface Known {
 export class KnownRefusals {
   readonly #clock: Clock;
   readonly #known = new RecentMap<Known>(MAX_KNOWN);
-  #generation = 0;
+  #version = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,20 +31,20 @@ export class KnownRefusals {
     return this.#known.size === 0;
   }
 
-  /** Read it before asking and pass it to `note`, which ignores what was asked before the last `forget`. */
+  /** The version of this cache. Read it before asking and pass it to `note`, which ignores what was asked before the last `forget`. */
   get version(): number {
-    return this.#generation;
+    return this.#version;
   }
 
   /** Forgets everything, after numbers were changed, counters reset or restrictions lifted. */
   forget(): void {
-    this.#generation++;
+    this.#version++;
     this.#known.clear();
   }
 
   /** Notes a refusal by `limit` under `key`. `askedAtMs`: when Redis was asked. */
-  note(key: string, limit: Limit, decision: Decision, askedAtMs: number, generation: number): void {
-    if (generation !== this.#generation) return;
+  note(key: string, limit: Limit, decision: Decision, askedAtMs: number, version: number): void {
+    if (version !== this.#version) return;
     // Redis decided some time between the question and the response. To be safe, count the end from the question.
     const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
@@ -52,7 +52,7 @@ export class KnownRefusals {
     this.#known.set(key, { decision, limit, atMs, untilMs });
   }
 
-  /** The refusal to return now, or null. */
+  /** Returns the refusal that holds now, or `null`. */
   find(key: string, limit: Limit): Decision | null {
     const known = this.#known.get(key);
     if (known === undefined) return null;

@@ -11,13 +11,13 @@ import {
 
 /** The part of a call to the script that is the same for every request with these limits. */
 export interface Plan {
-  /** In the order in which the script checks them: those in shadow come last. */
+  /** The limits in the order in which the script checks them: those in shadow come last. */
   readonly limits: readonly Limit[];
   /** The limits as JSON for the script. */
   readonly text: string;
-  /** Whether one of those that hold is a resource limit. */
+  /** Whether one of the limits that hold is a resource limit. */
   readonly hasResource: boolean;
-  /** Those in shadow, in their order. */
+  /** The roles of the limits in shadow, in their order. */
   readonly shadow: readonly LimitRole[];
 }
 
@@ -25,7 +25,7 @@ export interface Plan {
 interface Plans {
   readonly whole: Plan;
   readonly ofCaller: Plan;
-  /** The one that holds, then the one in shadow. */
+  /** The plan of the limit that holds, then the plan of the one in shadow. */
   readonly ofResources: readonly Plan[];
 }
 
@@ -68,7 +68,7 @@ function limitsIn(limits: LimitsByRole): Limit[] {
   return ROLES.map(role => limits[role]).filter(limit => limit !== null);
 }
 
-/** Limits as JSON for the scripts. Those from `held` on are in shadow. */
+/** Writes limits as JSON for the scripts. Limits from `held` on are in shadow. */
 export function textOf(limits: readonly Limit[], held = limits.length): string {
   return JSON.stringify(
     limits.map(({ role, algorithm, units, periodMs, slackMs }, at) => ({
@@ -82,12 +82,12 @@ export function textOf(limits: readonly Limit[], held = limits.length): string {
   );
 }
 
-/** What a call to the store asks for. */
+/** A call to the store. */
 export interface Question {
   readonly limits: LimitSet;
   readonly caller: string;
   readonly main: string;
-  /** False: only look. */
+  /** Whether to consume units; false to look only. */
   readonly consuming: boolean;
 }
 
@@ -96,21 +96,21 @@ export interface ScriptResponse {
   readonly decision: Decision;
   /** The place of the refusing limit in the plan; -1 if admitted. */
   readonly refusedBy: number;
-  /** A counter shared by main values beyond those that the caller may hold had a part in it. */
+  /** Whether a counter had a part in it that main values beyond those that the caller may hold share. */
   readonly byOtherParts: boolean;
-  /** Such a counter refused. */
+  /** Whether such a counter refused. */
   readonly refusedByOtherParts: boolean;
-  /** Nothing was decided: there is no counter, and the caller may open none. */
+  /** Whether nothing was decided, because there is no counter and the caller may open none. */
   readonly isUndecided: boolean;
-  /** The caller holds all the counters for main values that it may. */
+  /** Whether the caller holds all the counters for main values that it may. */
   readonly isFull: boolean;
-  /** The counter of the resource was opened. */
+  /** Whether the counter of the resource was opened. */
   readonly hasOpened: boolean;
-  /** Windows that units were drawn on: those of all limits, in order, or only the resource's, as asked. */
+  /** The windows of the units consumed: those of all limits, in order, or only the resource's, as asked. */
   readonly windows: readonly number[];
 }
 
-/** Reads the script's reply; null if it is not one. */
+/** Reads the script's reply. Returns `null` if it is none. */
 export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
   const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as readonly number[];
@@ -147,7 +147,7 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
   };
 }
 
-/** From the third bit on, the code has one for each limit in shadow: whether it would have refused. */
+/** Reads the bits from the third on: there is one for each limit in shadow, which says whether it would have refused. */
 function shadowOf(code: number, windows: readonly number[], { shadow }: Plan): ShadowDecision {
   if (shadow.length === 0) return NO_SHADOW;
   const refused = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);

@@ -13,7 +13,7 @@ export interface RedisAllowancesDependencies {
   readonly keysPerCaller: () => number;
 }
 
-/** Limits in one command: few enough to block Redis for less than a millisecond. */
+/** How many limits one command reads: few enough to block Redis for less than a millisecond. */
 const PORTION = 100;
 
 /** Shows and resets the counters in Redis, or those that take their place while it is away. */
@@ -103,7 +103,7 @@ export class RedisAllowances implements AllowanceStore {
   }
 }
 
-/** In their order. A resource is by itself, as a cluster may keep it anywhere; the caller's own limits are in one place. */
+/** Splits limits into portions, in their order. A resource has one for itself, since a cluster may keep it anywhere; the caller's own are in one place. */
 function portionsOf(limits: readonly Limit[]): Limit[][] {
   const portions: Limit[][] = [];
   for (const limit of limits) {

@@ -22,15 +22,15 @@ export interface RedisStoreDependencies extends FallbackDependencies {
   readonly clock: Clock;
 }
 
-/** What the script does: looks, or draws and returns the window drawn on, the resource's or all. */
+/** What the script does: it looks, or consumes and returns the windows of the units, the resource's or all. */
 const LOOK = '0';
-const DRAW = '1';
-const DRAW_AND_RETURN_ALL = '2';
+const CONSUME = '1';
+const CONSUME_AND_RETURN_ALL = '2';
 
 /** Whether a question is asked as a whole, or in a cluster of the caller's limits first and then of the resource. */
 type Trip = '0' | '1' | '2';
 
-/** In place of how many counters for main values a caller may hold. */
+/** Stand in place of the number of counters for main values that a caller may hold. */
 const NO_VALUES = '0';
 const NO_FURTHER_VALUE = '-1';
 const SHARED_BY_VALUES = '-2';
@@ -44,13 +44,13 @@ interface ScriptCall {
   readonly trip: Trip;
 }
 
-type Told = (response: ScriptResponse | null, error: RedisError) => void;
+type OnResponse = (response: ScriptResponse | null, error: RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
- * draws on all or none. In a cluster, a resource's counter may be on another node than its caller's, so a request with both takes
- * two round trips, and if the second refuses, what the first drew is returned. It takes a third where the caller holds all main
- * values that it may and nobody has opened this one.
+ * consumes a unit of each or of none. In a cluster, a resource's counter may be on another node than its caller's, so a request
+ * with both takes two round trips, and if the second refuses, the units of the first are returned. It takes a third where the
+ * caller holds all main values that it may and nobody has opened this one.
  *
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
@@ -139,7 +139,7 @@ export class RedisStore implements LimitStore {
     return promise;
   }
 
-  /** Asks about the caller's limits first: a flood from one caller must not draw on what others share. */
+  /** Asks about the caller's limits first: a flood from one caller must not consume what others share. */
   #askInTurn(
     question: Question,
     callerKeys: string,
@@ -174,17 +174,17 @@ export class RedisStore implements LimitStore {
     callerKeys: string,
     isFull: boolean,
     [plan, ...others]: readonly Plan[],
-    told: (decision: Decision | null, error: RedisError) => void,
+    respond: (decision: Decision | null, error: RedisError) => void,
   ): void {
     if (plan === undefined) return;
     this.#askOfResource(question, callerKeys, isFull, plan, (response, error) => {
       const decision = response === null ? null : response.decision;
       if (decision === null || !decision.admitted || others.length === 0) {
-        told(decision, error);
+        respond(decision, error);
         return;
       }
       this.#askOfResources(question, callerKeys, isFull, others, (tried, error) =>
-        told(tried === null ? null : { ...decision, shadow: tried.shadow }, error),
+        respond(tried === null ? null : { ...decision, shadow: tried.shadow }, error),
       );
     });
   }
@@ -194,18 +194,18 @@ export class RedisStore implements LimitStore {
     callerKeys: string,
     isFull: boolean,
     plan: Plan,
-    told: Told,
+    respond: OnResponse,
   ): void {
     const keys = plan.limits.map(limit => this.#keys.resource(limit, main));
-    const call = { plan, keys, mode: consuming ? DRAW : LOOK } as const;
+    const call = { plan, keys, mode: consuming ? CONSUME : LOOK } as const;
     this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
       if (response?.isUndecided === true) {
         const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
-        this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, told);
+        this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, respond);
         return;
       }
       if (response?.hasOpened === true && main !== '') this.#noteOpened(callerKeys, keys, response);
-      told(response, error);
+      respond(response, error);
     });
   }
 
@@ -221,22 +221,22 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #call({ plan, keys, most, mode, trip }: ScriptCall, told: Told): void {
+  #call({ plan, keys, most, mode, trip }: ScriptCall, respond: OnResponse): void {
     const { connection, clock } = this.#dependencies;
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
     connection.run(DECIDE, keys, [plan.text, most, mode, trip], (error, value) => {
       const response = error === null ? readScriptResponse(value, plan) : null;
       if (response !== null) this.#note(response, plan, keys, askedAtMs, version);
-      told(response, error ?? UNEXPECTED);
+      respond(response, error ?? UNEXPECTED);
     });
   }
 
   #callOf({ main, consuming }: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
-    const draw = trip === '1' ? DRAW_AND_RETURN_ALL : DRAW;
+    const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
     const keys = this.#keysOf(main, plan, callerKeys, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: consuming ? draw : LOOK, trip };
+    return { plan, keys, most, mode: consuming ? consume : LOOK, trip };
   }
 
   #keysOf(main: string, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
@@ -258,7 +258,7 @@ export class RedisStore implements LimitStore {
     plan: Plan,
     keys: readonly string[],
     askedAtMs: number,
-    generation: number,
+    version: number,
   ): void {
     if (response.byOtherParts) this.#callerOverflows++;
     const limit = plan.limits[response.refusedBy];
@@ -266,15 +266,15 @@ export class RedisStore implements LimitStore {
     if (limit === undefined || key === undefined || limit.role === 'resource') return;
     // The refusing key is shared with other main values, so it may change at any time.
     if (response.refusedByOtherParts) return;
-    this.#refusals.note(key, limit, response.decision, askedAtMs, generation);
+    this.#refusals.note(key, limit, response.decision, askedAtMs, version);
   }
 
   #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: ScriptResponse): void {
     const keys = this.#keysOf(question.main, plan, callerKeys, '1');
-    const drawn = plan.limits.map((limit, at) =>
+    const consumed = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
-    this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
+    this.#giveBack(consumed, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
   }
 
   /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */
@@ -296,7 +296,7 @@ export class RedisStore implements LimitStore {
   }
 }
 
-/** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
+/** Joins the two decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */
 function both(own: Decision, shared: Decision): Decision {
   if (!shared.admitted) return shared;
   const { resourceWindow, decidedAtMs } = shared;
