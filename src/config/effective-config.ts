@@ -13,7 +13,7 @@ export class EffectiveConfig {
     this.#deflated = deflateRawSync(JSON.stringify(parts));
   }
 
-  /** @param limits null: gateway.yaml names none. */
+  /** @param limits `null` if gateway.yaml names none */
   static of(gateway: ConfigFile, limits: LimitsFiles | null): EffectiveConfig {
     return new EffectiveConfig({
       gateway: effectiveValue(gatewaySchema, gateway.value, gateway),

@@ -51,8 +51,8 @@ interface LoadOptions {
   /** The generation of the new snapshot, from 1. */
   readonly generation: number;
   /**
-   * Nobody will use the secrets and certificates: their variables may be unset and their files missing. The snapshot has none of
-   * them then. Default: false.
+   * Whether the variables of secrets may be unset, and files with secrets and certificates missing, because nobody will use them. The
+   * snapshot then has none of them. Default: false.
    */
   readonly mayLackSecrets?: boolean;
   /** Tells how long certificates are still valid. Default: this machine's. */
@@ -65,17 +65,17 @@ interface LoadOptions {
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** gateway.yaml, then the limits files if it names any. */
+  /** The files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
   readonly warnings: readonly Diagnostic[];
-  /** What the operator may want to know, though nothing is wrong. */
+  /** Hints: the operator may want to know them, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
 }
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one error, and possibly warnings; file by file, in file order. */
+  /** Contains at least one error, and possibly warnings; file by file, in file order. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /**
@@ -171,7 +171,7 @@ export type Loaded =
 
 /**
  * Reads a gateway.yaml with the files it names, or limits alone: a limits.yaml, or a folder of them. A folder with a gateway.yaml
- * stands for that. Secrets and certificates may be missing: to compare configurations takes none of them.
+ * stands for that file. Secrets and certificates may be missing, because comparing configurations takes none of them.
  */
 export async function loadEither(path: string, env: Environment): Promise<Loaded> {
   const { stat } = thisMachine.files;
@@ -232,7 +232,7 @@ export function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
 export type AdminPlace =
   | { readonly kind: 'listens'; readonly address: HostPort; readonly tls: boolean }
   | { readonly kind: 'off' }
-  /** `message`: what is wrong with the file, a line each. */
+  /** `message` says what is wrong with the file, a line each. */
   | { readonly kind: 'unknown'; readonly message: string };
 
 /**
@@ -258,7 +258,7 @@ export async function readAdmin(path: string, env: Environment): Promise<AdminPl
 export type CallersResult =
   | {
       readonly ok: true;
-      /** Empty: every caller is an address. */
+      /** The claims that identify callers; empty if every caller is an address. */
       readonly classes: readonly CallerClaims[];
       /** The key of pseudonyms; `null` if each process makes one of its own. */
       readonly pseudonymKey: Buffer | null;

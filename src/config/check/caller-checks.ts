@@ -43,7 +43,7 @@ function classesIn(gateway: ConfigFile): CallerClaims[] | null {
   return classes.some(each => each === null) ? null : classes.flatMap(each => each ?? []);
 }
 
-/** @param section what says `principal` and `bots` */
+/** @param section the part of gateway.yaml with `principal` and `bots` */
 function classesOf(section: unknown, name: unknown): CallerClaims[] | null {
   const { principal = ['azp', 'sub'], bots } = asMap(section);
   const { principal: botPrincipal = ['azp'] } = asMap(bots);

@@ -16,7 +16,7 @@ import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-c
 import { checkSpanExport, checkUpstreamProtocols } from './upstream-checks.ts';
 
 /**
- * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a error in one part does not hide errors
+ * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
  * in others; skips parts that are invalid in themselves, which validation has reported.
  */
 export function crossCheck(file: ConfigFile): void {
@@ -40,7 +40,7 @@ export function crossCheck(file: ConfigFile): void {
   checkSpanExport(file);
 }
 
-/** The parts of a route that checks compare; null: invalid in itself. */
+/** The parts of a route that checks compare; `null` if one is invalid in itself. */
 interface RouteSketch {
   readonly pattern: RoutePattern | null;
   readonly upstream: string | null;
@@ -96,7 +96,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   }
 }
 
-/** No two listeners can have one address. */
+/** Reports listeners that have the same address. */
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success) return;
@@ -111,7 +111,7 @@ function checkListen(file: ConfigFile, value: unknown): void {
   }
 }
 
-/** Clients pause for a whole window of a minute, and load balancers keep idle connections as long. */
+/** How long clients pause that wait for a window of a minute, and how long load balancers keep idle connections. */
 const USUAL_PAUSE_MS = 65_000;
 
 function checkKeepAlive(file: ConfigFile, value: unknown): void {

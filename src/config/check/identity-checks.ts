@@ -24,7 +24,10 @@ export function checkIdentity(file: ConfigFile): void {
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** The section that a key of the file is or was meant to be. One is the other with one letter more, so suggestions come last. */
+/**
+ * Returns the section that a key of the file is or was meant to be. Exact matches come first, because the names of two sections differ in
+ * one letter.
+ */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
   return known.includes(word) ? word : nearestWord(word, known);
@@ -36,7 +39,7 @@ function addBoth(file: ConfigFile): void {
   file.add(['identity_providers'], message, { about: 'key' });
 }
 
-/** What tokens must be like stands under access_tokens. */
+/** Checks that access_tokens, which says what tokens must be like, stands beside identity_provider. */
 function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
@@ -112,7 +115,7 @@ function checkProviders(file: ConfigFile): void {
   }
 }
 
-/** A token is matched by its issuer to one provider, and a name means one. */
+/** Reports names and issuers that occur twice: each must lead to one provider. */
 function checkUnique(file: ConfigFile, entries: readonly unknown[], key: 'name' | 'issuer'): void {
   const first = new Map<unknown, number>();
   for (const [index, entry] of entries.entries()) {
@@ -127,7 +130,7 @@ function checkUnique(file: ConfigFile, entries: readonly unknown[], key: 'name' 
   }
 }
 
-/** The two anonymous endpoints have one provider behind them. */
+/** Reports a second provider that signs users in: the anonymous endpoints serve one. */
 function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
   const [first, ...others] = [...entries.keys()].filter(
     index => asMap(entries[index]).redirect_uri !== undefined,
@@ -139,7 +142,7 @@ function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
   }
 }
 
-/** limits.yaml lists callers by their claims, and by `provider`. */
+/** Reports claims named `provider`, a key that means something else where limits.yaml lists callers. */
 function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
   for (const [index, entry] of entries.entries()) {
     const { principal, bots } = asMap(entry);
@@ -155,7 +158,7 @@ function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
   }
 }
 
-/** A provider as the file has it. */
+/** A provider as it is written. */
 interface IntrospectionSection {
   readonly path: Path;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -200,20 +203,20 @@ function checkSection(file: ConfigFile, { path, raw }: IntrospectionSection, rou
 }
 
 /**
- * Reports secrets written into gateway.yaml, since the history and copies of that file are not protected. Checks the raw file, so that a secret is
- * reported whatever else is wrong.
+ * Reports secrets written into gateway.yaml, because the history and copies of that file are not protected. Checks the raw file, so
+ * that a secret is reported whatever else is wrong.
  */
 export function checkSecrets(file: ConfigFile): void {
   for (const path of secretsIn(file))
     if (file.has(path) && !file.isVariable(path)) file.add(path, secretInFile(String(path.at(-1))));
 }
 
-/** The paths of all secrets, given or not. */
+/** Lists the paths of all secrets, whether or not they are given. */
 export function secretsIn(file: ConfigFile): Path[] {
   return SECRET_PATHS.flatMap(path => pathsIn(file, path));
 }
 
-/** The paths that a path stands for: one for each entry of a list. */
+/** Lists the paths that a path stands for: one for each entry of a list. */
 function pathsIn(file: ConfigFile, path: Path): Path[] {
   const at = path.indexOf(EACH);
   if (at === -1) return [path];

@@ -94,7 +94,7 @@ function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<s
   file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
 }
 
-/** Whether a number holds outside the share for those whom this one is tried on. */
+/** Whether the bucket has a number, its own or a fallback, for those whom this one is tried on. */
 function isHeld(bucket: Readonly<Record<string, unknown>>, key: (typeof QUOTAS)[number]): boolean {
   const keys = key === 'resource' ? ([key] as const) : QUOTA_KEYS[key];
   return keys.some(each => bucket[each] !== undefined);
@@ -104,7 +104,7 @@ function checkGlobal(file: LimitsFiles, global: unknown): void {
   if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
 }
 
-/** The global limit has its name among the policies of `RateLimit-Policy`. */
+/** Reports a bucket with the name that the global limit has in `RateLimit-Policy`. */
 function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   const announces = Array.isArray(headers) && headers.includes('ratelimit');
   const path = ['buckets', 'global'];

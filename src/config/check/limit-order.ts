@@ -17,11 +17,11 @@ type Bound = 'global' | 'resource';
 
 /**
  * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses before: the global
- * limit, or that of all callers together. Only where that is so for every class of callers that has the quota.
+ * limit, or that of all callers together. Warns only if that is so for every class of callers that has the quota.
  */
 export function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: BucketCallers): void {
   const bucket = asMap(asMap(asMap(file.value).buckets)[name]);
-  // What is in shadow refuses nobody.
+  // A limit in shadow refuses nobody.
   if (bucket.shadow === true) return;
   const ofGlobal = exempt ? null : globalIn(file);
   const resource = quotaOf(bucket.resource);
@@ -69,7 +69,7 @@ function inWords({ units, periodMs }: Quota): string {
   return `${units} in ${formatDuration(periodMs)}`;
 }
 
-/** The global limit of each class, defaults included; null: it is off, in shadow or invalid. */
+/** The global limit of each class, defaults included; `null` if it is off, in shadow or invalid. */
 function globalIn(file: LimitsFiles): Readonly<Record<CallerClass, Quota | null>> | null {
   const read = limitsSchema.shape.global.safeParse(asMap(file.value).global);
   if (!read.success || read.data === 'off' || read.data.shadow === true) return null;

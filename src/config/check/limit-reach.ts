@@ -21,7 +21,7 @@ type Authentication = ForwardRoute['authentication'];
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
-  /** From the global limit. */
+  /** Whether it is exempt from the global limit. */
   readonly exempt: boolean;
 }
 
@@ -59,7 +59,7 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   }
 }
 
-/** Returns the routes of gateway.yaml and the gateway's own; null: one is invalid. */
+/** Returns the routes of gateway.yaml and the gateway's own; `null` if one is invalid. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
   if (!Array.isArray(routes)) return null;
@@ -81,7 +81,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
   return sound.length === takers.length ? [...sound, ...own] : null;
 }
 
-/** The patterns of lines, but those that are invalid in themselves: validation reports them. */
+/** Lists the patterns of lines, except invalid ones, which validation reports. */
 export function patternsOf(lines: readonly LimitLine[]): RoutePattern[] {
   return lines.flatMap(({ pattern }) => pattern ?? []);
 }

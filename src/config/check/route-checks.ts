@@ -81,7 +81,7 @@ export function checkRoutePolicies(file: ConfigFile): void {
   }
 }
 
-/** What makes a route one of paths or one of gRPC calls, and which upstreams each leads to. */
+/** Checks whether each route serves paths or gRPC calls, and that its upstream does too. */
 export function checkGrpc(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
@@ -119,7 +119,7 @@ function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<strin
     if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
 }
 
-/** A misspelt key may be the one that is missing: validation reports it. */
+/** Reports a missing path, unless a misspelt key, which validation reports, may be it. */
 function addMissing(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
   const path = ['routes', index];
   const isKnown = Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
@@ -142,7 +142,7 @@ function checkUpstream(
     file.add(at, `the upstream "${upstream}" says "protocol: grpc": only routes with "grpc" lead there`);
 }
 
-/** The pattern of a route as written; null if it is invalid in itself. */
+/** Reads the pattern of a route as it is written; `null` if it is invalid in itself. */
 export function patternOf(route: Readonly<Record<string, unknown>>): RoutePattern | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);

@@ -55,7 +55,7 @@ function addNeedsSignIn(
   }
 }
 
-/** The first three make the gateway read no discovery document, which would name the others. */
+/** Endpoints which, if all are given, make the gateway read no discovery document. That would name the others. */
 const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(
@@ -77,7 +77,7 @@ function checkSignOut(
   file.add(['sign_in', 'sign_out'], message);
 }
 
-/** The one that signs users in, as written. */
+/** Returns the provider that signs users in, as it is written. */
 function signInProvider({
   identity_provider: only,
   identity_providers: list,
@@ -146,7 +146,7 @@ function checkPath(file: ConfigFile, path: Path, kind: NoticeKind, place: string
   const own = parseRoutePattern(place, null);
   if (signInRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
     file.add(path, 'this path is that of a sign-in endpoint: choose another');
-  // Reported once, at the second of the two.
+  // Reports each pair once, at the second of the two.
   const other = noticeRoutesIn(file).find(
     ({ value, pattern }) => value.notice !== kind && isOfOnePath(pattern, own),
   );
@@ -176,7 +176,7 @@ interface WrittenProvider {
   readonly notices: NoticePlaces;
 }
 
-/** That of `identity_provider`, and those of `identity_providers`. */
+/** Lists the provider of `identity_provider`, and those of `identity_providers`. */
 function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
   const entries: readonly unknown[] = Array.isArray(several) ? several : [];
@@ -186,7 +186,7 @@ function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   ];
 }
 
-/** The routes of their notices on public paths. */
+/** The routes of the providers' notices on public paths. */
 function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
   return noticeRoutes(writtenProviders(file).map(({ notices }) => notices));
 }

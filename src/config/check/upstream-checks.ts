@@ -1,7 +1,7 @@
 import { missingSdk } from '../../observe/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 
-/** Keys of an upstream that not every protocol has a use for, and those that have. */
+/** Keys of an upstream that only some protocols have a use for, with these protocols. */
 const USES: readonly (readonly [path: readonly string[], protocols: readonly string[]])[] = [
   [['h2'], ['h2', 'grpc']],
   [
@@ -21,7 +21,7 @@ const USES: readonly (readonly [path: readonly string[], protocols: readonly str
   [['max_websockets_per_caller'], ['http1']],
 ];
 
-/** What an upstream says beside a protocol that has no use for it. */
+/** Reports keys of upstreams that their protocol has no use for. */
 export function checkUpstreamProtocols(file: ConfigFile): void {
   const { upstreams } = asMap(file.value);
   for (const [name, value] of Object.entries(asMap(upstreams))) {
@@ -45,7 +45,7 @@ function addUseless(
   file.add(['upstreams', name, ...path], message, { about: 'key' });
 }
 
-/** Whether it is there. An empty map says nothing. */
+/** Whether an upstream has a value at this path. An empty map counts as none. */
 function isSet(upstream: unknown, path: readonly string[]): boolean {
   let value: unknown = upstream;
   for (const key of path) value = asMap(value)[key];

@@ -23,7 +23,7 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
   address: ['address', 'user'],
 };
 
-/** What the buckets of a configuration share. */
+/** The parts that the buckets of a configuration share. */
 interface BucketContext {
   /** The lines of limits.yaml that lead to the bucket. */
   readonly lines: readonly RoutePattern[];
@@ -56,13 +56,13 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
   };
 }
 
-/** The bucket with the numbers that are tried in place of those that hold. */
+/** Returns the bucket with the numbers under `shadow` in place of its own. */
 export function withTrials(config: BucketConfig): BucketConfig {
   const { shadow } = config;
   return typeof shadow === 'boolean' ? config : { ...config, ...written(shadow), shadow: false };
 }
 
-/** The quotas that are there: an undefined one would hide the one that holds. */
+/** Leaves out quotas that are undefined: they would hide those that hold. */
 function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<BucketConfig> {
   return Object.fromEntries(Object.entries(quotas).filter(([, quota]) => quota !== undefined));
 }
@@ -100,7 +100,7 @@ function quotaOf(quotas: ClassQuotas, callerClass: CallerClass): Quota | undefin
   return key && quotas[key];
 }
 
-/** The quota that a class would get if these took the place of those that hold; undefined: it would keep its own. */
+/** The quota that a class would get if the numbers under `shadow` held; `undefined` if it would keep its own. */
 function triedQuota(held: ClassQuotas, trials: ClassQuotas, callerClass: CallerClass): Quota | undefined {
   const key = QUOTA_KEYS[callerClass].find(
     candidate => trials[candidate] !== undefined || held[candidate] !== undefined,
@@ -118,7 +118,7 @@ export function scopeReason(lines: readonly RoutePattern[]): ScopeReason {
   return lines.some(coversSeveral) ? 'wildcard' : 'one_line';
 }
 
-/** @param written what the bucket says itself */
+/** @param written the scope that the bucket sets itself */
 export function scopeOf(
   written: BucketModel['scope'] | undefined,
   reason: ScopeReason,

@@ -8,7 +8,7 @@ export function ofEachClass<T>(make: (callerClass: CallerClass) => T): PerClass<
   return { bot: make('bot'), user: make('user'), address: make('address') };
 }
 
-/** The global limit of a class: what holds, and what is in shadow. */
+/** The global limit of a class: the one that holds, and the one in shadow. */
 export interface GlobalLimits {
   readonly held: Limit | null;
   readonly shadow: Limit | null;

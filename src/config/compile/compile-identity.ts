@@ -15,7 +15,7 @@ import {
 } from '../schema/index.ts';
 import type { ProviderConfigOptions } from './read/index.ts';
 
-/** Compiles the part of a snapshot about providers, sign-in and tokens. Null: no provider is configured. */
+/** Compiles the part of a snapshot about providers, sign-in and tokens. Returns `null` if no provider is configured. */
 export function compileIdentity(
   config: GatewayConfig,
   { failed_verifications: failures }: LimitsConfig,
@@ -73,7 +73,7 @@ function introspectionOptions(
     : { ...client, maxInFlight, maxTokens: cache.tokens };
 }
 
-/** What holds for the tokens of every provider. */
+/** The rules for the tokens of every provider. */
 function sharedTokens(config: GatewayConfig): AccessTokensConfig {
   return config.access_tokens ?? accessTokensSchema.parse({});
 }
@@ -97,9 +97,9 @@ function accessTokenOptions(
   };
 }
 
-/** What a provider's tokens must be like, and whom they name. */
+/** The rules for the tokens of a provider, and how they identify callers. */
 interface TokenRules {
-  /** The provider's; null: it is `identity_provider`, which needs none. */
+  /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
   readonly issuer: string;
   readonly isOneOfSeveral: boolean;
@@ -134,19 +134,19 @@ function rulesOf(
 export interface CallerClaims {
   readonly kind: CallerKind;
   readonly claims: readonly string[];
-  /** The name of the provider whose tokens these are; null: it has none. */
+  /** The name of the provider of these tokens; `null` if it has none. */
   readonly provider: string | null;
-  /** The issuer, where it is a part of principals: there are several. Null: it is not. */
+  /** The issuer where there are several and it is a part of principals; else `null`. */
   readonly issuer: string | null;
 }
 
-/** Where limits are read without their gateway.yaml. */
+/** The claims to assume where limits are read without their gateway.yaml. */
 export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
   { kind: 'user', claims: ['azp', 'sub'], provider: null, issuer: null },
   { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
 ];
 
-/** What callers are identified by, in a configuration. */
+/** Lists the claims that identify callers in a configuration. */
 interface CallersConfig {
   readonly access_tokens?: ClaimRules | undefined;
   readonly identity_providers?:
@@ -176,7 +176,7 @@ function classesOf(
   return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal, ...of }];
 }
 
-/** What a claim is called where limits.yaml lists callers. */
+/** Returns the key of a claim where limits.yaml lists callers. */
 export function keyOfClaim(claim: string): string {
   if (claim === 'azp') return 'client';
   return claim === 'sub' ? 'subject' : claim;

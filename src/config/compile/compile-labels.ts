@@ -17,12 +17,12 @@ import {
   signInProvider,
 } from '../model/index.ts';
 
-/** What labels come from. */
+/** The parts of a configuration that label values come from. */
 interface LabelSources {
   readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
-  /** The gateway's own. */
+  /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   readonly limits: LimitsModel;
   readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
@@ -92,7 +92,7 @@ function isGrpc({ pool }: ForwardRoute): boolean {
   return pool.name === 'grpc_calls';
 }
 
-/** A service may answer with any status: those that say it failed are worth a rate from the first one. */
+/** The outcomes that are counted from 0, so that the first failure of a service shows as a rate. Others may occur as well. */
 const REQUEST = endings([
   ['200', 'forwarded'],
   ['200', 'truncated'],
@@ -167,7 +167,7 @@ function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: Li
 
 const ROLES = ['global', 'caller', 'resource'] as const;
 
-/** The limits that can refuse. Exempt routes lack the global one. */
+/** Lists the limits that can refuse. Exempt routes lack the global one. */
 function rolesIn(limits: LimitsByRole | null): readonly string[] {
   return limits === null ? [] : ROLES.filter(role => limits[role] !== null);
 }

@@ -29,7 +29,7 @@ interface CompiledLimits {
   readonly routes: readonly RouteEntry<LimitRouteModel>[];
 }
 
-/** Compiles valid limits for the data plane. `classes`: how callers are identified. */
+/** Compiles valid limits for the data plane. `classes` says how callers are identified. */
 export function compileLimits(
   config: LimitsConfig,
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
@@ -112,7 +112,7 @@ function listedIn(entries: readonly Entry[], classes: readonly CallerClaims[]): 
   };
 }
 
-/** More than one where bots and users, or the users of several providers, are identified by the same claims. */
+/** Lists the principals that an entry means: several if bots and users, or users of several providers, have the same claims. */
 function principalsOf(entry: Readonly<Record<string, string>>, classes: readonly CallerClaims[]): string[] {
   return kindsOf(listedCaller(entry, classes), classes).map(({ kind, claims, issuer }) =>
     principalOf(
@@ -147,7 +147,7 @@ function setsOf({ sets, exemptSets }: BucketLimits): LimitSet[] {
   return [...Object.values(sets), ...Object.values(exemptSets)];
 }
 
-/** Describes the limits that can refuse; those in shadow are no client's business. */
+/** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): PolicyModel {
   const names = { caller: bucket, resource: `${bucket}/resource`, global: GLOBAL };
   const items = ROLES.flatMap(role => {

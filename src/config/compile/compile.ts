@@ -29,7 +29,7 @@ interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   readonly listenerTls: ListenerTls;
-  /** What upstreams name under `tls`. */
+  /** The files that upstreams name under `tls`. */
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   /** The providers in the order of the file; empty if none is configured. */
   readonly providers: readonly ProviderConfigOptions[];
@@ -44,7 +44,7 @@ interface Sources {
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
   /** The hash of the configuration files. */
   readonly hash: string;
-  /** Their names: gateway.yaml, then the limits files. */
+  /** The names of these files: gateway.yaml, then the limits files. */
   readonly files: readonly string[];
 }
 

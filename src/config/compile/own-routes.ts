@@ -70,7 +70,7 @@ function areOne(one: RoutePattern, other: RoutePattern): boolean {
   return findConflicts([one, other]).length > 0;
 }
 
-/** Takes every method, so that no operator's route ever receives what a provider sends there. */
+/** Makes a route that takes every method, so that no operator's route ever receives what a provider sends there. */
 function noticeRoute(notice: NoticeKind, path: string): RouteEntry<NoticeRoute> {
   return {
     pattern: parseRoutePattern(path, null),

@@ -6,7 +6,7 @@ import type { BucketLimits, BucketModel } from './limits-model.ts';
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
 export type RouteModel = ForwardRoute | OwnRoute;
 
-/** A match rule of the gateway's own. Takes every method, and answers 405 to most. */
+/** One of the gateway's own match rules. It takes every method, and answers 405 to most. */
 export type OwnRoute = SignInRoute | NoticeRoute;
 
 /** A match rule of gateway.yaml, with its policies. */
@@ -21,7 +21,7 @@ export interface ForwardRoute extends PolicyModels {
   readonly parameters: readonly string[];
 }
 
-/** The first two are always there, the others where the configuration puts them. */
+/** The endpoints for sign-in. The first two are always there, the others if the configuration names them. */
 export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh' | 'sign-out';
 
 /** One of the sign-in endpoints (docs/contract.md, 1). */
@@ -32,13 +32,13 @@ export interface SignInRoute {
   readonly endpoint: SignInEndpoint;
   /** The methods that do not get a 405. */
   readonly methods: readonly string[];
-  /** Only to sign out takes a token. */
+  /** Whether it takes a token: only signing out does. */
   readonly authentication: 'none' | 'required';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
 }
 
-/** Where a provider tells the gateway something, on a public path. */
+/** A public path on which a provider sends notices. */
 export interface NoticeRoute {
   readonly kind: 'notice';
   /** Its path: the name in metrics and logs. */

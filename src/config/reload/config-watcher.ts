@@ -3,20 +3,20 @@ import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** Hears what became of changed files while a gateway serves. */
+/** The listener that hears what became of changed files while a gateway serves. */
 export interface ReloadSink {
-  /** A new valid configuration. Throws, and changes nothing, if it cannot be used. */
+  /** Takes a new valid configuration. Throws, and changes nothing, if it cannot be used. */
   take(loaded: LoadedConfig): void;
-  /** The files have errors. Called once for each state of the files. */
+  /** Told that the files have errors, once for each state of the files. */
   refuse(diagnostics: readonly Diagnostic[]): void;
-  /** The files contain the configuration that was taken last: again after a refusal, or still, at a requested reload. */
+  /** Told that the files contain the configuration in use: again after a refusal, or still, at a requested reload. */
   unchanged(): void;
-  /** Events no longer report changes; only polling does. */
+  /** Told that events no longer report changes; only polling does. */
   unwatched(cause: unknown): void;
 }
 
 export interface ConfigWatcherOptions {
-  /** gateway.yaml. */
+  /** The path of gateway.yaml. */
   readonly path: string;
   readonly env: Environment;
   /** The configuration in use at the start. */
@@ -39,7 +39,7 @@ const MAX_WAIT = 10;
  * change, whatever happened to the files.
  */
 export class ConfigWatcher {
-  /** Without `loaded`, which is large and lives elsewhere. */
+  /** The options without `loaded`, which is large and lives elsewhere. */
   readonly #options: Omit<ConfigWatcherOptions, 'loaded'>;
   readonly #settleMs: number;
   readonly #folders: FolderWatch;
@@ -48,14 +48,14 @@ export class ConfigWatcher {
   /** The configuration in use, or waiting to be. */
   #taken: Readings;
   #generation: number;
-  /** What the last look saw, if that was new. */
+  /** The readings of the last look, if they were new. */
   #seen: Readings | null = null;
   #watches = true;
   #timer: Timer | null = null;
   #firstNoticeMs = 0;
   #poll: Timer | null = null;
   #turn: Promise<void> = Promise.resolve();
-  /** Enqueued, and not done. */
+  /** How many steps are enqueued and not done. */
   #steps = 0;
   #stopped = false;
 
@@ -72,7 +72,7 @@ export class ConfigWatcher {
     );
   }
 
-  /** False: events do not work, and changes are found by polling. */
+  /** Whether events report changes; if not, polling finds them. */
   get watches(): boolean {
     return this.#watches;
   }
@@ -84,7 +84,7 @@ export class ConfigWatcher {
     this.#enqueue(() => this.#look());
     const { clock, pollMs = 5_000 } = this.#options;
     this.#poll = clock.every(pollMs, () => {
-      // Not while a look takes longer than that: the next would follow it at once, and see a half-written file the same.
+      // Skips a look while another step runs: it would follow that at once, and see the same half-written file.
       if (this.#timer === null && this.#steps === 0) this.#enqueue(() => this.#look());
     });
     return this.#turn;
@@ -140,7 +140,7 @@ export class ConfigWatcher {
     this.#lookSoon();
   }
 
-  /** @param seen what two looks saw; null: a requested reload, whose sender knows that the files are finished */
+  /** @param seen the readings of two looks; `null` for a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
     const { path, env, clock, files, sink } = this.#options;
     try {

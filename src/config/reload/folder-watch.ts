@@ -2,7 +2,7 @@ import type { FSWatcher } from 'node:fs';
 import { basename, dirname, parse, resolve } from 'node:path';
 import type { Files } from '../../core/index.ts';
 
-/** Symbolic links in one path; more count as a loop, as in Linux. */
+/** The most symbolic links in one path; more count as a loop, as in Linux. */
 const MAX_LINKS = 40;
 
 interface Watched {
@@ -25,7 +25,7 @@ export class FolderWatch {
   #watched = new Map<string, Watched>();
   #closed = false;
 
-  /** @param onFailed a folder cannot be watched, because of a system limit or a file system without events */
+  /** @param onFailed called if a folder cannot be watched, because of a system limit or a file system without events */
   constructor(files: Files, onEvent: () => void, onFailed: (cause: unknown) => void) {
     this.#files = files;
     this.#onEvent = onEvent;
@@ -66,7 +66,7 @@ export class FolderWatch {
     names: ReadonlySet<string> | null,
   ): Promise<Watched | null> {
     const identity = await identityOf(folder, this.#files);
-    // Missing: its creation is an event of the parent folder, or found by polling.
+    // The folder is missing: its creation is an event of the parent folder, or found by polling.
     if (identity === null) return null;
     if (before?.identity === identity) {
       before.names = names;
@@ -75,7 +75,7 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      // Removed in between: the same as missing.
+      // The folder was removed in between, as if it were missing.
       if (!isMissing(cause)) this.#onFailed(cause);
       return null;
     }

@@ -5,7 +5,7 @@ export interface RunningConfig extends ConfigEvent {
   readonly sinceMs: number;
 }
 
-/** Reloads remembered, changes of each, and characters of a change or error: 50 KB at most. */
+/** The most reloads remembered, changes of each, and characters of a change or error: 50 KB together. */
 const MAX_RELOADS = 20;
 const MAX_CHANGES = 8;
 const MAX_TEXT = 300;
@@ -27,7 +27,7 @@ export class ReloadRecord implements Partial<ReloadListener> {
     return this.#running;
   }
 
-  /** What the last reload changed, in words, one line each; empty before the first. */
+  /** The changes of the last reload in words, one line each; empty before the first. */
   get changes(): readonly string[] {
     return this.#changes;
   }
@@ -42,7 +42,7 @@ export class ReloadRecord implements Partial<ReloadListener> {
     return this.#failure;
   }
 
-  /** How the last ones ended, the latest first. */
+  /** How the last reloads ended, the latest first. */
   get reloads(): readonly Reload[] {
     return this.#reloads;
   }
@@ -89,7 +89,7 @@ export class ReloadRecord implements Partial<ReloadListener> {
 
   #remember(reload: Reload): void {
     const [last] = this.#reloads;
-    // Files that somebody has read again and again are refused once.
+    // The same refused files count once, however often a reload is requested.
     const isRepeated =
       reload.outcome === 'refused' && last?.outcome === 'refused' && last.error === reload.error;
     const others = isRepeated ? this.#reloads.slice(1) : this.#reloads;
@@ -112,7 +112,7 @@ export type Reload =
       readonly atMs: number;
       readonly generation: number;
       readonly hash: string;
-      /** The first of what it changed, in words: what is stricter comes first. */
+      /** Its first changes in words, the strictest first. */
       readonly changes: readonly string[];
       readonly moreChanges: number;
     }

@@ -12,7 +12,7 @@ const HIDDEN = '***';
 
 /**
  * Fills the defaults into a valid value, in the words of its writer: `30s`, not 30000. Secrets are replaced, variables stay
- * unresolved, and what may carry credentials by mistake loses them.
+ * unresolved, and addresses that may carry credentials by mistake lose them.
  */
 export function effectiveValue(
   schema: z.core.$ZodType,
@@ -60,7 +60,7 @@ function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path)
   return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
 }
 
-/** The alternative that a value was written for: of several maps the one that takes it. */
+/** Finds the alternative that a value was written for: of several maps, the one that takes it. */
 function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$ZodType {
   const ways = isMap(value) || Array.isArray(value) ? options.filter(isComposite) : options;
   const [only = z.unknown(), ...others] = ways;
@@ -76,7 +76,7 @@ function isComposite(schema: z.core.$ZodType): boolean {
 
 const COMPOSITES: ReadonlySet<string> = new Set(['object', 'record', 'array']);
 
-/** `mayHide`: the text may be an address with credentials. */
+/** Returns a value without parts; `mayHide` if its text may be an address with credentials. */
 function leaf(value: unknown, mayHide: boolean, files: WrittenText, path: Path): unknown {
   const text = files.variableText(path) ?? value;
   if (!mayHide || typeof text !== 'string') return text;

@@ -3,7 +3,7 @@ import { parseHostPort } from '../host-port.ts';
 import { formatSize } from '../values/index.ts';
 
 /**
- * Guesses what the operator meant, as the end of a message; empty: no idea.
+ * Guesses what the operator meant, as the end of a message; empty without a guess.
  *
  * @param expected the message, which says what the value should have been
  */
@@ -88,7 +88,7 @@ function meantBoolean(text: string, _: string, isText: boolean): string | undefi
   return /^(no|n|off|0)$/i.test(text) ? didYouMean('false') : undefined;
 }
 
-/** A share of 1 is ambiguous: 1% or all. */
+/** Suggests a percentage, but none for 1, which may mean 1% or all. */
 function meantPercentage(text: string): string | undefined {
   const number = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || number === 0 || number === 1 || number > 100) return undefined;
@@ -105,7 +105,7 @@ function meantNumber(text: string, expected: string, isText: boolean): string | 
 
 const MAX_PORT = 65_535;
 
-/** A port may have one digit too many. */
+/** Suggests a port without one digit too many. */
 function portTooHigh(text: string): string | undefined {
   const port = /(?:^|:)(\d+)\/?$/.exec(text)?.[1];
   return port !== undefined && Number(port) > MAX_PORT ? `: the highest port is ${MAX_PORT}` : undefined;

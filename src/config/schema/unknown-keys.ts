@@ -53,7 +53,7 @@ function guess(key: string, known: readonly string[], places: Places): { word: s
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };
 }
 
-/** Keys whose name says too little about what was meant: a hint at another place would lead away. */
+/** Keys whose names are too common to hint at another place that has them. */
 const TOO_COMMON: ReadonlySet<string> = new Set([
   ...['address', 'cache', 'headers', 'host', 'limit', 'methods', 'name', 'path', 'period', 'port', 'prefix'],
   ...['scope', 'service', 'timeout', 'timeouts', 'value'],

@@ -4,24 +4,24 @@ import type { Clock } from '../../../core/index.ts';
 import { type CertificateFacts, pairError, readCertificate } from '../../../tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../../file/index.ts';
 
-/** The content of a file. Undefined: none is named. Null: it cannot be used, which was reported. */
+/** The content of a file; `undefined` if none is named, `null` if it cannot be used, which was reported. */
 export type FileText = string | null | undefined;
 
-/** Returns what is wrong with a text; undefined: nothing. */
+/** Returns what is wrong with a text; `undefined` if nothing is. */
 type Check = (text: string) => string | undefined;
 
-/** The texts of a certificate of the gateway and its key; null: missing or unusable, which was reported. */
+/** The texts of a certificate of the gateway and its key; `null` if missing or unusable, which was reported. */
 export interface KeyPair {
   readonly certificate: FileText;
   readonly key: FileText;
 }
 
-/** What a section names under `tls`. */
+/** The files that a section names under `tls`. */
 export interface TlsFiles extends KeyPair {
   readonly ca: FileText;
 }
 
-/** Time enough to renew a certificate by hand. */
+/** How long before its end a certificate is reported: time enough to renew it by hand. */
 const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /**
@@ -47,7 +47,7 @@ export class SecretFiles {
     return this.#read([key], keyError);
   }
 
-  /** Certificates to trust. */
+  /** The certificates to trust. */
   authorities(...keys: Path): Promise<FileText> {
     return this.#read(keys, certificateError);
   }
@@ -81,7 +81,10 @@ export class SecretFiles {
     this.#file.add([...this.#section, ...keys], `needs "${other}" beside it`);
   }
 
-  /** An expired certificate is no error: a gateway that has one must still start, and follow its files. */
+  /**
+   * Warns about a certificate that has expired, soon will, or is not valid yet. None of that is an error: the gateway must still start,
+   * and follow its files.
+   */
   #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
     const warning =
