@@ -89,14 +89,14 @@ async function startBetween(): Promise<{ gateway: LocalGateway; port: string }> 
   return { gateway, port: String(gateway.app.addresses.grpc?.port ?? 0) };
 }
 
-it('carries the interop cases of gRPC between a client and a server in Go', async () => {
+it('the gateway carries the interop cases of gRPC between a client and a server in Go', async () => {
   const { port } = await startBetween();
   const passed = await linesOf(CASES.map(name => `${name}\n`).join(''), 'client', port);
   expect(passed).toEqual(CASES.map(name => `ok ${name}`));
 });
 
 it(
-  'carries small messages as fast as a client in Go sends them, and takes them for no flood',
+  'the gateway carries small messages as fast as a client in Go sends them, and takes them for no flood',
   async () => {
     const { gateway, port } = await startBetween();
     expect(await linesOf('', 'stream', port, String(MESSAGES))).toEqual([String(MESSAGES)]);

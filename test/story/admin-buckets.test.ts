@@ -54,7 +54,7 @@ class Room {
   }
 }
 
-test('shows why a caller is refused and gives it a fresh allowance', async () => {
+test('/api/buckets shows why a caller is refused and gives it a fresh allowance', async () => {
   const room = await Room.start();
   expect(await room.ask('alice', 'GET /things', 3)).toEqual([200, 200, 429]);
   const asked = Date.now();
@@ -95,7 +95,7 @@ test('shows why a caller is refused and gives it a fresh allowance', async () =>
   expect(await room.ask('alice', 'GET /things', 3)).toEqual([200, 200, 429]);
 });
 
-test('without a bucket resets all that is counted of one caller alone, and of no other', async () => {
+test('/api/buckets without a bucket resets all that is counted of one caller alone, and of no other', async () => {
   const room = await Room.start();
   for (const target of ['GET /things', 'GET /channels/7', 'GET /slow']) await room.ask('alice', target);
   await room.ask('bob', 'GET /things');
@@ -120,7 +120,7 @@ test('without a bucket resets all that is counted of one caller alone, and of no
   expect(await room.ask('alice', 'GET /channels/8')).toEqual([429]);
 });
 
-test('knows addresses, and tells log and metrics who reset what', async () => {
+test('/api/buckets knows addresses, and tells log and metrics who reset what', async () => {
   const room = await Room.start();
   for (let i = 0; i < 4; i++) await askOnce(room.front, 'GET /open/a');
   const query = 'address=127.0.0.1';
@@ -150,7 +150,7 @@ const WRONG: readonly (readonly [number, string])[] = [
   [404, 'address=127.0.0.1&bucket=nowhere'],
 ];
 
-test('wants a client, and a value where each is counted by itself', async () => {
+test('/api/buckets wants a client, and a value where each is counted by itself', async () => {
   const { api } = await Room.start();
   for (const [status, query] of WRONG)
     for (const method of ['GET', 'DELETE'])

@@ -67,7 +67,7 @@ test('both endpoints serve, and report a wrong request as the error object', asy
   expectObject(await gateway.ask(withBody('POST /v1/anonymous/auth', 'x'.repeat(65_537))), 413, 3);
 });
 
-test.each(BOTH)('%s: a bucket refuses', async (endpoint, request) => {
+test.each(BOTH)('%s: a refusal by a bucket is the error object', async (endpoint, request) => {
   const gateway = await start({
     limits: {
       buckets: { sign_in: { address: '1/60s' } },
@@ -81,7 +81,7 @@ test.each(BOTH)('%s: a bucket refuses', async (endpoint, request) => {
 });
 
 test.each([...BOTH, ['a preflight', preflight()] as const])(
-  '%s: the global limit refuses',
+  '%s: a refusal by the global limit is the error object',
   async (_, request) => {
     const gateway = await start({
       limits: { global: { address: '1/60s' } },
@@ -100,7 +100,7 @@ function preflight(): string {
 }
 
 test.each([...BOTH, ['another spelling', SPELT] as const])(
-  '%s: a restricted address is refused',
+  '%s: a restricted address is refused with the error object',
   async (_, request) => {
     const gateway = await start({ limits: { invalid_requests: { limit: '1/60s', restrict_for: '60s' } } });
     await gateway.ask(head('GET /a'));
@@ -119,7 +119,7 @@ test.each([...BOTH, ['another spelling', SPELT] as const])(
   },
 );
 
-test('auth: an address that is restricted while the provider is asked', async () => {
+test('auth: an address that is restricted while the provider is asked is refused with the error object', async () => {
   const provider = await startScriptedProvider();
   provider.token = scripts.hang;
   const { gateway } = await startIdentityGateway({
@@ -136,7 +136,7 @@ test('auth: an address that is restricted while the provider is asked', async ()
   expectRefusal(await client.answer(), true);
 });
 
-test.each(BOTH)('%s: limits cannot be asked', async (_, request) => {
+test.each(BOTH)('%s: a 503 for limits that cannot be asked is the error object', async (_, request) => {
   const store = { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' };
   const provider = await startProvider();
   onTestFinished(() => provider.close());
@@ -152,7 +152,7 @@ async function inFlight(gateway: LocalGateway): Promise<number> {
   return (await gateway.metric('weir_requests_in_flight')).get('') ?? 0;
 }
 
-test.each(BOTH)('%s: there is no room', async (_, request) => {
+test.each(BOTH)('%s: a 503 for want of room is the error object', async (_, request) => {
   for (const caps of [{ requests: 1 }, { requests_per_address: 1 }]) {
     const gateway = await start({ config: { caps }, upstream: async exchange => void (await exchange.gone) });
     const busy = await gateway.connect();

@@ -53,7 +53,7 @@ test('a client that does not wait is served as well', async () => {
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
 });
 
-test('letter case says nothing', async () => {
+test('the letter case of Expect says nothing', async () => {
   const { upstream, client } = await front();
   expect((await client.ask(`${EXPECT.replace('100-continue', '100-Continue')}hello`)).status).toBe(200);
   expect(upstream.requests).toHaveLength(1);

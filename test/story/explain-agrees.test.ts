@@ -210,7 +210,7 @@ async function differences(gateway: LocalGateway, bearers: Readonly<Record<strin
   return found;
 }
 
-it('says of every request what a gateway with tokens, limits and CORS does with it', async () => {
+it('weir explain says of every request what a gateway with tokens, limits and CORS does with it', async () => {
   const issuer = await startIssuer();
   const routes = ROUTES.map(route => ({ upstream: 'api', ...route }));
   const { gateway } = await startGatewayOf(issuer, {
@@ -225,7 +225,7 @@ it('says of every request what a gateway with tokens, limits and CORS does with 
   expect(await differences(gateway, bearers)).toEqual([]);
 }, 120_000);
 
-it('says of every request what a gateway without a provider does with it', async () => {
+it('weir explain says of every request what a gateway without a provider does with it', async () => {
   const upstream = await startUpstream();
   const routes = ROUTES.map(route => ({ ...route, upstream: 'api', authentication: 'none' }));
   const gateway = await startGateway({

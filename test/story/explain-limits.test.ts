@@ -274,7 +274,7 @@ never_restrict: [192.0.2.0/24, { client: web, subject: eve }, { client: web, sub
   });
 });
 
-it('shows what holds and what is in shadow', async () => {
+it('weir explain shows what holds and what is in shadow', async () => {
   const limits = `global: { bot: off, user: 50/1s, address: 9/1s, shadow: { bot: 30/1s } }
 buckets:
   tried: { main: id, user: 5/5s, resource: 50/5s, shadow: true }

@@ -253,7 +253,7 @@ describe('a gRPC call that is refused', () => {
     expect(status.metadata.get('via')).toEqual([]);
   });
 
-  it('that its service refuses by a limit of its own counts as that means it, and its bucket is shared', async () => {
+  it('by a limit of its service counts as the service means it, and its bucket is shared', async () => {
     const text = `global: off
 invalid_requests: { limit: 3/1h }
 buckets: { talks: { address: 9/1h } }

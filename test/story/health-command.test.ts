@@ -76,7 +76,7 @@ test('an admin listener with TLS is asked over TLS, whatever the names of its ce
   await waitFor('it speaks TLS', async () => (await health(file)).code === 0);
 });
 
-test('it says what keeps it from asking', async () => {
+test('weir health says what keeps it from asking', async () => {
   const port = await freePort();
   const closed = await configOf(`"127.0.0.1:${port}"`);
   const failures: readonly [string, RegExp][] = [

@@ -25,7 +25,7 @@ test('an HTTP/1.0 request goes upstream as HTTP/1.1, and its connection closes a
   expect(values(upstream.onlyRequest.fields, 'via')).toEqual(['1.0 weir']);
 });
 
-test('it keeps its connection when it asks for that', async () => {
+test('an HTTP/1.0 client keeps its connection when it asks for that', async () => {
   const { upstream, client } = await front();
   for (let i = 0; i < 3; i++) {
     const response = await client.ask(request('GET /a', 'Connection: keep-alive'));
@@ -43,7 +43,7 @@ test('a response without a length ends with its connection, and says nothing els
   expect(await client.ended()).toBe('close');
 });
 
-test('a body by length passes', async () => {
+test('a body by length passes over HTTP/1.0', async () => {
   const { upstream, client } = await front();
   expect((await client.ask(`${request('POST /a', 'Content-Length: 5')}hello`)).status).toBe(200);
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
@@ -56,7 +56,7 @@ test('chunks in HTTP/1.0 are refused, since implementations disagree about them'
   expect(upstream.connections).toEqual([]);
 });
 
-test('without a Host it is refused', async () => {
+test('an HTTP/1.0 request without a Host is refused', async () => {
   const { upstream, client } = await front();
   await client.send('GET /a HTTP/1.0\r\n\r\n');
   await expectRejected(client);
@@ -110,7 +110,7 @@ test('no 100 goes to HTTP/1.0, and its Expect changes nothing', async () => {
   expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
 });
 
-test('errors of the gateway are the same', async () => {
+test('errors of the gateway are the same over HTTP/1.0', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port, route: { path: '/known' } });
   expectError(await gateway.ask(request('GET /unknown')), 404, 5);

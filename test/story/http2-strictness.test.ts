@@ -112,7 +112,7 @@ const BOTH: [name: string, written: Written][] = [
   ],
 ];
 
-test.each(BOTH)('neither version lets it through: %s', async (_, written) => {
+test.each(BOTH)('neither HTTP/1.1 nor HTTP/2 lets through %s', async (_, written) => {
   const { gateway, upstream } = await start();
   const { method = 'GET', path = '/a', authority = 'a.test', fields = [] } = written;
   const lines = [['Host', authority], ...fields].map(([name, value]) => `${name}: ${value}\r\n`);

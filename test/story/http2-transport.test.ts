@@ -179,8 +179,8 @@ describe('connections over HTTP/2', () => {
   });
 });
 
-describe('an upstream that does not speak HTTP/2', () => {
-  test('is one to which no connection is made', async () => {
+describe('the connect over HTTP/2 fails', () => {
+  test('where the upstream speaks something else', async () => {
     const server = createServer(socket => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -189,14 +189,14 @@ describe('an upstream that does not speak HTTP/2', () => {
     expect((await ask(sessionsTo(port))).failure).toMatchObject({ kind: 'connect' });
   });
 
-  test('or does not listen, too', async () => {
+  test('where the upstream does not listen', async () => {
     expect((await ask(sessionsTo(1))).failure).toMatchObject({
       kind: 'connect',
       cause: { code: 'ECONNREFUSED' },
     });
   });
 
-  test('or says nothing, when the time is over', async () => {
+  test('where the upstream says nothing in time', async () => {
     const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 });
     expect((await ask(pool)).failure).toMatchObject({
       kind: 'connect',

@@ -430,7 +430,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
   });
 });
 
-describe('an operator who put a file of another kind in its place', () => {
+describe('an operator who put something else in the place of the file reads what it is', () => {
   const TEXT = 'gateway.yaml:1:1: expected a map of keys, found text';
 
   it.each<[string, Content, string]>([
@@ -498,7 +498,7 @@ describe('an operator who put a file of another kind in its place', () => {
     expect({ code, diagnostics }).toEqual({ code: 1, diagnostics: [expect.stringContaining(expected)] });
   });
 
-  it('a directory, nothing, or a link to nothing', async () => {
+  it('for a directory, for nothing, and for a link to nothing', async () => {
     const folder = await tempFolder();
     await mkdir(join(folder, 'config'));
     await symlink('gone.yaml', join(folder, 'link.yaml'));
@@ -509,7 +509,7 @@ describe('an operator who put a file of another kind in its place', () => {
       expect((await checkIn(folder, name)).diagnostics).toEqual([`${name}: no such file (${name})`]);
   });
 
-  it('no variable set', async () => {
+  it('for a variable that is not set', async () => {
     expect((await check(GATEWAY, LIMITS, {})).diagnostics).toEqual([
       `gateway.yaml:${lineOf(GATEWAY, '"${OIDC')}:18: the environment variable OIDC_CLIENT_SECRET is not set`,
     ]);

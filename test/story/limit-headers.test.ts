@@ -23,7 +23,7 @@ const limits = {
   routes: { 'GET /things/{id}': 'reads' },
 };
 
-describe('answers of a limited route', () => {
+describe('responses of a limited route', () => {
   test('count down to 0 on the last admitted request, and the next is refused', async () => {
     const front = await startLimited(limits);
     const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
@@ -107,7 +107,7 @@ describe('answers of a limited route', () => {
     expect(rateOf(response)).toMatchObject({ resetAfter: 0.001, remaining: 2 });
   });
 
-  test('of HEAD draw on the bucket of GET', async () => {
+  test('to HEAD draw on the bucket of GET', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     const get = await askOnce(front, 'GET /things/1', bearer);
@@ -116,7 +116,7 @@ describe('answers of a limited route', () => {
   });
 });
 
-describe('no headers of a bucket', () => {
+describe('no headers of a bucket are sent', () => {
   test('on a route without one', async () => {
     const front = await startLimited(limits);
     const response = await askOnce(front, 'GET /other', front.issuer.bearer());

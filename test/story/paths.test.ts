@@ -87,7 +87,7 @@ describe('a path with a semicolon', () => {
   );
 });
 
-describe('the route that is chosen is the path that is sent', () => {
+describe('a route is chosen by the path that is sent on', () => {
   const config = {
     routes: [
       { path: '/public/**', upstream: 'api', authentication: 'none' },
@@ -103,7 +103,7 @@ describe('the route that is chosen is the path that is sent', () => {
     ['/things/1', '/things/1'],
     ['/things/%31/', '/things/1/'],
     [`/things/${'a'.repeat(8_000)}`, `/things/${'a'.repeat(8_000)}`],
-  ])('by every spelling that a backend takes for the same: %s', async (target, canonical) => {
+  ])('whatever spelling of it a client uses: %s', async (target, canonical) => {
     const { client, targets } = await ask(target, { config });
     expect((await client.answer()).status).toBe(200);
     expect(targets()).toEqual([canonical]);
@@ -120,7 +120,7 @@ describe('the route that is chosen is the path that is sent', () => {
     },
   );
 
-  test('HEAD takes the route of GET, and another method none', async () => {
+  test('HEAD takes the route of GET, and no other method does', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, config });
     expect((await gateway.ask(head('HEAD /things/1'))).status).toBe(200);

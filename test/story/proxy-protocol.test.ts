@@ -129,7 +129,7 @@ describe('a balancer in front', () => {
   });
 });
 
-test('curl relays itself', async () => {
+test('curl, which sends a header for itself, is served', async () => {
   const { gateway, upstream } = await front();
   const url = `http://127.0.0.1:${gateway.port}/a`;
   const curl = [

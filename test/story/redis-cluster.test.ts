@@ -79,7 +79,7 @@ test('a resource limit with other numbers in shadow, and callers with too many m
   ]);
 });
 
-test('each node is probed', async () => {
+test('each node of a cluster is probed', async () => {
   const slots = await Promise.all(
     PROBED_TAGS.map(tag => cluster.servers[0]?.client.cluster('KEYSLOT', `weir:1:{${tag}}probe`)),
   );

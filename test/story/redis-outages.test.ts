@@ -62,7 +62,7 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
   });
 });
 
-test('SCRIPT FLUSH under load is not noticed', async () => {
+test('no client notices a SCRIPT FLUSH under load', async () => {
   const gateway = await startRedisGateway({ store: store('1s'), limits: PLENTY });
   const load = new Load(gateway);
   for (let i = 0; i < 5; i++) {

@@ -95,7 +95,7 @@ describe.each(EITHER_WAY)('what two gateways see of one offender is added up by 
     expect(Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']))).toBeLessThan(1);
   });
 
-  test('eight are allowed', async () => {
+  test('eight invalid requests are allowed', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     for (const front of fronts) await askTimes(front, 4, 'GET /a');
     // What another address did later has been added up.
@@ -109,7 +109,7 @@ describe.each(EITHER_WAY)('what two gateways see of one offender is added up by 
     for (const front of fronts) expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
   });
 
-  test('calls of a deleted webhook', async () => {
+  test('three calls of a deleted webhook at each gateway, of which four are allowed, refuse it at both', async () => {
     const limits = { ...everything, webhook_not_found: { limit: '4/60s', restrict_for: '60s' } };
     const settings = {
       upstream: (exchange =>
@@ -143,7 +143,7 @@ describe.each(EITHER_WAY)('what two gateways see of one offender is added up by 
     expect(await factNames()).toEqual([expect.stringMatching(/^restriction:address:webhook_not_found:/)]);
   });
 
-  test('refusals that a caller does not wait for', async () => {
+  test('refusals that a caller does not wait for restrict it at both', async () => {
     const limits = {
       ...everything,
       buckets: { one: { user: '1/60s' } },
@@ -162,7 +162,7 @@ describe.each(EITHER_WAY)('what two gateways see of one offender is added up by 
     }
   });
 
-  test('refusals of main values past those that a caller may hold', async () => {
+  test('refusals of main values past those that a caller may hold restrict it at both', async () => {
     const limits = {
       ...everything,
       keys_per_caller: 1,
@@ -203,7 +203,7 @@ describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
     expect((await askOnce(lenient, 'GET /open/a')).status).toBe(200);
   });
 
-  test('of who is never restricted by now is counted nowhere, also at a gateway that starts later', async () => {
+  test('of a client that may no longer be restricted is counted nowhere, also at a gateway that starts later', async () => {
     const limits = {
       ...everything,
       buckets: { one: { user: '1/60s' } },
@@ -237,7 +237,7 @@ describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
 });
 
 describe('a restriction that Redis carries', () => {
-  test('of while Redis was away is known to the others after its return, and those that Redis has lost as well', async () => {
+  test('that began while Redis was away is known to the others after its return, and so are those that Redis has lost', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     const [one, two] = fronts;
     if (one === undefined || two === undefined) return;

@@ -91,14 +91,14 @@ describe("a service's response carries the headers of its bucket", () => {
     expect(rateOf(response)).toMatchObject({ limit: 50, remaining: 49, scope: 'user' });
   });
 
-  test('and on HTTP/1.0', async () => {
+  test('on HTTP/1.0 as well', async () => {
     const front = await start();
     const request = head('GET /chunked', front.issuer.bearer()).replace('HTTP/1.1', 'HTTP/1.0');
     expectForm(await front.gateway.ask(request), BUCKET_FIELDS);
   });
 });
 
-describe('an error after admission carries them', () => {
+describe('an error after admission carries the headers of its bucket', () => {
   test.each([
     [413, (bearer: string) => withBody('POST /small', 'x'.repeat(11), bearer)],
     [413, (bearer: string) => inChunks('POST /small', ['x'.repeat(11)], bearer)],
@@ -112,7 +112,7 @@ describe('an error after admission carries them', () => {
   });
 });
 
-test('a response of a limited sign-in endpoint carries them, unless the gateway is unavailable', async () => {
+test('a response of a limited sign-in endpoint carries the headers of its bucket, unless the gateway is unavailable', async () => {
   const front = await start();
   front.issuer.provider.token = scripts.json(400, { error: 'invalid_grant' });
   const request = redeeming({ code: 'c', redirectUri: 'https://app.example/callback' });
@@ -128,7 +128,7 @@ test('a response of a limited sign-in endpoint carries them, unless the gateway 
 });
 
 describe('a 429', () => {
-  test('of a bucket carries them and a wait', async () => {
+  test('of a bucket carries its headers and a wait', async () => {
     const front = await start();
     const bearer = front.issuer.bearer();
     for (const [target, scope] of [
@@ -143,7 +143,7 @@ describe('a 429', () => {
     }
   });
 
-  test('of the global limit, and of failed verifications, carries three', async () => {
+  test('of the global limit, and of failed verifications, carries the three headers of the global limit', async () => {
     const front = await start({ global: { user: '1/60s' }, failed_verifications: '1/60s' });
     const [, refused] = await askTimes(front, 2, 'GET /a', front.issuer.bearer());
     if (refused !== undefined) expectForm(refused, GLOBAL_FIELDS);
@@ -191,7 +191,7 @@ describe('the gateway says nothing of a bucket', () => {
 describe('a restriction', () => {
   const rule = { limit: '1/60s', restrict_for: '60s' };
 
-  test('of an address carries three, and no Via', async () => {
+  test('of an address carries the three headers of the global limit, and no Via', async () => {
     const front = await start({ invalid_requests: rule });
     await askTimes(front, 2, 'GET /a');
     const response = await askOnce(front, 'GET /a', front.issuer.bearer());
@@ -199,7 +199,7 @@ describe('a restriction', () => {
     expect(refusalOf(response)).toMatchObject({ global: true, code: 8 });
   });
 
-  test('of a caller carries three', async () => {
+  test('of a caller carries the three headers of the global limit', async () => {
     const clock = new FrozenClock(Date.now());
     const front = await start({ ignored_refusals: rule }, { clock });
     const bearer = front.issuer.bearer();

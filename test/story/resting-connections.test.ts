@@ -86,7 +86,7 @@ describe('late bytes after a response without a body reach no client, and end th
     });
   });
 
-  test('also where the gateway was too busy to read them in time', async () => {
+  test('even where the gateway was too busy to read them in time', async () => {
     const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
     const pool = poolTo(upstream.port);
     await ask(pool);

@@ -211,7 +211,7 @@ describe('a webhook that answers 404', () => {
     expect((await askOnce(front, 'GET /hooks/2/secret')).status).toBe(200);
   });
 
-  test('and more than a hundred such at once: the address is refused everywhere, as are an abuser and whom an operator restricts', async () => {
+  test('is one of more than a hundred at once: the address is refused everywhere, as are an abuser and whom an operator restricts', async () => {
     const front = await startFrozen(
       {
         ...{ global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } },

@@ -138,7 +138,7 @@ test('a name in a log cannot steer the terminal that shows it', async () => {
   expect(out).not.toMatch(/[\x1b\x9b]/);
 });
 
-test('so are limits with patience: the log has the moment at which a held request was decided', async () => {
+test('limits with patience are found to decide as they did: the log has the moment at which a held request was decided', async () => {
   const limits = { ...LIMITS, global: 'off', patience: '120ms' };
   const gateway = await servedGateway({ limits, callers: 3, requests: 80 });
   const log = await tempText('weir.log', gateway.logLines.join(''));
@@ -197,7 +197,7 @@ async function restrictingGateway(): Promise<string> {
   return tempText('weir.log', gateway.logLines.join(''));
 }
 
-test('so are restrictions: they begin and end in the replay as they did, line for line', async () => {
+test('restrictions begin and end in the replay as they did, line for line', async () => {
   const log = await restrictingGateway();
   const { lived, again, early, restrictions } = await replayed(log, RESTRICTING);
   expect(early).toBe(0);

@@ -69,7 +69,7 @@ describe('/status.json', () => {
   });
 });
 
-test('who hammers a restriction is refused most, with the reason, and counts in the last minute', async () => {
+test('a client that hammers a restriction is shown as refused most, with the reason, and counts in the last minute', async () => {
   const front = await startLimited(limits);
   await askTimes(front, 25, 'GET /things/1');
   const status = await statusOf(front);

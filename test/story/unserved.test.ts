@@ -49,7 +49,7 @@ describe('what no service answers draws on the global limit of its address', () 
     expect((await askOnce(front, 'GET /open/a')).status).toBe(429);
   });
 
-  test('a preflight of a path without a route, which is never invalid', async () => {
+  test('a preflight of a path without a route does, and is never invalid', async () => {
     const front = await startLimited(
       { ...limits, invalid_requests: { limit: '2/1h' } },
       {
@@ -64,7 +64,7 @@ describe('what no service answers draws on the global limit of its address', () 
     expect(statuses).toEqual([404, 404, 404, 429, 429, 429, 429]);
   });
 
-  test('but not of what is no request, nor of OPTIONS about the gateway itself', async () => {
+  test('but what is no request does not, nor does OPTIONS about the gateway itself', async () => {
     const front = await startLimited(limits);
     for (let i = 0; i < 5; i++) {
       expect((await askOnce(front, 'GET /open/../a')).status).toBe(400);
@@ -74,8 +74,8 @@ describe('what no service answers draws on the global limit of its address', () 
   });
 });
 
-describe('with a token', () => {
-  test('that is remembered, it draws on the global limit of its caller', async () => {
+describe('a request with a token that no service answers', () => {
+  test('draws on the global limit of its caller where the token is remembered', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
@@ -87,7 +87,7 @@ describe('with a token', () => {
     expect(statusesOf(await askTimes(front, 4, 'GET /v1/anonymous/nothing'))).toEqual([404, 404, 404, 429]);
   });
 
-  test('that is not, it draws on that of its address, and nothing is verified', async () => {
+  test('draws on that of its address where it is not, and nothing is verified', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     expect(statusesOf(await askTimes(front, 4, 'GET /v1/anonymous/nothing', bearer))).toEqual([

@@ -373,17 +373,17 @@ test("an upstream's 429 that passes unchanged has all fields of the rate-limit f
   expect(rateFieldsOf(await ask(front, 'GET /passing'))).toEqual([]);
 });
 
-describe('as an invalid request', () => {
+describe("a service's 429 as an invalid request", () => {
   const counting = { invalid_requests: { limit: '3/60s', restrict_for: '60s' } };
 
   test.each<[string, readonly string[], string, boolean]>([
-    ['one that speaks of the caller counts', spoken(), BODY, true],
-    ['one that is global counts', spoken(GLOBALLY), GLOBAL_BODY, true],
-    ['one that speaks of others does not count', spoken({ 'X-RateLimit-Scope': 'shared' }), BODY, false],
-    ['a rewritten one of the caller counts', ['X-RateLimit-Scope', 'user'], '', true],
-    ['a rewritten one of others does not count', ['X-RateLimit-Scope', 'shared'], '', false],
-    ['a rewritten one that says nothing does not count', ['Retry-After', '1'], '', false],
-    ['a global one that is rewritten counts', ['X-RateLimit-Scope', 'global'], '', true],
+    ['counts where it speaks of the caller', spoken(), BODY, true],
+    ['counts where it is global', spoken(GLOBALLY), GLOBAL_BODY, true],
+    ['does not count where it speaks of others', spoken({ 'X-RateLimit-Scope': 'shared' }), BODY, false],
+    ['counts where it is rewritten and spoke of the caller', ['X-RateLimit-Scope', 'user'], '', true],
+    ['does not count where it is rewritten and spoke of others', ['X-RateLimit-Scope', 'shared'], '', false],
+    ['does not count where it is rewritten and said nothing', ['Retry-After', '1'], '', false],
+    ['counts where it is rewritten and was global', ['X-RateLimit-Scope', 'global'], '', true],
   ])('%s', async (_, fields, body, counts) => {
     const front = await startWith(exchange => exchange.answer(429, fields, body), counting);
     const responses = await askTimes(front, 6, 'GET /other', front.issuer.bearer());
@@ -391,7 +391,7 @@ describe('as an invalid request', () => {
     expect(front.upstream.requests).toHaveLength(counts ? 4 : 6);
   });
 
-  test('one that passes unchanged counts: nothing says that other callers share the blame', async () => {
+  test('counts where it passes unchanged: nothing says that other callers share the blame', async () => {
     const front = await startWith(exchange => exchange.answer(429), counting);
     await askTimes(front, 6, 'GET /passing', front.issuer.bearer());
     expect(front.upstream.requests).toHaveLength(4);

@@ -433,7 +433,7 @@ describe('time', () => {
     expect(sink).toMatchObject({ events: ['head 200 5', 'end'], body: 'hello' });
   });
 
-  test('runs again for one that wanted more, and got nothing', async () => {
+  test('runs again for a sink that wanted more, and got nothing', async () => {
     const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\nhe`));
     const sink = new CollectingSink();
     sink.wantsMore = false;
@@ -582,7 +582,7 @@ describe('bodies that are lent', () => {
     },
   );
 
-  test('leave no slab behind: unneeded ones are released', async () => {
+  test('leave no slab behind: those that nobody needs are released', async () => {
     const { pool } = await front(exchange => exchange.answer(200, [], Buffer.alloc(4 * MIB)));
     await Promise.all(
       Array.from({ length: 16 }, async () => {
@@ -596,8 +596,8 @@ describe('bodies that are lent', () => {
   });
 });
 
-describe('closing the pool', () => {
-  test('ends idle connections at once, and busy ones after their response', async () => {
+describe('a pool', () => {
+  test('that is closed ends idle connections at once, and busy ones after their response', async () => {
     const release = Promise.withResolvers<void>();
     const upstream: CaptureUpstream = await startUpstream(async exchange => {
       if (exchange.request.target === '/slow') await release.promise;
@@ -618,7 +618,7 @@ describe('closing the pool', () => {
     expect(pool.connections).toBe(0);
   });
 
-  test('a pool that never had a connection is closed before the event loop turns', async () => {
+  test('that never had a connection is closed before the event loop turns', async () => {
     let closed = false;
     void poolTo(9)
       .close()

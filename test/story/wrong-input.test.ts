@@ -167,7 +167,7 @@ describe('wrong input', () => {
     expect(ended.more.filter(line => line !== '')).toEqual(code === 64 ? [hint] : []);
   });
 
-  it('of a gzip that ends early: what was read counts, and the last line says so', async () => {
+  it('of a gzip that ends early counts as far as it was read, and the last line says so', async () => {
     for (const words of [SUGGEST, SIMULATE]) {
       const { code, out, said } = await weir(...words, 'cut.gz');
       expect([code, said]).toEqual([0, '']);

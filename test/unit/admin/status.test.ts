@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { statusAsJson } from '../../../src/admin/status.ts';
 import { MOMENT, PROVIDER, STATUS } from './gateway-status.ts';
 
-it('has moments under plain names, in ISO 8601', () => {
+it('the status has moments under plain names, in ISO 8601', () => {
   const lastFailure = { atMs: MOMENT, errors: [], mended: true };
   const reload = { outcome: 'refused', atMs: MOMENT, error: 'wrong', moreErrors: 0 } as const;
   const restriction = {
@@ -44,7 +44,7 @@ it('has moments under plain names, in ISO 8601', () => {
   expect(JSON.stringify(json)).not.toContain('Ms"');
 });
 
-it('has null for a moment that has not come', () => {
+it('the status has null for a moment that has not come', () => {
   const provider = { ...PROVIDER, keysAsOfMs: null };
   expect(JSON.parse(statusAsJson({ ...STATUS, provider })).provider.keysAsOf).toBeNull();
 });

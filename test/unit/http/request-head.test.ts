@@ -177,7 +177,7 @@ test.each([
   ['x-trailers', false],
   ['trailersx', false],
   ['', false],
-])('knows from TE: %s whether the client takes trailers: %s', (value, takes) => {
+])('a head knows from TE: %s whether the client takes trailers: %s', (value, takes) => {
   const head = untrusted('TE', value);
   expect(head.takesTrailers).toBe(takes);
   expect(head.kept).toEqual([]);

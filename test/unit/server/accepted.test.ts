@@ -47,7 +47,7 @@ test('a stage that begins while the gateway drains hears so', () => {
   expect(next.heard).toEqual(['drain']);
 });
 
-test('it is retired once, at the earliest moment that it was given, and so is each stage that follows', () => {
+test('a connection is retired once, at the earliest moment that it was given, and so is each stage that follows', () => {
   const [first, second] = [new RecordingStage(), new RecordingStage()];
   const accepted = new Accepted(new MemorySocket().asSocket, '192.0.2.7', 10);
   accepted.become(first);

@@ -36,6 +36,6 @@ test('line breaks, control characters and what is not ASCII become spaces', () =
   expect(quietText('one\r\ntwo\u0000three\u2028ü four', [])).toBe('one two three four');
 });
 
-test('it is short', () => {
+test('quiet text is short', () => {
   expect(quietText('word '.repeat(1_000), []).length).toBeLessThanOrEqual(200);
 });

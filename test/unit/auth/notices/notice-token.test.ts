@@ -37,7 +37,7 @@ describe('the body of a logout', () => {
   });
 });
 
-it('is bounded', () => {
+it('the body of a notice is bounded', () => {
   const [longest, longer] = [0, 1].map(more => Buffer.alloc(MAX_NOTICE_BYTES + more, 'a'));
   expect(noticeToken('not_before_push', 'text/plain', longest ?? bytes(''))).toHaveProperty('token');
   expect(noticeToken('not_before_push', 'text/plain', longer ?? bytes(''))).toHaveProperty('expected');

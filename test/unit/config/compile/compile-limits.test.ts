@@ -300,7 +300,7 @@ describe('window_slack', () => {
   });
 });
 
-it('is another file than the one that names it', async () => {
+it('the file of limits is another file than the one that names it', async () => {
   const files = { 'gateway.yaml': `${NEEDED}limits: ./gateway.yaml\n` };
   expect(diagnosticsOf(await loadFiles(files))).toEqual([
     'gateway.yaml:3:9: limits: this names the file itself: put limits into a file of their own',

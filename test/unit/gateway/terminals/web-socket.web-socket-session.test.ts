@@ -46,7 +46,7 @@ function open() {
 
 const close = (reason: string) => frame(closePayload(1008, reason), { opcode: CLOSE });
 
-test('ends with its token after a reload that removed the provider', () => {
+test('a WebSocket ends with its token after a reload that removed the provider', () => {
   const { clock, client, sweep, refused } = open();
   sweep();
   expect(client.written).toHaveLength(0);
@@ -56,7 +56,7 @@ test('ends with its token after a reload that removed the provider', () => {
   expect(refused).toEqual([expect.objectContaining({ reason: 'expired' })]);
 });
 
-test('ends when its token is revoked after such a reload', () => {
+test('a WebSocket ends when its token is revoked after such a reload', () => {
   const { client, sweep, revoke, refused } = open();
   revoke();
   sweep();
@@ -68,7 +68,7 @@ test('ends when its token is revoked after such a reload', () => {
 test.each([
   ['address', '192.0.2.1'],
   ['principal', PRINCIPAL],
-] as const)('ends when its %s is restricted', (kind, key) => {
+] as const)('a WebSocket ends when its %s is restricted', (kind, key) => {
   const { client, sweep, restrictions } = open();
   restrictions.restrict({ kind, key, webhook: '', reason: 'operator' }, 60_000);
   sweep();

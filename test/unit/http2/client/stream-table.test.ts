@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { StreamTable } from '../../../../src/http2/client/stream-table.ts';
 import { Random } from '../../../support/random.ts';
 
-test('holds what a Map would, through hundreds of thousands of changes', () => {
+test('the table of streams holds what a Map would, through hundreds of thousands of changes', () => {
   const random = new Random(3);
   const table = new StreamTable<{ readonly id: number }>();
   const map = new Map<number, { readonly id: number }>();

@@ -35,7 +35,7 @@ test('a smaller table lets go of the oldest, and may grow again', () => {
   expect(names(table)).toBe('zyxwv');
 });
 
-test('holds as many entries as fit, over and over', () => {
+test('the decoding table holds as many entries as fit, over and over', () => {
   const table = new DecodingTable(4_096);
   for (let i = 0; i < 1_000; i++) table.add(field(String(i), 32));
   expect(table.length).toBe(128);

@@ -353,7 +353,7 @@ describe('a restriction shared between gateways', () => {
   });
 });
 
-test('those in force can be listed, up to a number', () => {
+test('the restrictions in force can be listed, up to a number', () => {
   const whom = { kind: 'address', webhook: '', reason: 'invalid_requests' } as const;
   restrictions.restrict({ ...whom, key: '192.0.2.1' }, 1_000);
   restrictions.restrict({ ...whom, key: '192.0.2.2' }, 5_000);

@@ -20,7 +20,7 @@ test('another key gives other names, to those that were named before as well', (
   expect(pseudonyms.of('user:alice')).not.toBe(before);
 });
 
-test('names stay right when more callers come than are kept', () => {
+test('pseudonyms stay right when more callers come than are kept', () => {
   const pseudonyms = new Pseudonyms(KEY);
   const callers = Array.from({ length: 25_000 }, (_, i) => `user:${i}`);
   for (const caller of callers) pseudonyms.of(caller);

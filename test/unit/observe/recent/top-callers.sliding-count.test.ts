@@ -10,12 +10,12 @@ function grown(ticks: number): SlidingCount {
 
 const PER_MINUTE = 60_000 / TICK_MS;
 
-it('tells the growth within the last minute and the last hour, that since the last tick included', () => {
+it('a sliding count tells the growth within the last minute and the last hour, that since the last tick included', () => {
   const count = grown(3);
   expect([count.lastMinute(10), count.lastHour(10)]).toEqual([10, 10]);
 });
 
-it('forgets what is older', () => {
+it('a sliding count forgets what is older', () => {
   const count = grown(2 * 60 * PER_MINUTE);
   const total = 2 * 60 * PER_MINUTE;
   expect([count.lastMinute(total), count.lastHour(total)]).toEqual([PER_MINUTE - 1, 60 * PER_MINUTE]);
@@ -25,7 +25,7 @@ it('forgets what is older', () => {
   expect(count.lastHour(total)).toBe(0);
 });
 
-it('takes a smaller total for a count that began anew', () => {
+it('a sliding count takes a smaller total for a count that began anew', () => {
   const count = grown(9);
   expect(count.lastMinute(2)).toBe(11);
   count.advance(2);

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 const namesIn = (top: TopCallers) => top.list().map(({ caller }) => caller);
 
-it('counts each caller in each bucket, and lists the most frequent first', () => {
+it('the list of top callers counts each caller in each bucket, and lists the most frequent first', () => {
   const top = new TopCallers(8);
   top.note('a', 'user', 'user:one', 1_000);
   top.note('b', 'user', 'user:one', 1_500);
@@ -18,7 +18,7 @@ it('counts each caller in each bucket, and lists the most frequent first', () =>
   ]);
 });
 
-it('keeps the frequent ones in a flood of others, and holds no more than it may', () => {
+it('the list of top callers keeps the frequent ones in a flood of others, and holds no more than it may', () => {
   const top = new TopCallers(8);
   for (let n = 0; n < 10_000; n++) {
     top.note('all', 'address', `192.0.2.${n}`, n);
@@ -29,7 +29,7 @@ it('keeps the frequent ones in a flood of others, and holds no more than it may'
   expect(namesIn(top).slice(0, 2)).toEqual(['often', 'also']);
 });
 
-it('gives bounds that hold, whatever comes in which order', () => {
+it('the list of top callers gives bounds that hold, whatever comes in which order', () => {
   const top = new TopCallers(5);
   const real = new Map<string, number>();
   let random = 1;
@@ -45,7 +45,7 @@ it('gives bounds that hold, whatever comes in which order', () => {
   }
 });
 
-it('forgets callers after an hour without news, and gives their places to others', () => {
+it('the list of top callers forgets callers after an hour without news, and gives their places to others', () => {
   const top = new TopCallers(2);
   top.note('all', 'user', 'old', 0);
   top.note('all', 'user', 'new', HOUR_MS);
@@ -56,7 +56,7 @@ it('forgets callers after an hour without news, and gives their places to others
   expect(namesIn(top)).toEqual(['next', 'new']);
 });
 
-it('keeps the requests that callers came with no longer than to the next sweep', () => {
+it('the list of top callers keeps the requests that callers came with no longer than to the next sweep', () => {
   const top = new TopCallers(50);
   const before = usedBytes();
   for (let n = 10; n < 60; n++) {

@@ -66,7 +66,7 @@ describe('a waiting response', () => {
   });
 });
 
-test('counts if it came in time and was read late, after a pause of the process', async () => {
+test('a reply counts if it came in time and was read late, after a pause of the process', async () => {
   vi.useRealTimers();
   const a = waiting('a');
   deadlines.add(a);

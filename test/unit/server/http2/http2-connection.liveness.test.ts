@@ -13,19 +13,19 @@ function sweeps(moments: readonly (readonly [atMs: number, bytes: number])[], bu
   return { pings, lost: lost.map(([atMs]) => atMs) };
 }
 
-it('asks a silent client with streams under way once, and gives it up when nothing comes', () => {
+it('the watch over liveness asks a silent client with streams under way once, and gives it up when nothing comes', () => {
   expect(sweeps([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000].map(atMs => [atMs, 9]))).toEqual({
     pings: [1_500],
     lost: [3_000],
   });
 });
 
-it('asks again a client that answered, after as long', () => {
+it('the watch over liveness asks again a client that answered, after as long', () => {
   const moments = [0, 1_500, 2_000, 2_500, 3_000, 3_500].map(atMs => [atMs, atMs < 2_000 ? 9 : 26] as const);
   expect(sweeps(moments)).toEqual({ pings: [1_500, 3_500], lost: [] });
 });
 
-it('asks none without streams', () => {
+it('the watch over liveness asks none without streams', () => {
   expect(
     sweeps(
       [

@@ -18,13 +18,13 @@ it('puts Host in the place of :authority', () => {
   ]);
 });
 
-it('keeps the mark of a Host that is never indexed', () => {
+it('a request over HTTP/2 keeps the mark of a Host that is never indexed', () => {
   const namesOf = (...names: string[]) => [...neverIndexedHeaders({ ...GET, neverIndexed: new Set(names) })];
   expect(namesOf('x-one', 'host')).toEqual(['x-one', 'host', ':authority']);
   expect(namesOf('x-one')).toEqual(['x-one']);
 });
 
-it('names the upstream where Host is empty or missing', () => {
+it('a request over HTTP/2 names the upstream where Host is empty or missing', () => {
   for (const fields of [['Host', ''], []])
     expect(requestHeaders({ ...GET, fields }, HTTP).slice(4, 6)).toEqual([':authority', 'upstream.test:81']);
 });
@@ -40,7 +40,7 @@ it.each([
   expect(headers.slice(8).join()).toBe(stated);
 });
 
-it('says that trailers are taken', () => {
+it('a request over HTTP/2 says that trailers are taken', () => {
   expect(requestHeaders({ ...GET, fields: [], takesTrailers: true }, HTTP).slice(8)).toEqual([
     'te',
     'trailers',
@@ -56,7 +56,7 @@ it.each([
   expect(originOf({ host, port, tls: null })).toEqual({ scheme: 'http', authority });
 });
 
-it('leaves out the usual port of https alone', () => {
+it('a request over HTTP/2 leaves out the usual port of https alone', () => {
   const tls = { serverName: null, ca: null, certificate: null, key: null, verify: true };
   expect(originOf({ host: 'a.test', port: 443, tls })).toEqual({ scheme: 'https', authority: 'a.test' });
   expect(originOf({ host: 'a.test', port: 80, tls }).authority).toBe('a.test:80');

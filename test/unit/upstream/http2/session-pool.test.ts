@@ -42,7 +42,7 @@ test('connects with the first call, which waits for the SETTINGS', async () => {
   expect(sink.events).toEqual(['whole 200']);
 });
 
-test('opens another connection where all have as many calls as configured, up to a bound', async () => {
+test('the pool opens another connection where all have as many calls as configured, up to a bound', async () => {
   const { sockets, ask, requests } = poolOf();
   const calls = ['/a', '/b', '/c'].map(ask);
   for (const socket of sockets) socket.open();
@@ -57,7 +57,7 @@ test('opens another connection where all have as many calls as configured, up to
   for (const { call } of calls) call.abort();
 });
 
-test('gives a call to the connection with the fewest', async () => {
+test('the pool gives a call to the connection with the fewest', async () => {
   const { sockets, ask, requests } = poolOf({ maxStreams: 1 });
   const calls = [ask('/a'), ask('/b')];
   for (const socket of sockets) socket.open();
@@ -67,7 +67,7 @@ test('gives a call to the connection with the fewest', async () => {
   for (const { call } of calls) call.abort();
 });
 
-test('lets calls wait in their order where the upstream allows no more', async () => {
+test('the pool lets calls wait in their order where the upstream allows no more', async () => {
   const { sockets, ask, requests } = poolOf({ maxConnections: 1 });
   const calls = ['/a', '/b', '/c', '/d'].map(ask);
   sockets[0]?.open([3, 1]);
@@ -80,7 +80,7 @@ test('lets calls wait in their order where the upstream allows no more', async (
   sockets[0]?.answer(5);
 });
 
-test('uses the place of a call that is given up in a later write than its reset', async () => {
+test('the pool uses the place of a call that is given up in a later write than its reset', async () => {
   const { sockets, ask } = poolOf({ maxConnections: 1 });
   const [one, two] = [ask('/a'), ask('/b')];
   sockets[0]?.open([3, 1]);
@@ -120,7 +120,7 @@ test.each<[string, (socket: FrameSocket) => void]>([
   expect(sockets).toHaveLength(2);
 });
 
-test('opens another in the place of a connection that cannot be made no sooner than at the next sweep', async () => {
+test('the pool opens another in the place of a connection that cannot be made no sooner than at the next sweep', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { sockets, ask, requests } = poolOf();
@@ -149,7 +149,7 @@ test('connects anew for calls that wait when a connection is lost', async () => 
   two.call.abort();
 });
 
-test('closes when the last call is over, and carries one that comes late', async () => {
+test('the pool closes when the last call is over, and carries one that comes late', async () => {
   const { pool, sockets, ask, requests } = poolOf();
   const one = ask('/a');
   sockets[0]?.open();
@@ -162,7 +162,7 @@ test('closes when the last call is over, and carries one that comes late', async
   expect([one.sink.events, late.sink.events, pool.connections]).toEqual([['whole 200'], ['whole 200'], 0]);
 });
 
-test('gives nothing more to a connection at its GOAWAY: neither a call that is repeated nor one that waits', async () => {
+test('the pool gives nothing more to a connection at its GOAWAY: neither a call that is repeated nor one that waits', async () => {
   const { sockets, ask, requests } = poolOf({ maxConnections: 1 });
   const calls = ['/a', '/b', '/waits'].map(ask);
   sockets[0]?.open([3, 2]);

@@ -8,14 +8,14 @@ test('an upstream that sends is not asked', () => {
   for (let i = 1; i < 10; i++) expect(liveness.sweep(900 * i, i, false)).toBe('wait');
 });
 
-test('nor one of which nothing is expected', () => {
+test('an upstream of which nothing is expected is not asked', () => {
   const liveness = new UpstreamLiveness(OPTIONS);
   for (let i = 1; i < 10; i++) expect(liveness.sweep(900 * i, 0, true)).toBe('wait');
   expect(liveness.sweep(9_000, 0, false)).toBe('wait');
   expect(liveness.sweep(9_100, 0, false)).toBe('ping');
 });
 
-test('a silent one is asked once, and given up if nothing comes', () => {
+test('a silent upstream is asked once, and given up if nothing comes', () => {
   const liveness = new UpstreamLiveness(OPTIONS);
   expect([0, 999, 1_000].map(now => liveness.sweep(now, 0, false))).toEqual(['wait', 'wait', 'ping']);
   expect([liveness.ping(), liveness.ping()]).toEqual([true, false]);
