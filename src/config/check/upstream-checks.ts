@@ -1,25 +1,7 @@
 import { missingSdk } from '../../observe/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
-
-/** Keys of an upstream that only some protocols have a use for, with these protocols. */
-const USES: readonly (readonly [path: readonly string[], protocols: readonly string[]])[] = [
-  [['h2'], ['h2', 'grpc']],
-  [
-    ['timeouts', 'first_byte'],
-    ['http1', 'h2'],
-  ],
-  [
-    ['timeouts', 'idle'],
-    ['http1', 'h2'],
-  ],
-  [['timeouts', 'websocket_idle'], ['http1']],
-  [['max_requests'], ['http1', 'h2']],
-  [['max_requests_per_caller'], ['http1', 'h2']],
-  [['max_grpc_calls'], ['grpc']],
-  [['max_grpc_calls_per_caller'], ['grpc']],
-  [['max_websockets'], ['http1']],
-  [['max_websockets_per_caller'], ['http1']],
-];
+import { PROTOCOL_KEYS } from '../schema/index.ts';
+import type { ProtocolKey } from '../values/index.ts';
 
 /** Reports keys of upstreams that their protocol has no use for. */
 export function checkUpstreamProtocols(file: ConfigFile): void {
@@ -28,17 +10,15 @@ export function checkUpstreamProtocols(file: ConfigFile): void {
     const { protocol = 'http1' } = asMap(value);
     // Validation reports any other.
     if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') continue;
-    for (const [path, protocols] of USES)
-      if (!protocols.includes(protocol) && isSet(value, path))
-        addUseless(file, name, path, protocols, protocol);
+    for (const key of PROTOCOL_KEYS)
+      if (!key.protocols.includes(protocol) && isSet(value, key.path)) addUseless(file, name, key, protocol);
   }
 }
 
 function addUseless(
   file: ConfigFile,
   name: string,
-  path: readonly string[],
-  protocols: readonly string[],
+  { path, protocols }: ProtocolKey,
   protocol: string,
 ): void {
   const message = `"${path.at(-1)}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;

@@ -20,7 +20,7 @@ export { listenerTlsSchema, listenSchema } from './gateway/listen-schema.ts';
 export { logSchema } from './gateway/observing-schema.ts';
 export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
-export type { UpstreamConfig } from './gateway/upstreams-schema.ts';
+export { PROTOCOL_KEYS, type UpstreamConfig } from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
 export {
   type BucketConfig,

@@ -105,7 +105,7 @@ function meantNumber(text: string, expected: string, isText: boolean): string | 
 
 const MAX_PORT = 65_535;
 
-/** Suggests a port without one digit too many. */
+/** Names the highest port if the text has a higher one, perhaps by a digit too many. */
 function portTooHigh(text: string): string | undefined {
   const port = /(?:^|:)(\d+)\/?$/.exec(text)?.[1];
   return port !== undefined && Number(port) > MAX_PORT ? `: the highest port is ${MAX_PORT}` : undefined;

@@ -26,6 +26,7 @@ export {
   text,
   yesOrNo,
 } from './plain-values.ts';
+export { onlyFor, type ProtocolKey, protocolKeysIn } from './protocols.ts';
 export {
   duration,
   durationOrOff,
