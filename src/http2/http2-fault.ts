@@ -1,6 +1,6 @@
-/** The other side broke a rule of HTTP/2. The connection cannot go on (RFC 9113, 5.4.1). */
+/** Thrown when the other side broke a rule of HTTP/2 so that the connection cannot go on (RFC 9113, 5.4.1). */
 export class Http2Fault extends Error {
-  /** For GOAWAY. */
+  /** The error code for GOAWAY. */
   readonly code: number;
 
   constructor(code: number, message: string) {

@@ -26,9 +26,9 @@ export class ClientSession implements FrameSink, StreamHost {
   readonly #floods = new FloodCount();
   #nextId = 1;
   readonly #awaited = new AwaitedAcknowledgements();
-  /** Handlers have parts of the bytes that are being read. */
+  /** True if handlers hold parts of the bytes that are being read. */
   #areKept = false;
-  /** That the last GOAWAY named. */
+  /** The last stream that a GOAWAY named. */
   #lastStream = MAX_31_BITS;
 
   constructor(options: ClientSessionOptions, owner: ClientSessionOwner) {
@@ -47,7 +47,7 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
   }
 
-  /** Streams that the server allows at once. */
+  /** How many streams the server allows at the same time. */
   get maxStreams(): number {
     return this.#settings.maxStreams;
   }
@@ -58,7 +58,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   /**
-   * Reads the bytes in front of `end`. Returns whether they may be written over; otherwise, handlers have parts of them. Throws
+   * Reads the bytes up to `end`. Returns whether they may be overwritten, since no handler holds parts of them. Throws
    * Http2Fault; only `goAway` and `lose` may be called then.
    */
   read(bytes: Buffer, end: number): boolean {
@@ -67,13 +67,13 @@ export class ClientSession implements FrameSink, StreamHost {
     return !this.#areKept;
   }
 
-  /** Bytes that `take` would return. */
+  /** The number of bytes that `take` would return. */
   get unwritten(): number {
     return this.#writer.length;
   }
 
   /**
-   * What is to be written. The next frame overwrites the bytes, unless `giveAway` was called: then they belong to the caller.
+   * Returns what is to be written. The next frame overwrites the bytes, unless `giveAway` was called: then they are the caller's.
    */
   take(): Buffer {
     this.#floods.acknowledgementsLeft();
@@ -84,7 +84,7 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#writer.giveAway();
   }
 
-  /** Whether the socket takes more. While it does not, no DATA is sent. */
+  /** Sets whether the socket takes more. While it does not, no DATA is sent. */
   set writable(writable: boolean) {
     this.#sending.open = writable;
   }
@@ -109,7 +109,7 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#writer.goaway(code);
   }
 
-  /** The connection is gone, and all streams with it. */
+  /** Closes all streams: the connection is gone. */
   lose(): void {
     for (const stream of this.#streams.all()) this.#close(stream, { how: 'lost' });
   }
@@ -142,7 +142,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
-    // Opened again at once, so that one response that its client does not read holds up no other.
+    // Reopen the window at once, so that a response that its client does not read blocks no other.
     this.#window.take(flowBytes);
     const unused = this.#window.reopen();
     if (unused > 0) this.#writer.windowUpdate(0, unused);
@@ -152,7 +152,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   headers(id: number, block: Buffer, ends: boolean): void {
-    // Whatever becomes of it: the table follows every block.
+    // Decode it even if its stream is gone: the table follows every block.
     const section = this.#decoder.decode(block);
     this.#floods.content();
     this.#receiving(id)?.onSection(section, ends);
@@ -188,11 +188,11 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   goaway(lastStream: number, code: number): void {
-    // RFC 9113, 6.8: it only ever goes down. Streams of even numbers would be the server's.
+    // RFC 9113, 6.8: the last stream never goes up. Even numbers would be the server's own streams.
     if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
       throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
     this.#lastStream = lastStream;
-    // First, because calls that fail now may be sent again at once.
+    // Tell the owner first, because calls that fail now may be sent again at once.
     this.#owner.goaway(lastStream, code);
     for (const stream of this.#streams.all())
       if (stream.id > lastStream) this.#close(stream, { how: 'unprocessed', code });
@@ -211,7 +211,7 @@ export class ClientSession implements FrameSink, StreamHost {
     else this.#sending.retry(stream);
   }
 
-  /** The stream of a frame; undefined: it is closed, and what comes on it is ignored. RFC 9113, 5.1. */
+  /** Returns the stream of a frame; undefined if it is closed, so that its frames are ignored (RFC 9113, 5.1). */
   #streamOf(id: number): ClientStream | undefined {
     if (id % 2 === 0 || id >= this.#nextId)
       throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a frame of an idle stream');
@@ -231,25 +231,25 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 }
 
-/** Windows in bytes; the bounds are those of a response's header section. */
+/** The windows in bytes, and the bounds of a response's header section. */
 export interface ClientSessionOptions extends SectionBounds {
   readonly streamWindow: number;
   readonly connectionWindow: number;
 }
 
-/** What holds the connection. */
+/** Holds the connection of a session. */
 export interface ClientSessionOwner {
-  /** There is something to take and write, by the end of this turn of the event loop. */
+  /** Called when there is something to take and write by the end of this turn of the event loop. */
   wake(): void;
-  /** The server's SETTINGS have come, or changed. */
+  /** Called when SETTINGS of the server have been read, the first ones or changes. */
   settingsRead(): void;
-  /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
+  /** Called when a GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
   goaway(lastStream: number, code: number): void;
 }
 
-/** SETTINGS and PINGs of ours that have not been acknowledged. Throws Http2Fault at an acknowledgement of nothing. */
+/** Counts our SETTINGS and PINGs that have not been acknowledged. Throws Http2Fault for an acknowledgement of nothing. */
 class AwaitedAcknowledgements {
-  /** Those of the preface. */
+  /** One at the beginning: the SETTINGS of the preface. */
   #settings = 1;
   #pings = 0;
 

@@ -4,32 +4,32 @@ import { ErrorCode } from '../http2-fault.ts';
 import { OutgoingBytes, ReceiveWindow, type Sender } from './flow-control.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
-/** Pieces of this size are handed on where they are. A copy of a smaller one costs less than the memory around it. */
+/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
 const KEPT_BYTES = 4_096;
 
-/** What a stream needs of its connection. */
+/** The connection of a stream as the stream uses it. */
 export interface StreamHost {
   send(stream: ClientStream): void;
   endData(stream: ClientStream): void;
-  /** Sends RST_STREAM. The stream is closed. */
+  /** Sends RST_STREAM, which closes the stream. */
   cancel(stream: ClientStream, code: number): void;
-  /** Lets the server send so many bytes more. */
+  /** Lets the server send this many bytes more. */
   openWindow(stream: ClientStream, bytes: number): void;
-  /** Lets a handler have these bytes: they are not written over. */
+  /** Lets a handler keep these bytes: they are not overwritten. */
   keep(bytes: Buffer): Buffer;
-  /** Both sides have ended the stream: it is closed. */
+  /** Called when both sides have ended the stream: it is closed. */
   over(stream: ClientStream): void;
 }
 
 interface StreamTerms {
-  /** What the server takes at once, and what we take. */
+  /** How many bytes the server accepts at first; `receiveWindow` is what we accept. */
   readonly sendWindow: number;
   readonly receiveWindow: number;
-  /** The request has no body. */
+  /** True if the request has no body. */
   readonly endsAtOnce: boolean;
 }
 
-/** One request with its response. */
+/** One request with its response, on a stream of HTTP/2. */
 export class ClientStream implements Sender {
   readonly id: number;
   sendWindow: number;
@@ -39,15 +39,15 @@ export class ClientStream implements Sender {
   readonly #window: ReceiveWindow;
   #local: 'open' | 'ending' | 'ended';
   #remote: 'open' | 'ended' = 'open';
-  /** A header section has come. */
+  /** True once a header section has come. */
   #isBegun = false;
-  /** Neither side sends anything more. */
+  /** True once neither side sends anything more. */
   #isClosed = false;
-  /** The handler hears nothing more. */
+  /** True once the handler is told nothing more. */
   #isDetached = false;
-  /** The handler wants no more for now. */
+  /** True while the handler wants no more. */
   #isPaused = false;
-  /** What came since. */
+  /** The bytes that came during the pause. */
   #held = NO_BYTES;
   #heldRoom: GrowingBytes | null = null;
   #heldTrailers: HeaderSection | null = null;
@@ -61,17 +61,17 @@ export class ClientStream implements Sender {
     this.#local = terms.endsAtOnce ? 'ended' : 'open';
   }
 
-  /** The server has ended its side. */
+  /** True once the server has ended its side. */
   get isAnswered(): boolean {
     return this.#remote === 'ended';
   }
 
-  /** Bytes that were written and could not be sent yet. */
+  /** How many bytes were written and could not be sent yet. */
   get unsent(): number {
     return this.outgoing.length;
   }
 
-  /** Sends bytes, which must not change any more. False: some have to wait, and the handler will hear when they are sent. */
+  /** Sends bytes, which must not change any more. Returns false if some have to wait: `drained` tells the handler when they are sent. */
   write(bytes: Buffer): boolean {
     if (this.#isClosed || this.#local !== 'open') return false;
     this.outgoing.push(bytes);
@@ -108,7 +108,7 @@ export class ClientStream implements Sender {
     if (this.#remote === 'ended' && !this.#isPausedNow()) this.#finish();
   }
 
-  /** Gives up what is left of the stream. The handler hears nothing more. Returns whether there was anything left. */
+  /** Gives up what is left of the stream. The handler is told nothing more. Returns whether anything was left. */
   cancel(code: number = ErrorCode.CANCEL): boolean {
     this.#isDetached = true;
     if (this.#isClosed) return false;
@@ -117,17 +117,17 @@ export class ClientStream implements Sender {
     return true;
   }
 
-  /** The server broke a rule on this stream (RFC 9113, 5.4.2). */
+  /** Closes the stream because the server broke a rule on it (RFC 9113, 5.4.2). */
   fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
     if (this.#isDetached) return;
     this.cancel(code);
     this.#handler.closed({ how: 'malformed', why });
   }
 
-  /** The connection has closed the stream. */
+  /** Notes that the connection has closed the stream. */
   close(end: StreamEnd): void {
     this.#isClosed = true;
-    // A response that has come whole is handed on at the pace of the handler.
+    // A response that has come whole is still handed on, at the pace of the handler.
     if (this.#remote === 'ended' || this.#isDetached) return;
     this.#isDetached = true;
     this.#handler.closed(end);
@@ -137,7 +137,7 @@ export class ClientStream implements Sender {
     this.#isBegun = true;
     if (ends) this.#endRemote();
     if (this.#isPausedNow()) {
-      // Behind data, only trailers can come, and they end the stream.
+      // After data, only trailers can come, and they end the stream.
       if (ends) this.#heldTrailers = section;
       else this.fail('a header section inside a body');
       return;
@@ -171,7 +171,7 @@ export class ClientStream implements Sender {
     return this.#isPaused;
   }
 
-  /** In one buffer: a server may send its body byte by byte. */
+  /** Joins held bytes in one buffer, since a server may send its body byte by byte. */
   #hold(bytes: Buffer): void {
     this.#heldRoom ??= new GrowingBytes();
     this.#held = this.#heldRoom.join(this.#held, bytes);
@@ -199,7 +199,7 @@ export class ClientStream implements Sender {
     if (this.#isDetached) return;
     this.#isDetached = true;
     this.#handler.ended();
-    // The response is whole: the rest of the request is not wanted.
+    // The response is whole: what is left of the request is not wanted.
     this.cancel();
   }
 
@@ -210,17 +210,17 @@ export class ClientStream implements Sender {
   }
 }
 
-/** Hears what comes on a stream. */
+/** Takes what comes on a stream. */
 export interface StreamHandler {
-  /** A header section: the head of an interim or final response, or trailers. `ends`: nothing follows. */
+  /** Takes a header section: the head of an interim or final response, or trailers. `ends` is true if nothing follows. */
   section(section: HeaderSection, ends: boolean): void;
-  /** A piece of the body, which belongs to the handler. False: it wants no more until it resumes the stream. */
+  /** Takes a piece of the body, which is the handler's from here on. Returns false if it wants no more until it resumes the stream. */
   data(bytes: Buffer): boolean;
-  /** The response has ended by END_STREAM. The last call. */
+  /** Called last, when the response has ended by END_STREAM. */
   ended(): void;
-  /** What had to wait has been sent. */
+  /** Called when what had to wait has been sent. */
   drained(): void;
-  /** The stream is closed before the response has ended. The last call. */
+  /** Called last, when the stream is closed before the response has ended. */
   closed(end: StreamEnd): void;
 }
 
@@ -228,7 +228,7 @@ export interface StreamHandler {
 export type StreamEnd =
   /** The server sent RST_STREAM. */
   | { readonly how: 'reset'; readonly code: number }
-  /** The server broke a rule, and was sent RST_STREAM. */
+  /** The server broke a rule, and RST_STREAM was sent to it. */
   | { readonly how: 'malformed'; readonly why: string }
   /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
   | { readonly how: 'unprocessed'; readonly code: number }

@@ -4,21 +4,21 @@ import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 /** The sending side of a stream. */
 export interface Sender {
   readonly id: number;
-  /** Bytes that the server takes of it. Below 0 if it has made its windows smaller. */
+  /** How many bytes the server accepts on the stream. Below 0 if it has made its windows smaller. */
   sendWindow: number;
   readonly outgoing: OutgoingBytes;
-  /** All of its bytes have been sent, of which some had to wait. */
+  /** Called when all bytes have been sent, some of which had to wait. */
   sent(): void;
 }
 
 /** Sends DATA as fast as the windows of the server and the socket allow, and lets streams take turns where they wait. */
 export class Sending {
   readonly #writer: FrameWriter;
-  /** Bytes that the server takes of all streams together. */
+  /** How many bytes the server accepts on all streams together. */
   #window = FIRST_WINDOW;
-  /** The socket takes more. */
+  /** True while the socket takes more. */
   #open = true;
-  /** Streams with bytes that the server would take of them, but not of the connection, or the socket not: in turn. */
+  /** Streams whose own windows are open and that wait for the connection's window or the socket, in turn. */
   readonly #ready = new Set<Sender>();
 
   constructor(writer: FrameWriter) {
@@ -27,19 +27,19 @@ export class Sending {
 
   /** Sends what a stream has just been given, as far as possible. */
   send(stream: Sender): void {
-    // Where others wait, it waits for its turn.
+    // If others wait, this stream waits for its turn.
     if (this.#ready.size === 0) while (this.#sendFrame(stream));
     this.#wait(stream);
   }
 
-  /** The server takes more of this stream. */
+  /** Sends more of a stream whose window has grown. */
   retry(stream: Sender): void {
     if (stream.outgoing.length === 0 || this.#ready.has(stream)) return;
     this.#ready.add(stream);
     this.#sendReady();
   }
 
-  /** The server takes more. Throws Http2Fault. */
+  /** Widens the connection's window, and sends more. Throws Http2Fault. */
   widen(bytes: number): void {
     this.#window += bytes;
     if (this.#window > MAX_31_BITS)
@@ -47,7 +47,7 @@ export class Sending {
     this.#sendReady();
   }
 
-  /** RFC 9113, 6.9.2: all streams follow the first window. Throws Http2Fault. */
+  /** Changes the windows of all streams, as a change of the first window does (RFC 9113, 6.9.2). Throws Http2Fault. */
   changeWindows(streams: readonly Sender[], change: number): void {
     for (const stream of streams) {
       stream.sendWindow += change;
@@ -57,7 +57,7 @@ export class Sending {
     for (const stream of streams) this.retry(stream);
   }
 
-  /** The socket takes no more, or again some. */
+  /** Sets whether the socket takes more. */
   set open(open: boolean) {
     this.#open = open;
     this.#sendReady();
@@ -67,7 +67,7 @@ export class Sending {
     this.#ready.delete(stream);
   }
 
-  /** Sends what can be sent now: a frame of each stream in turn. One that may go on is at the end again, where the loop comes by. */
+  /** Sends what can be sent now, a frame of each stream in turn. A stream that has more goes to the end, where the loop finds it again. */
   #sendReady(): void {
     for (const stream of this.#ready) {
       if (!this.#open || this.#window <= 0) return;
@@ -78,12 +78,12 @@ export class Sending {
     }
   }
 
-  /** A stream whose own window is shut waits nowhere: `retry` finds it. */
+  /** Lets a stream wait for its turn. One whose own window is shut need not: `retry` sends it. */
   #wait(stream: Sender): void {
     if (stream.outgoing.length > 0 && stream.sendWindow > 0) this.#ready.add(stream);
   }
 
-  /** False: nothing can be sent now. */
+  /** Sends one frame of the stream. Returns false if nothing can be sent now. */
   #sendFrame(stream: Sender): boolean {
     const { outgoing } = stream;
     const max = Math.min(MAX_PAYLOAD, this.#window, stream.sendWindow);
@@ -96,10 +96,10 @@ export class Sending {
   }
 }
 
-/** What was written to a stream and has not been sent. */
+/** The bytes that were written to a stream and have not been sent. */
 export class OutgoingBytes {
   readonly #pieces: Buffer[] = [];
-  /** Bytes of the first piece that were sent. */
+  /** How many bytes of the first piece were sent. */
   #offset = 0;
   #length = 0;
 
@@ -113,7 +113,7 @@ export class OutgoingBytes {
     this.#length += bytes.length;
   }
 
-  /** Takes bytes that lie together, at most `max`, which is above 0. Call it only if there are any. */
+  /** Removes and returns up to `max` bytes of the first piece; `max` is above 0. Call it only if there are any. */
   take(max: number): Buffer {
     const first = this.#pieces[0] as Buffer;
     const bytes = first.subarray(this.#offset, this.#offset + max);
@@ -127,7 +127,7 @@ export class OutgoingBytes {
   }
 }
 
-/** How much the other side may send before we let it send more (RFC 9113, 6.9). */
+/** How much the other side may send before we allow more (RFC 9113, 6.9). */
 export class ReceiveWindow {
   readonly #max: number;
   #left: number;
@@ -137,13 +137,13 @@ export class ReceiveWindow {
     this.#left = max;
   }
 
-  /** Counts bytes that came. False: they are more than was allowed. */
+  /** Counts bytes that came. Returns false if they are more than was allowed. */
   take(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 
-  /** Opens the window again as soon as half of it is used. Returns by how much: 0 if it has to do for now. */
+  /** Opens the window again once half of it is used. Returns by how many bytes: 0 if it stays as it is. */
   reopen(): number {
     const used = this.#max - this.#left;
     if (used < this.#max / 2) return 0;
@@ -152,5 +152,5 @@ export class ReceiveWindow {
   }
 }
 
-/** The window of a connection or stream until someone says otherwise (RFC 9113, 6.9.2). */
+/** The window of a connection or stream at the beginning (RFC 9113, 6.9.2). */
 export const FIRST_WINDOW = 65_535;

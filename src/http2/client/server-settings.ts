@@ -3,27 +3,27 @@ import { sectionBytes } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './flow-control.ts';
 
-/** As many as nghttp2 takes in a frame. */
+/** Most settings in a frame, as in nghttp2. */
 const MAX_ENTRIES = 32;
 const ENTRY_BYTES = 6;
 const MAX_FRAME_SIZE = 2 ** 24 - 1;
 
-/** What a server says of itself (RFC 9113, 6.5.2). */
+/** The settings of a server (RFC 9113, 6.5.2). */
 export class ServerSettings {
-  /** Streams at once. */
+  /** Most streams at the same time. */
   maxStreams = Number.POSITIVE_INFINITY;
-  /** Of each stream. */
+  /** The window of each new stream, in bytes. */
   window = FIRST_WINDOW;
-  /** Bytes of the table that it decodes headers with. */
+  /** Size of the table with which the server decodes headers, in bytes. */
   tableBytes = 4_096;
-  /** Bytes of a header section, with 32 more for each field. */
+  /** Largest header section, in bytes with 32 more for each field. */
   maxSectionBytes = Number.POSITIVE_INFINITY;
   #takesConnect = 0;
-  /** RFC 9218, 2.1: what the first frame says, or does not, holds. */
+  /** SETTINGS_NO_RFC7540_PRIORITIES, which only the first frame may set (RFC 9218, 2.1). */
   #ignoresPriorities = 0;
   #isFirst = true;
 
-  /** Reads the payload of a frame. Throws Http2Fault. */
+  /** Reads the payload of a SETTINGS frame. Throws Http2Fault. */
   read(payload: Buffer): void {
     if (payload.length > MAX_ENTRIES * ENTRY_BYTES)
       throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'SETTINGS of too many entries');

@@ -1,19 +1,19 @@
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** What the table holds. */
+/** An entry of the table. */
 interface Numbered {
-  /** Odd. */
+  /** The stream's number, which is odd. */
   readonly id: number;
 }
 
 const FIRST_SLOTS = 64;
 
 /**
- * The open streams of a connection by their numbers. A hash table with open addressing: a Map replaces its table every few changes,
- * and a replaced table in old memory keeps streams alive that are long closed.
+ * The open streams of a connection by their numbers. A hash table with open addressing: a Map replaces its table every few
+ * changes, and a replaced table in old memory keeps alive streams that closed long ago.
  */
 export class StreamTable<T extends Numbered> {
-  /** A power of two of slots, at most half of them in use. */
+  /** The slots: a power of two, at most half of them in use. */
   #slots: (T | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
   #size = 0;
 
@@ -25,21 +25,21 @@ export class StreamTable<T extends Numbered> {
     return this.#slots[this.#find(id)];
   }
 
-  /** Call it once for each number. */
+  /** Adds a stream. Call it once for each number. */
   add(stream: T): void {
     if (2 * (this.#size + 1) > this.#slots.length) this.#grow();
     this.#slots[this.#find(stream.id)] = stream;
     this.#size++;
   }
 
-  /** Nothing happens if it is not there. */
+  /** Removes a stream. Does nothing if it is not there. */
   delete(stream: T): void {
     const slots = this.#slots;
     const mask = slots.length - 1;
     let gap = this.#find(stream.id);
     if (slots[gap] === undefined) return;
     this.#size--;
-    // Moves up those behind the gap that are not found across it.
+    // Move up the streams that would no longer be found across the gap.
     for (let at = (gap + 1) & mask; ; at = (at + 1) & mask) {
       const next = slots[at];
       if (next === undefined) break;
@@ -50,12 +50,12 @@ export class StreamTable<T extends Numbered> {
     slots[gap] = undefined;
   }
 
-  /** A copy, in no order. */
+  /** Returns a copy, in no order. */
   all(): T[] {
     return this.#slots.filter(stream => stream !== undefined);
   }
 
-  /** The slot that holds this number, or would. */
+  /** Returns the slot that holds this number, or would. */
   #find(id: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -76,32 +76,35 @@ export class StreamTable<T extends Numbered> {
   }
 }
 
-/** Acknowledgements of SETTINGS and PING that may wait to be written, as many as nghttp2 allows (CVE-2019-9512, CVE-2019-9515). */
+/** Most acknowledgements of SETTINGS and PING that may wait to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
 const MAX_ACKNOWLEDGEMENTS = 1_000;
-/** DATA frames in a row that are empty, or padding alone, and end nothing (CVE-2019-9518). Some servers send one where an application flushes nothing. */
+/**
+ * Most DATA frames in a row that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send one
+ * when an application flushes nothing.
+ */
 const MAX_EMPTY_DATA = 100;
 
-/** Counts what makes work and carries nothing. Throws Http2Fault where it is too much. */
+/** Counts frames that make work and carry nothing. Throws Http2Fault if there are too many. */
 export class FloodCount {
   #acknowledgements = 0;
   #emptyData = 0;
 
-  /** One has to be written. */
+  /** Counts an acknowledgement that has to be written. */
   acknowledgement(): void {
     if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMuch('SETTINGS or PING');
   }
 
-  /** They have been handed to the socket. */
+  /** Notes that the acknowledgements have been handed to the socket. */
   acknowledgementsLeft(): void {
     this.#acknowledgements = 0;
   }
 
-  /** Something has come on a stream that carries something. */
+  /** Notes a frame that carries content. */
   content(): void {
     this.#emptyData = 0;
   }
 
-  /** One has come. */
+  /** Counts an empty DATA frame. */
   emptyData(): void {
     if (++this.#emptyData > MAX_EMPTY_DATA) throw tooMuch('empty DATA');
   }

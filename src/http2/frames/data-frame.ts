@@ -3,17 +3,17 @@ import { Flag, type FrameHead, type FrameSink, frameSizeFault, protocolFault } f
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * The DATA frame that is being read. What has come of it by the end of a read is handed on, because a slow server may take long for
- * a frame. Frames of one stream that come together are handed on as one piece: each piece would cost its client a write.
+ * The DATA frame that is being read. Hands on what has come of it at the end of each read, because a slow server may take long
+ * for a frame. Hands on frames of one stream that come together as one piece: each piece would cost its client a write.
  */
 export class DataFrame {
   readonly #sink: FrameSink;
   #stream = 0;
   #ends = false;
-  /** Bytes yet to come, without padding. */
+  /** How many bytes are yet to come, without padding. */
   #bytesLeft = 0;
   #paddingLeft = 0;
-  /** The piece that is not handed on yet: its bytes lie in this buffer. */
+  /** The buffer that holds the piece that is not handed on yet. */
   #piece: Buffer = NO_BYTES;
   #pieceFrom = 0;
   #pieceTo = 0;
@@ -23,15 +23,15 @@ export class DataFrame {
     this.#sink = sink;
   }
 
-  /** A part of the frame is yet to come. */
+  /** True if a part of the frame is yet to come. */
   get isOpen(): boolean {
     return this.#bytesLeft > 0 || this.#paddingLeft > 0;
   }
 
   /**
-   * Begins with a frame. Returns how many bytes of the payload it has read: 1 where there is padding, else 0.
+   * Begins a frame. Returns how many bytes of the payload it has read: 1 if there is padding, else 0.
    *
-   * @param firstByte of the payload; ignored if the payload is empty
+   * @param firstByte first byte of the payload; ignored if the payload is empty
    */
   begin({ length, flags, stream }: FrameHead, firstByte: number): number {
     if (stream === 0) throw protocolFault('DATA on no stream');
@@ -51,7 +51,7 @@ export class DataFrame {
     return lead;
   }
 
-  /** Reads on. Returns where the next byte is that belongs to something else. */
+  /** Reads on. Returns the position after the frame's bytes. */
   read(bytes: Buffer, at: number, end: number): number {
     const taken = Math.min(this.#bytesLeft, end - at);
     if (taken > 0) {
@@ -62,14 +62,14 @@ export class DataFrame {
     const skipped = Math.min(this.#paddingLeft, end - at - taken);
     if (skipped > 0) {
       this.#paddingLeft -= skipped;
-      // A frame that breaks off inside its padding ends nothing.
+      // A frame that breaks off inside its padding must not end the stream.
       if (!this.isOpen) this.handOn();
       if (this.#ends && !this.isOpen) this.#sink.data(this.#stream, NO_BYTES, 0, true);
     }
     return at + taken + skipped;
   }
 
-  /** Hands on what was read. Must be called at the end of the bytes, and in front of a frame that is no DATA. */
+  /** Hands on what was read. Call it at the end of the bytes, and before a frame of another type. */
   handOn(ends = false): void {
     if (this.#piece === NO_BYTES) return;
     const piece = this.#piece.subarray(this.#pieceFrom, this.#pieceTo);

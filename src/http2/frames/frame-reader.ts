@@ -16,19 +16,19 @@ import {
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Reads the frames that a server sends, in whatever pieces they come, and hands them on. Checks what a frame shows by itself and by
- * its place behind others; which streams there are, only the sink knows.
+ * Reads the frames that a server sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in its
+ * order after others; only the sink knows which streams there are.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #data: DataFrame;
   readonly #block = new HeaderBlock();
-  /** The beginning of a frame of which the rest is yet to come. */
+  /** The beginning of a frame that has not come whole. */
   #partial: Buffer = NO_BYTES;
   #partialBytes = 0;
-  /** The head of that frame; null: it is not complete. */
+  /** The head of that frame; `null` if it is not complete. */
   #partialHead: FrameHead | null = null;
-  /** The first frame has come. */
+  /** True once the first frame has come. */
   #begun = false;
 
   constructor(sink: FrameSink) {
@@ -36,7 +36,7 @@ export class FrameReader {
     this.#data = new DataFrame(sink);
   }
 
-  /** Reads the bytes in front of `end`, and may move them. Throws Http2Fault; call it no more then. */
+  /** Reads the bytes up to `end`, and may move them. Throws Http2Fault; do not call it again then. */
   read(bytes: Buffer, end: number): void {
     let at = 0;
     while (at < end) {
@@ -47,7 +47,7 @@ export class FrameReader {
     this.#data.handOn();
   }
 
-  /** Reads a frame where it is, if enough of it is there. */
+  /** Reads a frame in place if enough of it has come, else keeps what has come. */
   #readFrame(bytes: Buffer, at: number, end: number): number {
     if (end - at < HEAD_BYTES) return this.#keep(bytes, at, end, null);
     const head = readFrameHead(bytes, at);
@@ -64,7 +64,7 @@ export class FrameReader {
     return end;
   }
 
-  /** Reads on in a frame that came in pieces, first to the end of its head. */
+  /** Continues with a frame that comes in pieces, first to the end of its head. */
   #readPartial(bytes: Buffer, at: number, end: number): number {
     const needed = HEAD_BYTES + (this.#partialHead === null ? 0 : neededBytes(this.#partialHead));
     const taken = Math.min(end - at, needed - this.#partialBytes);
@@ -79,7 +79,7 @@ export class FrameReader {
     if (this.#partialBytes < HEAD_BYTES + neededBytes(head)) return at + taken;
     this.#partialBytes = 0;
     const next = this.#take(head, this.#partial, HEAD_BYTES);
-    // Of DATA, the first byte may be here, and belong to the body.
+    // The first byte of DATA may have been kept, and belong to the body.
     if (this.#data.isOpen && next === HEAD_BYTES) {
       this.#data.read(this.#partial, next, HEAD_BYTES + 1);
       this.#data.handOn();
@@ -87,7 +87,7 @@ export class FrameReader {
     return at + taken;
   }
 
-  /** What is wrong with a frame whatever its payload. */
+  /** Throws if a frame is wrong whatever its payload. */
   #check({ length, type, flags }: FrameHead): void {
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
@@ -98,7 +98,7 @@ export class FrameReader {
       throw protocolFault('another frame inside a header block');
   }
 
-  /** Hands a frame on whose payload begins at `from`. Returns where the rest begins. */
+  /** Hands on a frame whose payload begins at `from`. Returns the position after what was read. */
   #take(head: FrameHead, bytes: Buffer, from: number): number {
     if (head.type === FrameType.DATA) return from + this.#data.begin(head, bytes[from] ?? 0);
     this.#data.handOn();
@@ -110,7 +110,7 @@ export class FrameReader {
     else if (head.type === FrameType.WINDOW_UPDATE) this.#windowUpdate(head, bytes, from);
     else if (head.type === FrameType.PUSH_PROMISE) throw protocolFault('a push, which we do not allow');
     else if (head.type <= FrameType.CONTINUATION) this.#connectionFrame(head, bytes.subarray(from, to));
-    // RFC 9113, 4.1: all others are ignored.
+    // RFC 9113, 4.1: frames of unknown types are ignored.
     return to;
   }
 
@@ -126,7 +126,7 @@ export class FrameReader {
   #streamFrame({ type, length, stream }: FrameHead, bytes: Buffer, from: number): void {
     if (stream === 0) throw protocolFault('RST_STREAM or PRIORITY on no stream');
     if (type === FrameType.PRIORITY) {
-      // RFC 9113, 5.3.2: what it says is out of use.
+      // RFC 9113, 5.3.2: priorities are deprecated.
       if (length !== 5) throw frameSizeFault('PRIORITY of a wrong length');
     } else if (length !== 4) throw frameSizeFault('RST_STREAM of a wrong length');
     else this.#sink.reset(stream, bytes.readUInt32BE(from));
@@ -139,7 +139,7 @@ export class FrameReader {
     this.#sink.windowUpdate(stream, increment);
   }
 
-  /** SETTINGS, PING and GOAWAY. */
+  /** Reads SETTINGS, PING and GOAWAY. */
   #connectionFrame({ type, flags, stream }: FrameHead, payload: Buffer): void {
     if (stream !== 0) throw protocolFault('SETTINGS, PING or GOAWAY on a stream');
     const isAck = (flags & Flag.ACK) !== 0;
@@ -159,27 +159,27 @@ export class FrameReader {
   }
 }
 
-/** How much of the payload has to be there before the frame is handed on. */
+/** How many bytes of the payload must have come before the frame is handed on. */
 function neededBytes({ type, length }: FrameHead): number {
   return type === FrameType.DATA ? Math.min(1, length) : length;
 }
 
-/** As many as nghttp2 takes: more only make work (CVE-2024-27316). */
+/** Most CONTINUATION frames of one block, as in nghttp2: more only make work (CVE-2024-27316). */
 const MAX_CONTINUATIONS = 8;
 
 /** Joins the parts of a header block (RFC 9113, 4.3). */
 class HeaderBlock {
   #stream = 0;
   #parts: Buffer[] = [];
-  /** The HEADERS frame of the present block had END_STREAM. */
+  /** True if the HEADERS frame of the present block had END_STREAM. */
   ends = false;
 
-  /** The rest of a block is yet to come, and nothing else may. */
+  /** True if a block has begun and only its CONTINUATION may come. */
   get isOpen(): boolean {
     return this.#stream !== 0;
   }
 
-  /** The payload of HEADERS; returns the block, or null if that goes on. */
+  /** Takes the payload of HEADERS. Returns the block, or `null` if it goes on. */
   begin(stream: number, payload: Buffer, flags: number): Buffer | null {
     const part = fragmentOf(payload, flags);
     this.ends = (flags & Flag.END_STREAM) !== 0;
@@ -189,7 +189,7 @@ class HeaderBlock {
     return null;
   }
 
-  /** The payload of CONTINUATION. */
+  /** Takes the payload of CONTINUATION. Returns the block, or `null` if it goes on. */
   continue(stream: number, payload: Buffer, flags: number): Buffer | null {
     if (!this.isOpen || stream !== this.#stream) throw protocolFault('CONTINUATION of no header block');
     if (this.#parts.length > MAX_CONTINUATIONS)
@@ -203,7 +203,7 @@ class HeaderBlock {
   }
 }
 
-/** A HEADERS payload without padding and priority (RFC 9113, 6.2). */
+/** Returns a HEADERS payload without padding and priority (RFC 9113, 6.2). */
 function fragmentOf(payload: Buffer, flags: number): Buffer {
   const isPadded = (flags & Flag.PADDED) !== 0;
   const from = (isPadded ? 1 : 0) + ((flags & Flag.PRIORITY) !== 0 ? 5 : 0);

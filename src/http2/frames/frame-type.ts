@@ -1,6 +1,6 @@
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** RFC 9113, 6. */
+/** Types of frames (RFC 9113, 6). */
 export const FrameType = {
   DATA: 0x0,
   HEADERS: 0x1,
@@ -34,14 +34,14 @@ export const Setting = {
   NO_RFC7540_PRIORITIES: 0x9,
 } as const;
 
-/** The frame header. */
+/** Size of a frame's header. */
 export const HEAD_BYTES = 9;
-/** The largest payload that everyone takes (RFC 9113, 4.2). We take no larger one. */
+/** The largest payload that every peer accepts (RFC 9113, 4.2). We accept no larger one. */
 export const MAX_PAYLOAD = 16_384;
 /** The largest window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fffffff;
 
-/** A violation for which there is no code of its own. */
+/** Makes the fault for a violation that has no error code of its own. */
 export function protocolFault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);
 }
@@ -52,7 +52,7 @@ export function frameSizeFault(message: string): Http2Fault {
 
 /** The nine bytes in front of a payload (RFC 9113, 4.1). */
 export interface FrameHead {
-  /** Bytes of the payload. */
+  /** Size of the payload in bytes. */
   readonly length: number;
   readonly type: number;
   readonly flags: number;
@@ -70,12 +70,12 @@ export function readFrameHead(bytes: Buffer, at: number): FrameHead {
 
 /** Takes the frames of a connection. Bytes are views that change after the call. */
 export interface FrameSink {
-  /** A part of a DATA frame. `flowBytes` counts padding as well. */
+  /** Takes a part of a DATA frame. `flowBytes` counts padding as well. */
   data(stream: number, bytes: Buffer, flowBytes: number, ends: boolean): void;
-  /** A whole header block. */
+  /** Takes a whole header block. */
   headers(stream: number, block: Buffer, ends: boolean): void;
   reset(stream: number, code: number): void;
-  /** The payload of SETTINGS: entries of 6 bytes. */
+  /** Takes the payload of SETTINGS: entries of 6 bytes. */
   settings(payload: Buffer): void;
   settingsAcknowledged(): void;
   ping(payload: Buffer): void;

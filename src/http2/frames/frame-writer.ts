@@ -1,24 +1,24 @@
 import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
 
-/** The room at the beginning. It grows with what is written within a turn of the event loop. */
+/** Size of the buffer at the beginning. It grows with what is written within a turn of the event loop. */
 const FIRST_BYTES = 4_096;
 const MAX_KEPT_BYTES = 262_144;
-/** No frame is on it that could be asked for. */
+/** Stands for the stream of the last DATA frame while there is none. */
 const NO_STREAM = 0;
 
-/** Writes frames, one behind the other, into a buffer that is taken as a whole. */
+/** Writes frames one after the other into a buffer that is taken as a whole. */
 export class FrameWriter {
   readonly #wake: () => void;
   #room: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #at = 0;
-  /** How much was taken last. */
+  /** How many bytes were taken last. */
   #taken = 0;
-  /** Where the last DATA frame begins and ends, and its stream. */
+  /** Where the last DATA frame begins; its end and its stream follow. */
   #dataAt = 0;
   #dataEnd = 0;
   #dataStream = NO_STREAM;
 
-  /** @param wake called with the first frame after a `take` */
+  /** @param wake called when the first frame after a `take` is written */
   constructor(wake: () => void) {
     this.#wake = wake;
   }
@@ -27,7 +27,7 @@ export class FrameWriter {
     return this.#at;
   }
 
-  /** What was written since the last time. Its bytes change with the next frame, unless `giveAway` is called before. */
+  /** Returns what was written since the last time. The next frame overwrites it, unless `giveAway` is called before. */
   take(): Buffer {
     const taken = this.#room.subarray(0, this.#at);
     this.#taken = this.#at;
@@ -38,19 +38,19 @@ export class FrameWriter {
     return taken;
   }
 
-  /** What was taken last stays as it is, because someone still reads it. The next room is as large as that needed. */
+  /** Leaves what was taken last to those who still read it. The next buffer is as large as that needed. */
   giveAway(): void {
     this.#room = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.min(this.#taken, MAX_KEPT_BYTES)));
   }
 
-  /** Bytes that are no frame: the preface. */
+  /** Writes bytes that are no frame: the preface. */
   bytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
     this.#room.set(bytes, this.#at);
     this.#at += bytes.length;
   }
 
-  /** HEADERS, and CONTINUATION where the block needs it. */
+  /** Writes HEADERS, and CONTINUATION where the block needs it. */
   headers(stream: number, block: Buffer, ends: boolean): void {
     const flags = ends ? Flag.END_STREAM : Flag.NONE;
     if (block.length <= MAX_PAYLOAD) {
@@ -66,8 +66,8 @@ export class FrameWriter {
   }
 
   /**
-   * At most MAX_PAYLOAD bytes. They go into the last frame if there is room, since small frames cost servers much: the Rust crate
-   * h2 closes the connection where some hundred of them wait to be read.
+   * Writes at most MAX_PAYLOAD bytes of DATA. They go into the last frame if it has room, since small frames cost servers much:
+   * the Rust crate h2 closes the connection when some hundred of them wait to be read.
    */
   data(stream: number, bytes: Buffer): void {
     if (this.#extendData(stream, bytes)) return;
@@ -87,7 +87,7 @@ export class FrameWriter {
     return true;
   }
 
-  /** Ends a stream by the last DATA frame if that is the stream's own and has not left, else by an empty one. */
+  /** Ends a stream: by the last DATA frame if it is the stream's own and has not left, else by an empty one. */
   endData(stream: number): void {
     if (this.#dataStream === stream) this.#room[this.#dataAt + 4] = Flag.END_STREAM;
     else this.#head(0, FrameType.DATA, Flag.END_STREAM, stream);
@@ -133,7 +133,7 @@ export class FrameWriter {
     this.#at += payload.length;
   }
 
-  /** Writes a frame header, behind which there is room for the payload. */
+  /** Writes a frame header and reserves room for the payload after it. */
   #head(length: number, type: number, flags: number, stream: number): void {
     this.#reserve(HEAD_BYTES + length);
     const room = this.#room;

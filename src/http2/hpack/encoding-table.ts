@@ -1,17 +1,17 @@
-/** The most that we use of the other side's memory. */
+/** Most bytes of the other side's memory that we use. */
 const MAX_BYTES = 4_096;
-/** Longer values are not indexed: they would push out too many others. */
+/** Largest field that is indexed: longer ones would push out too many others. */
 const MAX_FIELD_BYTES = 1_024;
-/** How many values of a name in a row may have been indexed in vain. */
+/** How many values of a name may be indexed in a row without one being used again. */
 const MAX_UNUSED_VALUES = 8;
-/** How many names are remembered. */
+/** Most names that are remembered. */
 const MAX_NAMES = 256;
 
 interface Entry {
   readonly name: string;
   readonly value: string;
   readonly bytes: number;
-  /** How many entries were added before. */
+  /** How many entries were added before this one. */
   readonly number: number;
 }
 
@@ -19,14 +19,14 @@ interface Entry {
 interface NameState {
   /** Its entries, the newest last. */
   readonly entries: Entry[];
-  /** Values that were indexed since one was found again. */
+  /** How many values were indexed since one was used again. */
   unusedValues: number;
 }
 
-/** The dynamic table of our encoder, and the choice of what it holds: fields whose values come again. */
+/** The dynamic table of our encoder. Chooses what it holds: fields whose values come again. */
 export class EncodingTable {
   readonly #entries: Entry[] = [];
-  /** Index in `entries` of the oldest that is in the table. */
+  /** Index of the oldest entry that is still in the table. */
   #oldest = 0;
   readonly #names = new Map<string, NameState>();
   #added = 0;
@@ -38,7 +38,7 @@ export class EncodingTable {
     return this.#names.size;
   }
 
-  /** Follows the other side's limit. The next block has to say so (RFC 7541, 4.2). */
+  /** Follows the other side's limit. The next block tells it so (RFC 7541, 4.2). */
   limit(bytes: number): void {
     const maxBytes = Math.min(bytes, MAX_BYTES);
     if (maxBytes === this.#maxBytes) return;
@@ -48,7 +48,7 @@ export class EncodingTable {
     this.#resizes = least < maxBytes ? [least, maxBytes] : [maxBytes];
   }
 
-  /** Changes of its size that the other side is yet to be told of. */
+  /** Removes and returns the changes of the table's size that the other side has not been told. */
   takeResizes(): readonly number[] {
     if (this.#resizes.length === 0) return this.#resizes;
     const taken = this.#resizes;
@@ -56,7 +56,7 @@ export class EncodingTable {
     return taken;
   }
 
-  /** The index of a field; 0: it is not there. */
+  /** Returns the index of a field; 0 if it is not there. */
   indexOf(name: string, value: string): number {
     const state = this.#names.get(name);
     if (state === undefined) return 0;
@@ -70,7 +70,7 @@ export class EncodingTable {
     return 0;
   }
 
-  /** The index of a field of this name; 0: there is none. */
+  /** Returns the index of the newest field of this name; 0 if there is none. */
   indexOfName(name: string): number {
     const entry = this.#names.get(name)?.entries.at(-1);
     return entry === undefined ? 0 : FIRST_DYNAMIC + this.#added - 1 - entry.number;
@@ -105,7 +105,7 @@ export class EncodingTable {
     return state;
   }
 
-  /** Forgets the names of which no entry is left. */
+  /** Forgets the names that have no entry left. */
   #forgetNames(): void {
     for (const [name, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(name);
   }
@@ -122,7 +122,7 @@ export class EncodingTable {
   }
 }
 
-/** RFC 7541, A: names and values in turn; the first has the index 1. */
+/** The static table (RFC 7541, A), names and values in turn; the first has the index 1. */
 const ENTRIES = [
   ...[':authority', '', ':method', 'GET', ':method', 'POST', ':path', '/', ':path', '/index.html'],
   ...[':scheme', 'http', ':scheme', 'https', ':status', '200', ':status', '204', ':status', '206'],
@@ -139,15 +139,15 @@ const ENTRIES = [
   ...['www-authenticate', ''],
 ];
 
-/** The names of the entries 1 to 61; the one of 0 is empty. */
+/** The names of the entries 1 to 61; the name at 0 is empty. */
 export const STATIC_NAMES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 0)];
 export const STATIC_VALUES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 1)];
 /** The index of the first entry of the dynamic table. */
 export const FIRST_DYNAMIC = STATIC_NAMES.length;
-/** What an entry takes beside its bytes (RFC 7541, 4.1). */
+/** What an entry counts besides its bytes (RFC 7541, 4.1). */
 export const ENTRY_OVERHEAD = 32;
 
-/** The size of a header section, names and values in turn, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2). */
+/** Returns the size of a section of names and values in turn, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2). */
 export function sectionBytes(fields: readonly string[]): number {
   let bytes = (fields.length / 2) * ENTRY_OVERHEAD;
   for (const text of fields) bytes += text.length;

@@ -4,23 +4,24 @@ import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 import { decodeHuffman } from './huffman.ts';
 
-/** The size of the table that an encoder may fill, as long as no SETTINGS say otherwise (RFC 9113, 6.5.2). */
+/** Size of the table that an encoder may fill; we send no SETTINGS that change it (RFC 9113, 6.5.2). */
 const TABLE_BYTES = 4_096;
-/** Longer integers than this are of no use, and an error (RFC 7541, 5.1). */
+/** Largest shift of an integer's last byte: longer integers are of no use, and an error (RFC 7541, 5.1). */
 const MAX_SHIFT = 21;
 
-/** A header section. */
+/** A decoded header section. */
 export interface HeaderSection {
-  /** Names and values in turn. A pseudo-field, if there is one, is the first. */
+  /** Names and values in turn. A pseudo-field, if there is one, comes first. */
   readonly fields: string[];
-  /** Why it is malformed; null: it is not. */
+  /** Why the section is malformed; `null` if it is not. */
   readonly flaw: string | null;
-  /** Fields that must be sent on as they came: never indexed (RFC 7541, 6.2.3). */
+  /** Names of fields that must be sent on as never indexed, as they came (RFC 7541, 6.2.3). */
   readonly neverIndexed: FieldNames;
 }
 
+/** How large a header section may be. */
 export interface SectionBounds {
-  /** RFC 9113, 6.5.2: with 32 bytes more for each field. */
+  /** Most bytes, with 32 more for each field (RFC 9113, 6.5.2). */
   readonly maxBytes: number;
   readonly maxFields: number;
 }
@@ -34,7 +35,7 @@ export class HeaderDecoder {
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
   #fields: string[] = [];
-  /** Of the section, as far as it has come: with 32 for each field, dropped ones included. */
+  /** Size of the section so far, with 32 bytes more for each field, dropped ones included. */
   #bytes = 0;
   #flaw: string | null = null;
   #neverIndexed: Set<string> | undefined;
@@ -45,7 +46,7 @@ export class HeaderDecoder {
     this.#static = STATIC_NAMES.map((name, i) => this.#field(name, STATIC_VALUES[i] as string));
   }
 
-  /** Decodes a whole block. Throws Http2Fault: the tables of both sides differ from now on. */
+  /** Decodes a whole block. Throws Http2Fault; the tables of both sides differ from then on. */
   decode(block: Buffer): HeaderSection {
     this.#block = block;
     this.#at = 0;
@@ -58,7 +59,7 @@ export class HeaderDecoder {
     return { fields: this.#fields, flaw: this.#flaw, neverIndexed: this.#neverIndexed ?? NO_NAMES };
   }
 
-  /** RFC 7541, 4.2: changes of the table's size come first. */
+  /** Reads changes of the table's size, which come first (RFC 7541, 4.2). */
   #readResizes(): void {
     while (((this.#block[this.#at] ?? 0) & 0xe0) === 0x20) {
       const bytes = this.#integer(0x1f);
@@ -100,7 +101,7 @@ export class HeaderDecoder {
     return field;
   }
 
-  /** Adds a field to the section. What makes it malformed still counts for the table. */
+  /** Adds a field to the section, or notes why it makes the section malformed. */
   #take({ name, value, grade, bytes }: DecodedField): void {
     this.#bytes += bytes;
     const { maxBytes, maxFields } = this.#bounds;
@@ -111,7 +112,7 @@ export class HeaderDecoder {
     if (this.#flaw === null && grade !== 'dropped') this.#fields.push(name, value);
   }
 
-  /** RFC 7541, 5.1. */
+  /** Reads an integer (RFC 7541, 5.1). */
   #integer(prefix: number): number {
     const block = this.#block;
     let value = (block[this.#at++] as number) & prefix;
@@ -125,7 +126,7 @@ export class HeaderDecoder {
     throw fault('an integer that is too large');
   }
 
-  /** RFC 7541, 5.2. */
+  /** Reads a string (RFC 7541, 5.2). */
   #string(): string {
     const block = this.#block;
     const first = block[this.#at];
@@ -143,12 +144,12 @@ function fault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.COMPRESSION_ERROR, message);
 }
 
-/** A field as it was decoded. */
+/** A decoded field. */
 interface DecodedField {
   readonly name: string;
   readonly value: string;
   readonly grade: FieldGrade;
-  /** RFC 7541, 4.1. */
+  /** Its size in the table (RFC 7541, 4.1). */
   readonly bytes: number;
 }
 
@@ -156,7 +157,7 @@ interface DecodedField {
 export class DecodingTable {
   readonly #ring: (DecodedField | undefined)[];
   readonly #mask: number;
-  /** How many were ever added; the newest is at this place less 1. */
+  /** How many entries were ever added; the newest is at this place less 1. */
   #added = 0;
   #length = 0;
   #bytes = 0;
@@ -173,12 +174,12 @@ export class DecodingTable {
     return this.#length;
   }
 
-  /** The entry at this place, counted from 0, the newest. Undefined: there is none. */
+  /** Returns the entry at this place, where 0 is the newest; undefined if there is none. */
   at(place: number): DecodedField | undefined {
     return place < this.#length ? this.#ring[(this.#added - 1 - place) & this.#mask] : undefined;
   }
 
-  /** RFC 7541, 4.4: one that is larger than the table empties it. */
+  /** Adds a field. One that is larger than the table empties it (RFC 7541, 4.4). */
   add(field: DecodedField): void {
     this.#evict(this.#maxBytes - field.bytes);
     if (field.bytes > this.#maxBytes) return;
@@ -196,7 +197,7 @@ export class DecodingTable {
     while (this.#length > 0 && this.#bytes > maxBytes) {
       const place = (this.#added - this.#length) & this.#mask;
       this.#bytes -= this.#ring[place]?.bytes ?? 0;
-      // Its memory goes at once, or the table would hold far more than its bytes.
+      // Free its memory at once, or the table would hold far more than its bytes.
       this.#ring[place] = undefined;
       this.#length--;
     }

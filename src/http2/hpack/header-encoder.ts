@@ -1,17 +1,17 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { EncodingTable, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 
-/** Secrets: no table keeps them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
+/** Names of secrets: no table may keep them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Whether a field of this name, in lower case, is never indexed in any case. */
+/** Whether we never index fields of this name, which is in lower case. */
 export function isSecret(name: string): boolean {
   return SECRET.has(name);
 }
 
-/** Strings up to this length are copied by a loop, which is then faster than a call into native code. */
+/** Strings up to this length are copied by a loop, which is faster than a call into native code. */
 const SHORT = 24;
-/** The most bytes that the three integers of a field take. */
+/** Most bytes that the three integers of a field take. */
 const INTEGERS = 18;
 
 const staticNames = new Map<string, number>();
@@ -35,9 +35,9 @@ export class HeaderEncoder {
   }
 
   /**
-   * The block of a section, names and values in turn. Valid until the next call. Names are written in lower case.
+   * Encodes a section of names and values in turn. The block is valid until the next call. Names are written in lower case.
    *
-   * @param neverIndexed fields that are kept out of every table beside those that always are
+   * @param neverIndexed names of fields to keep out of every table, besides the secrets
    */
   encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES): Buffer {
     this.#at = 0;
@@ -54,7 +54,7 @@ export class HeaderEncoder {
     return this.#room.subarray(0, this.#at);
   }
 
-  /** RFC 7541, 6.2.3. A table may only give its name. */
+  /** Writes a field that is never indexed (RFC 7541, 6.2.3). Only its name may come from a table. */
   #secret(name: string, value: string): void {
     this.#reserve(name.length + value.length + INTEGERS);
     this.#literal(0x10, 0x0f, name, value);

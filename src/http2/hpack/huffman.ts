@@ -1,8 +1,8 @@
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
 /**
- * How many bits the codes of the bytes 0 to 255 and of EOS have (RFC 7541, B): a letter each, `A` for 5. The code is canonical: by
- * length, then by symbol, each code is the last one plus 1. So the lengths are all there is to know.
+ * The lengths in bits of the codes of the bytes 0 to 255 and of EOS (RFC 7541, B): a letter each, `A` for 5. The code is
+ * canonical: in order of length, then of symbol, each code is the last one plus 1. So the lengths say it all.
  */
 const LENGTHS = [
   'ISXXXXXXXTZXXZXXXXXXXXZXXXXXXXXXBFFHIBDGFFDGDBBBAAABBBBBBBCDKBHF',
@@ -14,12 +14,12 @@ const LENGTHS = [
 const LEAST_BITS = 5;
 const EOS = 256;
 
-/** The nodes of the tree have an entry for each value of the next 8 bits: see `NODES`. */
+/** Entries of a node of the tree: one for each value of the next 8 bits. See `NODES`. */
 const NODE_ENTRIES = 256;
 
 /**
- * The tree, node after node. An entry above 0 ends a code: the symbol times 16, and how many of the 8 bits belong to it. Below 0, the
- * code goes on in the node of that number. 0: no code begins like that.
+ * The tree, node after node. An entry above 0 ends a code: the symbol times 16, plus how many of the 8 bits belong to it. Below
+ * 0, the code goes on in the node of that number. No code begins like an entry of 0.
  */
 const NODES: Int16Array = makeNodes();
 
@@ -51,19 +51,19 @@ function addCode(nodes: number[], symbol: number, code: number, bits: number): v
   nodes.fill(symbol * 16 + left, first, first + (1 << (8 - left)));
 }
 
-/** Reused for every string. */
+/** The buffer that decodes all short strings. */
 const room: Buffer = Buffer.allocUnsafeSlow(1_024);
 
-/** The text behind a Huffman code: each character is one byte. Throws Http2Fault. */
+/** Decodes a Huffman code to text in which each character is one byte. Throws Http2Fault. */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number): string {
   const most = Math.ceil(((to - from) * 8) / LEAST_BITS);
-  // A long one gets its own, which is not kept.
+  // A long string gets a buffer of its own, which is not kept.
   const text = most <= room.length ? room : Buffer.allocUnsafeSlow(most);
   let length = 0;
   let node = 0;
   let window = 0;
   let bits = 0;
-  /** Bits since the last symbol. */
+  /** How many bits came since the last symbol. */
   let open = 0;
   for (let at = from; at < to; at++) {
     window = ((window << 8) | (bytes[at] as number)) & 0xffff;
@@ -92,7 +92,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
     open = bits;
     node = 0;
   }
-  // RFC 7541, 5.2: less than a byte, of ones.
+  // RFC 7541, 5.2: padding is less than a byte, of ones.
   const ones = (1 << bits) - 1;
   if (open > 7 || (window & ones) !== ones) throw badCode();
   return text.toString('latin1', 0, length);
