@@ -2,15 +2,15 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 /**
  * Writes an IP address in its one canonical form: IPv4 with dots, even if it came mapped into IPv6, and IPv6 as in RFC 5952.
- * Accepts what sockets report and what proxies write into `X-Forwarded-For`; drops brackets, port and zone. Null for anything
- * else.
+ * Accepts what sockets report and what proxies write into `X-Forwarded-For`; drops brackets, port and zone. Returns `null` for
+ * anything else.
  */
 export function normalizeAddress(text: string): string | null {
   if (isIPv4(text) || USUAL_IPV6.test(text)) return text;
   return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
 }
 
-/** The key that a normalized address is counted under: IPv4 as it is, IPv6 as its /64, all of which one host may own. */
+/** Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its /64, which one host may own whole. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;
   const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
@@ -22,7 +22,7 @@ export function addressOfKey(key: string): string {
   return key.endsWith(NETWORK) ? key.slice(0, -NETWORK.length) : key;
 }
 
-/** The network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
+/** Returns the network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
 export function networkOfKey(key: string): string {
   if (!key.endsWith(NETWORK)) return key.slice(0, key.lastIndexOf('.'));
   let end = -1;
@@ -53,7 +53,7 @@ export class AddressSet {
     return this.#keys;
   }
 
-  /** `address`: as returned by `normalizeAddress`. */
+  /** Whether the set contains an address, which is as `normalizeAddress` returns it. */
   has(address: string): boolean {
     if (this.#empty) return false;
     return address.includes(':') ? this.#ipv6.check(address, 'ipv6') : this.#ipv4.check(address, 'ipv4');
@@ -76,7 +76,7 @@ export class AddressSet {
     if (prefix >= (bits === 32 || mapped !== null ? bits : 64)) this.#addKey(address);
   }
 
-  /** One host of an IPv6 network is looked up by the network's first address, which the entry need not cover. */
+  /** Adds the key of an entry that names one address. A key stands for the network's first address, which the entry need not cover. */
   #addKey(address: string): void {
     const key = addressKey(normalizeAddress(address) ?? address);
     if (this.has(addressOfKey(key))) this.#keys.add(key);
@@ -86,7 +86,7 @@ export class AddressSet {
 /** The client as trusted proxies report it, and what it claims about itself. */
 interface ForwardedClient {
   readonly address: string;
-  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; null if absent. */
+  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; `null` if absent. */
   readonly claim: string | null;
 }
 
@@ -121,8 +121,8 @@ export function forwardedClient(
 }
 
 /**
- * The address in a forwarding field's last element, which is the one that the sender of the field saw; null if absent. `value`: the
- * field's last line, of which only the end is read. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
+ * Returns the address in a forwarding field's last element, which is the one that the sender of the field saw; `null` if absent.
+ * `value` is the field's last line, of which only the end is read. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
  */
 export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: string): string | null {
   const end = value.slice(-MAX_ELEMENT);
@@ -146,7 +146,7 @@ function normalizeIpv6(text: string): string {
   return mappedIpv4(groups) ?? ipv6Text(groups);
 }
 
-/** `192.0.2.7:443`, `[2001:db8::7]` or `[2001:db8::7]:443`. */
+/** Reads `192.0.2.7:443`, `[2001:db8::7]` or `[2001:db8::7]:443`; returns `null` for anything else. */
 function withoutPort(text: string): string | null {
   const match = /^(?:([0-9.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/.exec(text);
   const [, ipv4 = '', ipv6 = ''] = match ?? [];
@@ -154,7 +154,7 @@ function withoutPort(text: string): string | null {
   return isIPv6(ipv6) ? normalizeIpv6(ipv6) : null;
 }
 
-/** The eight 16-bit groups of an IPv6 address. `text` must satisfy `net.isIPv6` and have no zone. */
+/** Returns the eight 16-bit groups of an IPv6 address. `text` must satisfy `net.isIPv6` and have no zone. */
 function ipv6Groups(text: string): number[] {
   const [head = '', tail] = withoutDots(text).split('::');
   const first = groupsOf(head);
@@ -163,7 +163,7 @@ function ipv6Groups(text: string): number[] {
   return [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last];
 }
 
-/** The canonical text (RFC 5952): lower case, no leading zeros, the first longest run of zero groups as `::`. */
+/** Writes the canonical text (RFC 5952): lower case, no leading zeros, the first longest run of zero groups as `::`. */
 function ipv6Text(groups: readonly number[]): string {
   let start = 8;
   let length = 1;
@@ -176,7 +176,7 @@ function ipv6Text(groups: readonly number[]): string {
   return `${hexGroups(groups.slice(0, start))}::${hexGroups(groups.slice(start + length))}`;
 }
 
-/** The IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or null. */
+/** Returns the IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or `null`. */
 function mappedIpv4(groups: readonly number[]): string | null {
   const [high = 0, low = 0] = groups.slice(6);
   if (groups[5] !== 0xffff || groups.slice(0, 5).some(group => group !== 0)) return null;
@@ -187,7 +187,7 @@ function groupsOf(text: string): number[] {
   return text === '' ? [] : text.split(':').map(group => Number.parseInt(group, 16));
 }
 
-/** `2001:db8:0:1` */
+/** Writes groups as `2001:db8:0:1`. */
 function hexGroups(groups: readonly number[]): string {
   return groups.map(group => group.toString(16)).join(':');
 }

@@ -2,9 +2,9 @@ import { type Fields, firstValue } from '../core/index.ts';
 
 /** Which origins may use the gateway from a browser, and how. https://fetch.spec.whatwg.org/#http-cors-protocol */
 export interface CorsRules {
-  /** Origins as browsers write them; null: any. */
+  /** The allowed origins as browsers write them; `null` for all. */
   readonly origins: ReadonlySet<string> | null;
-  /** Request fields that may be sent besides the simple ones; null: those that the preflight asks for. */
+  /** Request fields that may be sent besides the simple ones; `null` for those that the preflight asks for. */
   readonly allowHeaders: readonly string[] | null;
   readonly credentials: boolean;
   readonly maxAgeS: number;
@@ -26,13 +26,13 @@ const EXPOSED = [
 const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
 
 const NOTHING: Fields = [];
-/** Caches must not serve one origin's response to another. */
+/** Keeps caches from serving one origin's response to another. */
 const VARY: Fields = ['Vary', 'Origin'];
 
-/** Field names (tokens, RFC 9110, 5.6.2) separated by commas and blanks. Nothing else is echoed. */
+/** Matches field names (tokens, RFC 9110, 5.6.2) separated by commas and blanks. Nothing else is echoed. */
 const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 
-/** The fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed. */
+/** Returns the fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed. */
 export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
@@ -41,8 +41,8 @@ export function corsFields(rules: CorsRules, origin: string | undefined): Fields
 }
 
 /**
- * The method that a preflight asks for. Null unless an OPTIONS with these fields is a preflight: it names both a method and an
- * origin. https://fetch.spec.whatwg.org/#cors-preflight-request
+ * Returns the method that a preflight asks for; `null` unless an OPTIONS with these fields is a preflight, which names a method
+ * and an origin. https://fetch.spec.whatwg.org/#cors-preflight-request
  */
 export function askedMethod(fields: Fields): string | null {
   const origin = firstValue(fields, 'origin') ?? '';
@@ -51,8 +51,8 @@ export function askedMethod(fields: Fields): string | null {
 }
 
 /**
- * The fields that answer a preflight for this method; null: a method that is not served. Only `Vary` if the method is not
- * served, the origin is not allowed, or the field names asked for are not valid.
+ * Returns the fields that answer a preflight for this method, where `null` is a method that is not served. Only `Vary` if the
+ * method is not served, the origin is not allowed, or the requested field names are not valid.
  */
 export function preflightFields(rules: CorsRules, fields: Fields, method: string | null): Fields {
   const origin = firstValue(fields, 'origin') ?? '';
@@ -72,8 +72,8 @@ export function preflightFields(rules: CorsRules, fields: Fields, method: string
 }
 
 /**
- * Whether a page may open a WebSocket to this host: one of the same host, or of an origin that may use the gateway. A request
- * that names no origin comes from no page.
+ * Whether a page may open a WebSocket to this host: its origin has the same host, or may use the gateway. A request that names no
+ * origin does not come from a page.
  */
 export function mayConnect(rules: CorsRules, fields: Fields, host: string): boolean {
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -84,7 +84,7 @@ export function mayConnect(rules: CorsRules, fields: Fields, host: string): bool
   return true;
 }
 
-/** `app.example:8080` of `https://app.example:8080`; origins are in lower case, and have no path. */
+/** Returns `app.example:8080` of `https://app.example:8080`; origins are in lower case, and have no path. */
 function hostOf(origin: string): string {
   return origin.slice(origin.indexOf('://') + 3);
 }

@@ -17,12 +17,12 @@ export type FieldRule =
   | 'drop'
   /** Says where the request came from: forwarded only from a trusted proxy. */
   | 'origin'
-  /** Says who sent it: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
+  /** Says who sent the request: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
   | 'caller'
-  /** Would be one of these two, but the operator lets anyone send it. */
+  /** Reserved for trusted proxies by default, but the operator lets every client send it. */
   | 'keep';
 
-/** Fields that end at this hop (RFC 9110, 7.6.1) besides those below, and the one that asks for an upgrade to HTTP/2. */
+/** Fields that end at this hop (RFC 9110, 7.6.1) besides those of FRAMING, and the one that asks for an upgrade to HTTP/2. */
 const HOP_BY_HOP = [
   'keep-alive',
   'proxy-connection',
@@ -33,7 +33,7 @@ const HOP_BY_HOP = [
   'http2-settings',
 ];
 
-/** The listener reads these and hands on what they mean; the gateway writes its own. */
+/** Fields that the listener reads. It passes on what they mean, and the gateway writes its own. */
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'expect'];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
@@ -51,19 +51,19 @@ const TRACE: readonly (readonly [string, FieldRule])[] = [
   ['tracestate', 'tracestate'],
 ];
 
-/** Header field names, in any letter case. */
+/** Names of header fields, in any letter case. */
 interface ForwardingOptions {
   /** Further fields that only trusted proxies may send. */
   readonly remove?: readonly string[];
-  /** Guarded fields that anyone may send because an application owns them. No effect on fields the gateway writes or drops. */
+  /** Reserved fields that every client may send because an application owns them. No effect on fields that the gateway writes or drops. */
   readonly keep?: readonly string[];
   /** Fields that only the gateway writes: a client's are dropped. */
   readonly own?: readonly string[];
-  /** The gateway takes part in traces. Otherwise their fields are like any other. */
+  /** True if the gateway takes part in traces. Otherwise their fields are like any other. */
   readonly traces?: boolean;
 }
 
-/** Which request fields the gateway reads, drops or believes; compiled once per configuration. */
+/** Says which request fields the gateway reads, drops or believes. Compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
@@ -93,7 +93,7 @@ function withRule(names: readonly string[], rule: FieldRule): (readonly [string,
 // Header fields that servers and frameworks believe unchecked, grouped by what they claim. A trailing `*` matches any
 // characters. docs/contract.md, 6.4 lists them for users; a test keeps the two lists equal.
 
-/** Make a backend act on a different method or path than the one that was routed and limited. */
+/** Fields that make a backend act on another method or path than the one that was routed and limited. */
 export const OVERRIDES: readonly string[] = [
   'x-http-method-override',
   'x-http-method',
@@ -105,7 +105,7 @@ export const OVERRIDES: readonly string[] = [
   'x-override-url',
 ];
 
-/** Claim where a request came from, which host, scheme or path it was sent to, or what a proxy arranged. */
+/** Fields that claim where a request came from, which host, scheme or path it was sent to, or what a proxy arranged. */
 export const ORIGIN_CLAIMS: readonly string[] = [
   ...['forwarded', 'forwarded-*', 'x-forwarded', 'x-forwarded-*', 'x-forward-for', 'x-forwarder-for'],
   ...['x-forward-proto', 'x-forward-host', 'x-client-real-ip', 'x-real-host', 'remote-host'],
@@ -137,7 +137,7 @@ export const ORIGIN_CLAIMS: readonly string[] = [
   ...['proxy', 'x-accel-mapping', 'x-sendfile-type'],
 ];
 
-/** Claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
+/** Fields that claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
 export const CALLER_CLAIMS: readonly string[] = [
   ...['remote-user', 'remote-name', 'remote-email', 'remote-groups'],
   ...['x-remote-user', 'x-remote-uid', 'x-remote-group', 'x-remote-groups', 'x-remote-extra-*'],

@@ -1,13 +1,13 @@
 import type { Fields } from '../core/index.ts';
 import type { Rejection } from '../http1/index.ts';
 
-/** Larger numbers are lowered to this: RFC 9110, 7.6.2 lets a recipient set its own maximum. */
+/** The maximum, to which larger numbers are lowered, as RFC 9110, 7.6.2 allows. */
 const MAX = 2 ** 31 - 1;
 const NAME = 'max-forwards';
 
 /**
- * How often a request with these fields may still be forwarded (RFC 9110, 7.6.2); null: as often as needed. Rejects fields that
- * two servers could read as two different numbers.
+ * Reads how often a request with these fields may still be forwarded (RFC 9110, 7.6.2); `null` if there is no limit. Rejects
+ * fields that two servers could read as different numbers.
  */
 export function readMaxForwards(fields: Fields): number | null | Rejection {
   let value: string | null = null;

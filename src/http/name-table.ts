@@ -7,13 +7,13 @@
  * lower-case copy is made of any.
  */
 export class NameTable<T> {
-  /** 1 for the slots that hold an entry: cheaper to read than an empty list. */
+  /** Holds 1 for each slot with an entry, which is cheaper to read than an empty list. */
   readonly #taken = new Uint8Array(SLOTS);
   readonly #slots: NameEntry<T>[][] = Array.from({ length: SLOTS }, () => []);
 
   /**
-   * `entries`: names and their values; of two equal names the last wins. A trailing `*` matches any further characters. Whole
-   * names go before prefixes, and earlier prefixes before later ones.
+   * @param entries names and their values; of two equal names the last wins. A trailing `*` matches any further characters.
+   *   Whole names go before prefixes, and earlier prefixes before later ones
    */
   constructor(entries: Iterable<readonly [string, T]>) {
     const byName = new Map<string, NameEntry<T>>();
@@ -29,12 +29,12 @@ export class NameTable<T> {
     }
   }
 
-  /** The value of this name in any spelling, or undefined. */
+  /** Returns the value of this name in any spelling, or undefined. */
   get(name: string): T | undefined {
     return this.find(name)?.value;
   }
 
-  /** The same, with the name as it was entered. */
+  /** Returns the entry of this name in any spelling, or undefined. */
   find(name: string): NameEntry<T> | undefined {
     const slot = slotOf(name);
     if (this.#taken[slot] === 0) return undefined;
@@ -44,7 +44,7 @@ export class NameTable<T> {
 
 /** One name of a table, or all names that begin with it. */
 export class NameEntry<T> {
-  /** Without the `*` of a prefix. */
+  /** The name without the `*` of a prefix. */
   readonly name: string;
   readonly isPrefix: boolean;
   readonly value: T;
@@ -84,7 +84,7 @@ export function foldName(name: string): string {
 }
 
 const HYPHEN = 0x2d;
-/** `slotOf` reads this many characters. */
+/** Shortest prefix, since `slotOf` reads this many characters. */
 const SHORTEST_PREFIX = 3;
 const SLOTS = 1_024;
 
@@ -93,7 +93,7 @@ const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
   foldName(String.fromCharCode(code)).charCodeAt(0),
 );
 
-/** The low five bits tell letters apart. */
+/** Returns the slot of a name, by the low five bits of two characters: they tell letters apart. */
 function slotOf(name: string): number {
   const first = FOLDED[name.charCodeAt(0)] ?? HYPHEN;
   const third = FOLDED[name.charCodeAt(2)] ?? HYPHEN;

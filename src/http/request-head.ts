@@ -7,28 +7,28 @@ import { writeMaxForwards } from './max-forwards.ts';
  * upstream unchanged.
  */
 export class RequestHead {
-  /** Value of `Host`; null when absent. */
+  /** The value of `Host`; `null` if absent. */
   host: string | null = null;
   authorization: string | null = null;
-  /** `Connection` names Authorization: the client means it for the gateway only, so it is not forwarded. */
+  /** True if `Connection` names Authorization: the client means it for the gateway only, so it is not forwarded. */
   authorizationForHop = false;
-  /** `X-Request-Id` of a trusted proxy; empty if several came, since none of them can be trusted more than the others. */
+  /** `X-Request-Id` of a trusted proxy; '' if several came, since none can be trusted more than the others. */
   requestId: string | null = null;
-  /** `traceparent` of a trusted proxy where the gateway takes part in traces; empty if several came. */
+  /** `traceparent` of a trusted proxy if the gateway takes part in traces; '' if several came. */
   traceParent: string | null = null;
-  /** Its `tracestate`, of all lines. */
+  /** Its `tracestate`, all lines joined. */
   traceState: string | null = null;
-  /** `TE` says that the client takes trailers (RFC 9110, 10.1.4). */
+  /** True if `TE` says that the client takes trailers (RFC 9110, 10.1.4). */
   takesTrailers = false;
-  /** Values of a trusted proxy's `X-Forwarded-For` lines in order. */
+  /** The values of a trusted proxy's `X-Forwarded-For` lines, in order. */
   forwardedFor: string[] | null = null;
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
-  /** A field that may come only once came twice. */
+  /** A field that came twice and may come only once; `null` if there is none. */
   doubled: FieldRule | null = null;
-  /** An untrusted peer sent fields that are reserved for trusted proxies. */
+  /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
   untrustedClaims = false;
-  /** The last line of the two fields in which proxies name the client, when an untrusted peer sent it. */
+  /** The last line of `X-Forwarded-For` that an untrusted peer sent; `claimedForwarded` is the last `Forwarded`. */
   claimedFor: string | null = null;
   claimedForwarded: string | null = null;
   #kept: string[] = [];
@@ -64,7 +64,7 @@ export class RequestHead {
         this.takesTrailers ||= takesTrailers(value);
         break;
       case 'traceparent':
-        // From a stranger it is no claim either: browsers send it.
+        // An untrusted peer may send it as well, since browsers do: it is ignored then.
         if (trusted) this.traceParent = this.traceParent === null ? value : '';
         break;
       case 'tracestate':
@@ -120,24 +120,24 @@ function takesTrailers(value: string): boolean {
 
 /** What the gateway tells the upstream about a request, besides the client's own fields. */
 interface Provenance {
-  /** Value of `Host`. */
+  /** The value of `Host` to send. */
   readonly host: string;
-  /** Address of the client's connection. */
+  /** The address of the client's connection. */
   readonly peer: string;
   readonly scheme: 'http' | 'https';
   readonly version: HttpVersion;
   readonly requestId: string;
-  /** Fields that pass a trace on. */
+  /** Fields that pass on a trace. */
   readonly trace: Fields;
-  /** Value of `Authorization`; null if absent. */
+  /** The value of `Authorization` to send; `null` for none. */
   readonly authorization: string | null;
   /** Fields that identify the caller. */
   readonly identity: Fields;
-  /** Replaces the client's `Max-Forwards`; null: leaves it as it is. */
+  /** The new value of the client's `Max-Forwards`; `null` to leave it as it is. */
   readonly maxForwards: number | null;
 }
 
-/** The fields that go to the upstream: the client's that may pass, then the gateway's own. */
+/** Returns the fields that go to the upstream: the client's that may pass, then the gateway's own. */
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
   const fields = head.kept.slice();
   if (provenance.maxForwards !== null) writeMaxForwards(fields, provenance.maxForwards);
@@ -163,18 +163,18 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
 interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Of the sender's span: 16 hexadecimal digits. */
+  /** The id of the sender's span: 16 hexadecimal digits. */
   readonly spanId: string;
-  /** The sender records the trace. */
+  /** True if the sender records the trace. */
   readonly sampled: boolean;
 }
 
-/** Later versions may add further parts; `ff` is not a version. */
+/** A `traceparent`. Later versions may add further parts; `ff` is not a version. */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/** Reads a `traceparent`; null: it is not valid, and neither is the `tracestate` beside it (3.3). */
+/** Reads a `traceparent`. Returns `null` if it is not valid; the `tracestate` beside it is not either then (3.3). */
 export function readTraceParent(text: string): TraceParent | null {
   const [, version, traceId, spanId, flags, rest] = TRACEPARENT.exec(text) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
@@ -182,13 +182,13 @@ export function readTraceParent(text: string): TraceParent | null {
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** The fields that pass a trace on. `state`: the value of `tracestate`; null if absent. */
+/** Returns the fields that pass on a trace. `state` is the value of `tracestate`; `null` if absent. */
 export function traceContextFields({ traceId, spanId, sampled }: TraceParent, state: string | null): Fields {
   const parent = `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
   return state === null ? ['traceparent', parent] : ['traceparent', parent, 'tracestate', state];
 }
 
-/** The protocol version of a message, as written in `Via` (RFC 9110, 7.6.3). */
+/** The protocol version of a message, as it is written in `Via` (RFC 9110, 7.6.3). */
 export type HttpVersion = '1.0' | '1.1' | '2';
 
 const VIA = { '1.0': '1.0 weir', '1.1': '1.1 weir', '2': '2 weir' } as const;

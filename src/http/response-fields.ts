@@ -13,12 +13,12 @@ const RULES = new NameTable<ResponseRule>([
   ['transfer-encoding', 'drop'],
   ['te', 'drop'],
   ['upgrade', 'drop'],
-  // RFC 7540, 3.2.1: of an upgrade to HTTP/2, which has no place in HTTP/2 itself.
+  // RFC 7540, 3.2.1: belongs to an upgrade to HTTP/2, and has no place in HTTP/2 itself.
   ['http2-settings', 'drop'],
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],
-  // Of draft-ietf-httpapi-ratelimit-headers, and those of its earlier versions.
+  // The fields of draft-ietf-httpapi-ratelimit-headers, its earlier versions included.
   ['ratelimit', 'policy'],
   ['ratelimit-*', 'policy'],
   ['access-control-*', 'cors'],
@@ -38,13 +38,13 @@ export interface ResponsePolicy {
   readonly chunked: boolean;
   /** Whether the upstream's own `X-RateLimit-*` go to the client. */
   readonly rateLimits: boolean;
-  /** Whether its `RateLimit`, `RateLimit-Policy` and the like do. */
+  /** Whether the upstream's own `RateLimit`, `RateLimit-Policy` and the like go to the client. */
   readonly policies: boolean;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
 }
 
-/** The fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
+/** Returns the fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
 export function keepResponseFields(
   fields: Fields,
   { status, chunked, rateLimits, policies, cors }: ResponsePolicy,
@@ -94,14 +94,14 @@ const NEVER_TRAILERS = new NameTable<true>(
   ].map(name => [name, true] as const),
 );
 
-/** The fields of an upstream's trailer section that go to the client. */
+/** Returns the fields of an upstream's trailer section that go to the client. */
 export function keepTrailerFields(fields: Fields): Fields {
   return fields.length === 0 ? fields : withoutListed(fields, NEVER_TRAILERS);
 }
 
 /**
- * In the trailers of a gRPC call, which are metadata of their own and never merged into the head: what means something to a
- * hop, or what this gateway answers for.
+ * Fields that are dropped from the trailers of a gRPC call: those that concern one hop or that this gateway writes itself. Others
+ * pass, since these trailers are metadata of their own and never merged into the head.
  */
 const NEVER_CALL_TRAILERS = new NameTable<true>(
   [
@@ -111,7 +111,7 @@ const NEVER_CALL_TRAILERS = new NameTable<true>(
   ].map(name => [name, true] as const),
 );
 
-/** The same of a gRPC call. */
+/** Returns the fields of a gRPC call's trailers that go to the client. */
 export function keepCallTrailers(fields: Fields): Fields {
   return withoutListed(fields, NEVER_CALL_TRAILERS);
 }
@@ -142,23 +142,23 @@ function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
 // The fields of draft-ietf-httpapi-ratelimit-headers-11, as Structured Fields (RFC 9651). Names of policies are made of letters,
 // digits and "._-/", so a string needs no escapes.
 
-/** One quota policy, an item of `RateLimit-Policy` (section 3.1). */
+/** Writes one quota policy, an item of `RateLimit-Policy` (section 3.1). */
 export function policyItem(name: string, units: number, periodMs: number): string {
   return `"${name}";q=${units};w=${periodMs / 1_000}`;
 }
 
 /** What is left of a quota. */
 interface ServiceLimit {
-  /** The name of its policy. */
+  /** The name of the quota's policy. */
   readonly name: string;
   readonly remaining: number;
   /** For how long the client can use no more than that, in milliseconds. */
   readonly windowMs: number;
-  /** 32 hex digits that tell the parts of a partitioned quota apart; null: it is not partitioned. */
+  /** 32 hex digits that tell the parts of a partitioned quota apart; `null` if it is not partitioned. */
   readonly partition: string | null;
 }
 
-/** The value of `RateLimit` (section 4.1). The window is at least a second: clients divide by it. */
+/** Writes the value of `RateLimit` (section 4.1). The window is at least a second: clients divide by it. */
 export function serviceLimitItem({ name, remaining, windowMs, partition }: ServiceLimit): string {
   const item = `"${name}";r=${remaining};t=${wholeSeconds(windowMs)}`;
   return partition === null ? item : `${item};pk=:${Buffer.from(partition, 'hex').toString('base64')}:`;

@@ -9,15 +9,15 @@ export interface Target {
    * OPTIONS that concerns the whole server.
    */
   readonly path: string;
-  /** As received, including the `?`; empty without a query. */
+  /** The query as received, including the `?`; '' if there is none. */
   readonly query: string;
-  /** The path contains `;` or `%3B`, where some backends cut off parameters. Not every route accepts that. */
+  /** True if the path contains `;` or `%3B`, where some backends cut off parameters. Not every route accepts that. */
   readonly semicolon: boolean;
 }
 
 /**
- * The canonical form of a request target (RFC 9112, 3.2), or why it is rejected. `host`: the value of the `Host` field;
- * `method`: matters only for OPTIONS, the one method with an asterisk-form.
+ * Returns the canonical form of a request target (RFC 9112, 3.2), or why it is rejected. `host` is the value of the `Host` field;
+ * `method` matters only for OPTIONS, the one method with an asterisk-form.
  *
  * Rejects every target that a backend could read as another path than the one that was routed: dot segments, empty segments,
  * and escaped slashes, backslashes and control characters. Resolves and repairs nothing: honest clients have already done so.
@@ -34,13 +34,13 @@ export function parseTarget(target: string, host: string, method = ''): Target |
   return parseOriginForm(rest.startsWith('/') ? rest : `/${rest}`);
 }
 
-/** The authority of a target in absolute-form; null for the other forms. */
+/** Returns the authority of a target in absolute-form; `null` for the other forms. */
 export function authorityOf(target: string): string | null {
   return ABSOLUTE_FORM.exec(target)?.[1] ?? null;
 }
 
 /**
- * Percent-decodes a path segment as UTF-8, so that all spellings of a value become one. Null when the bytes are not UTF-8.
+ * Percent-decodes a path segment as UTF-8, so that all spellings of a value become one. Returns `null` if the bytes are not UTF-8.
  */
 export function decodeSegment(raw: string): string | null {
   if (!raw.includes('%')) return raw;
@@ -110,8 +110,8 @@ function isPlainQuery(query: string): boolean {
 }
 
 /**
- * Writes each escape in its canonical form (RFC 3986, 6.2.2): decoded if it need not be escaped, else in upper case. Null if an
- * escape is rejected.
+ * Writes each escape in its canonical form (RFC 3986, 6.2.2): decoded if it need not be escaped, else in upper case. Returns
+ * `null` if an escape is rejected.
  */
 function canonicalEscapes(path: string): string | null {
   let canonical = '';
@@ -132,7 +132,7 @@ function canonicalEscapes(path: string): string | null {
  */
 const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/;
 
-/** -1 if `code` is not a hex digit. */
+/** Returns the value of a hex digit; -1 if `code` is none. */
 function hexDigit(code: number): number {
   return HEX_DIGIT[code] ?? -1;
 }
@@ -142,10 +142,10 @@ const CODES = Array.from({ length: 256 }, (_, code) => code);
 const isControl = (code: number) => code < 0x20 || code === 0x7f;
 const isPrintable = (code: number) => code > 0x20 && code < 0x7f;
 
-/** Characters of a query: printable ASCII without `#`, which starts a fragment. */
+/** Holds 1 for each character of a query: printable ASCII without `#`, which starts a fragment. */
 const IN_QUERY = Uint8Array.from(CODES, code => (isPrintable(code) && code !== 0x23 ? 1 : 0));
 
-/** Characters of a path that need no further check. */
+/** Holds 1 for each character of a path that needs no further check. */
 const ORDINARY = Uint8Array.from(CODES, code =>
   isPrintable(code) && !'#?\\/;%'.includes(String.fromCharCode(code)) ? 1 : 0,
 );
@@ -155,8 +155,8 @@ const HEX_DIGIT = Int8Array.from(CODES, code =>
 );
 
 /**
- * The canonical form of a byte's escape; empty if it is rejected. All control characters are: no real path contains one, and a
- * backend that decodes the path before logging or copying it would emit a line break.
+ * The canonical form of each byte's escape; '' if it is rejected. All control characters are: no real path contains one, and a
+ * backend that decodes the path before it logs or copies it would emit a line break.
  */
 const SPELLING = CODES.map(code => {
   const character = String.fromCharCode(code);
@@ -169,8 +169,8 @@ const SPELLING = CODES.map(code => {
 const MAX_LENGTH = 64;
 
 /**
- * The value of a main parameter, from its segment of the canonical path: decoded, and cut at the first semicolon as some
- * services do, so that no second spelling of a value gets a second key. Null: its bytes are not UTF-8.
+ * Returns the value of a main parameter from its segment of the canonical path: decoded, and cut at the first semicolon as some
+ * services do, so that no second spelling of a value gets a second key. Returns `null` if its bytes are not UTF-8.
  */
 export function mainValue(segment: string): string | null {
   const end = segment.search(/;|%3B/);

@@ -1,6 +1,6 @@
 import { PatternError, type RoutePattern, type Segment } from './pattern.ts';
 
-/** What stands in place of a method in the pattern of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
+/** Stands for the method in patterns of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
 export const GRPC_METHOD = 'GRPC';
 
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
@@ -22,12 +22,12 @@ export function parseGrpcPattern(text: string): RoutePattern {
   return { methods: [GRPC_METHOD], path: text, segments, parameters: [] };
 }
 
-/** Whether it is a pattern of gRPC calls. */
+/** Whether a pattern is for gRPC calls. */
 export function isGrpc({ methods }: RoutePattern): boolean {
   return methods?.[0] === GRPC_METHOD;
 }
 
-/** What stands for every method of a service. */
+/** Stands for every method of a service in a pattern. */
 export const EVERY_METHOD = '*';
 
 function errorIn(text: string, service: string, method: string | undefined, more: boolean): string | null {

@@ -1,12 +1,12 @@
 import { isGrpc } from './grpc-pattern.ts';
 import { foldSegment, type RoutePattern, withoutParameters } from './pattern.ts';
 
-/** Segments that are told apart. What follows counts as one, so that a long path costs no more. */
+/** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;
-/** What needs no escape in a segment. */
+/** Matches a segment that needs no escape. */
 const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;
 
-/** Literals by their place in a path, as they are compared and as they are written. */
+/** The literals for each place in a path: from the form in which they are compared to the one in which they are written. */
 type Words = Map<string, string>[];
 
 /**
@@ -27,7 +27,7 @@ export class PathWords {
     }
   }
 
-  /** The path with its words as they are configured, and `{name}` for each other segment. `path`: canonical. */
+  /** Writes a canonical path with its words as they are configured, and `{name}` for each other segment. */
   rewrite(path: string, isCall: boolean, name: (segment: string) => string): string {
     const words = isCall ? this.#grpc : this.#http;
     let written = '';

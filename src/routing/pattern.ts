@@ -2,12 +2,12 @@ import { METHODS } from 'node:http';
 
 /** Which requests a route takes. */
 export interface RoutePattern {
-  /** Null: every method that the gateway serves. */
+  /** The methods of the route; `null` for every method that the gateway serves. */
   readonly methods: readonly string[] | null;
-  /** As the operator wrote it. */
+  /** The path as the operator wrote it. */
   readonly path: string;
   readonly segments: readonly Segment[];
-  /** Names of the `{name}` segments in order. */
+  /** The names of the `{name}` segments, in order. */
   readonly parameters: readonly string[];
 }
 
@@ -134,9 +134,9 @@ export type Segment =
   | { readonly kind: 'tail' };
 
 /**
- * The form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. So a backend that reads
- * `Things%3Aall` as `things:all` cannot be reached around the route for the latter. Null if it is not UTF-8, which equals no
- * literal.
+ * Returns the form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. Otherwise
+ * `Things%3Aall` could get around the route for `things:all` to a backend that takes both for the same. Returns `null` if the
+ * bytes are not UTF-8, which equals no literal.
  *
  * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
  * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
@@ -151,7 +151,7 @@ export function foldSegment(canonical: string): string | null {
   }
 }
 
-/** The part before the first `;` or `%3B`, where some backends cut a segment; literals are compared with that. */
+/** Returns the part of a segment before the first `;` or `%3B`, where some backends cut it. Literals are compared with that part. */
 export function withoutParameters(canonical: string): string {
   const plain = canonical.indexOf(';');
   const escaped = canonical.indexOf('%3B');
@@ -159,7 +159,7 @@ export function withoutParameters(canonical: string): string {
   return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
 }
 
-/** Patterns of the same shape match the same paths: only spelling and parameter names differ. */
+/** Returns the shape of a pattern. Patterns of one shape match the same paths: only spelling and parameter names differ. */
 export function shapeOf(segments: readonly Segment[]): string {
   // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
   return segments
@@ -169,12 +169,12 @@ export function shapeOf(segments: readonly Segment[]): string {
 
 const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
 
-/** An invalid pattern; the message names the place and says what to write instead. */
+/** Thrown for an invalid pattern. The message names the place and says what to write instead. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** TRACE would show clients what the gateway adds; CONNECT would turn it into a tunnel. */
+/** Methods that are never served: TRACE would show clients what the gateway adds, CONNECT would make it a tunnel. */
 const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
 
 /** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
@@ -209,14 +209,14 @@ function errorIn(method: string): string | null {
   return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';
 }
 
-/** What is wrong with a path written as something else than a pattern, and the nearest pattern. */
+/** What is wrong with a path that is written as something else than a pattern, and the nearest pattern. */
 interface ForeignPath {
   readonly why: string;
   readonly pattern: string;
 }
 
 /**
- * Recognizes a URL or a regular expression, which other gateways accept; null for anything else.
+ * Recognizes a URL or a regular expression, which other gateways accept; returns `null` for anything else.
  *
  * The pattern is a guess at what was meant, and may not be valid itself.
  */
@@ -227,7 +227,7 @@ function readForeignPath(path: string): ForeignPath | null {
   return { why: 'a path is not a regular expression', pattern: translate(path) };
 }
 
-/** An anchor at an end, an escaped class or dot, "or", ".*", a class with a range or a count, a group, a named pattern. */
+/** Signs of a regular expression: anchors, escaped classes and dots, "or", ".*", classes with a range or count, groups, named patterns. */
 const EXPRESSION = /^[~*=\s]*\^|\$$|\\[dDwWsS./]|\||\.[*+]|\[(?:\^|[^\]]*(?:-|\][+*{]))|\([^)]*[*+?]|\{\w+:/;
 
 /** Translates piece by piece: anchors, groups that stand for one segment, and the rest of a path. */

@@ -45,7 +45,7 @@ export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
 
 const ANY_ONE: Segment = { kind: 'parameter', name: '' };
 
-/** The routes that take this method (null: any) with no further segment, with one, two ... and finally all; null at a gap. */
+/** Returns the routes that take this method (`null` for any) with no further segment, with one, two ... and finally all; `null` at a gap. */
 function chainBefore(
   pattern: RoutePattern,
   method: string | null,
@@ -82,8 +82,8 @@ export class Reach {
   }
 
   /**
-   * The routes, as indices, that may take a request that `line` matches. Leaves out those that can never win: the ones behind the
-   * most specific route that takes all requests of the line.
+   * Returns the routes, as indices, that may take a request that `line` matches. Leaves out those that can never win: the ones
+   * behind the most specific route that takes all requests of the line.
    */
   takersOf(line: RoutePattern): number[] {
     const met = this.#candidates.overlapping(line).flatMap(index => {
@@ -102,7 +102,7 @@ export class Reach {
 
 type Methods = RoutePattern['methods'];
 
-/** A list of methods that is null takes every method of HTTP, but no gRPC call. */
+/** Whether two lists of methods share one. `null` stands for every method of HTTP, but no gRPC call. */
 function methodsMeet(a: Methods, b: Methods): boolean {
   if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
@@ -126,7 +126,7 @@ function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: Rout
 }
 
 /**
- * Pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
+ * Returns pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
  * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
  * it). Of three equal patterns, the second and third are each paired with the first.
  */

@@ -18,7 +18,7 @@ export class RouteCandidates {
     for (const [index, { segments }] of routes.entries()) this.#add(segments, index);
   }
 
-  /** Indices, in order, of all routes that share at least one path with `pattern`. */
+  /** Returns the indices, in order, of all routes that share at least one path with `pattern`. */
   overlapping({ segments }: RoutePattern): number[] {
     const found: number[] = [];
     collect(this.#root, segments, 0, found);
@@ -47,7 +47,7 @@ function collect(node: Node, segments: readonly Segment[], at: number, found: nu
   for (const next of nodesAfter(node, segment)) collect(next, segments, all ? at : at + 1, found);
 }
 
-/** The nodes that a segment can lead to: all of them from `**` or a parameter, itself and a parameter from a literal. */
+/** Returns the nodes that a segment leads to: all for `**` and a parameter; its own and the parameter's for a literal. */
 function nodesAfter({ literals, parameter }: Node, segment: Segment): Node[] {
   const others = parameter === null ? [] : [parameter];
   if (segment.kind !== 'literal') return [...literals.values(), ...others];

@@ -8,21 +8,22 @@ export interface RouteEntry<T> {
   readonly value: T;
 }
 
+/** The route of a request, with what its parameters stand for. */
 export interface RouteMatch<T> {
   readonly value: T;
-  /** The values of the pattern's parameters, in order: as in the canonical path, not decoded. */
+  /** The values of the pattern's parameters, in order, as they stand in the canonical path: not decoded. */
   readonly params: readonly string[];
 }
 
 /** Finds the route of a request. */
 export interface Routes<T> {
-  /** `path`: canonical; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
+  /** Returns the route for a canonical path, or `null` if no route takes the request. `method` is `GRPC` for a gRPC call. */
   find(method: string, path: string): RouteMatch<T> | null;
 }
 
 /** A node of the tree; each segment of a path leads from one to the next. */
 interface Node<T> {
-  /** The literal that leads here; empty after a parameter and at the root. */
+  /** The literal that leads here; '' after a parameter and at the root. */
   readonly folded: string;
   /** Next nodes: none, one, or several by their literals. Most nodes have one, and a map costs 200 bytes. */
   literals: Node<T> | Map<string, Node<T>> | null;
@@ -61,7 +62,7 @@ interface Found<T> {
  */
 export class RouteTable<T> implements Routes<T> {
   readonly #root: Node<T> = newNode('', 0);
-  /** Apart from the tree, in which letter case means nothing. */
+  /** The routes of gRPC calls, apart from the tree: there, letter case means nothing. */
   readonly #grpc: GrpcTable<T>;
   #longestLiteral = 0;
 
@@ -81,7 +82,7 @@ export class RouteTable<T> implements Routes<T> {
     for (const pattern of closed) this.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
   }
 
-  /** `path`: canonical, as `parseTarget` returns it; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
+  /** Returns the route for a path as `parseTarget` returns it, or `null` if none takes it. `method` is `GRPC` for a gRPC call. */
   find(method: string, path: string): RouteMatch<T> | null {
     if (method === GRPC_METHOD) return this.#grpc.find(path);
     const last = path.length - 1;
@@ -122,7 +123,7 @@ export class RouteTable<T> implements Routes<T> {
     return found;
   }
 
-  /** The form that literals are compared with; null, without decoding it, if the segment is longer than all of them. */
+  /** Returns a segment in the form of literals; `null`, without decoding it, if it is longer than all of them. */
   #folded(path: string, start: number, stop: number): string | null {
     const segment = withoutParameters(path.slice(start, stop));
     return segment.length <= this.#longestLiteral ? foldSegment(segment) : null;

@@ -19,15 +19,15 @@ import type { ClientConnection } from './client-connection.ts';
  */
 export class Accepted implements ClientConnection {
   readonly socket: Socket;
-  /** The address that it counts as where connections are capped. */
+  /** The address under which the connection caps count it. */
   countedAs: string;
   #stage: ClientConnection | null = null;
   #draining = false;
-  /** When it is retired: a moment of the monotonic clock. */
+  /** When it is to be retired, on the monotonic clock. */
   #retiresAtMs: number;
   #retired = false;
 
-  /** Without a stage yet: call `become` with the first one at once. */
+  /** Makes it without a stage: call `become` with the first one at once. */
   constructor(socket: Socket, peer: string, retiresAtMs = Number.POSITIVE_INFINITY) {
     this.socket = socket;
     this.countedAs = peer;
@@ -50,7 +50,7 @@ export class Accepted implements ClientConnection {
     if (nowMs >= this.#retiresAtMs) this.retire();
   }
 
-  /** Retires it at that moment, unless it is retired earlier. */
+  /** Retires it at this moment, unless it is retired earlier. */
   retireBy(atMs: number): void {
     this.#retiresAtMs = Math.min(this.#retiresAtMs, atMs);
   }

@@ -4,12 +4,12 @@ import type { BodyTerms } from '../http1/index.ts';
 const GRACE_MS = 30_000;
 const NOT_SEEN = -1;
 
-/** What is measured of a body. */
+/** A body as it is measured. */
 export interface PacedBody {
   readonly terms: BodyTerms;
   /** Whether its bytes are read now. */
   readonly flows: boolean;
-  /** Bytes of data that have been read. */
+  /** How many bytes of data have been read. */
   readonly bytes: number;
 }
 
@@ -20,10 +20,10 @@ export class BodyPace {
   #seenMs = NOT_SEEN;
   #readMs = 0;
   #isLate = false;
-  /** The body was not read at some moment since the last sweep: while an upstream is slow, its client cannot be. */
+  /** True if the body was not read at some moment since the last sweep: while an upstream is slow, its client cannot be blamed. */
   #stoodStill = true;
 
-  /** The body is not read for now. */
+  /** Notes that the body is not read for now. */
   stoodStill(): void {
     this.#stoodStill = true;
   }

@@ -3,18 +3,18 @@ import type { GatewayError } from '../core/index.ts';
 
 /** The other end of a connection, and how it connected. */
 export interface ConnectedClient {
-  /** Address of the connection's other end, or what a PROXY header tells. IPv4-mapped IPv6 is written as IPv4. */
+  /** The address of the connection's other end, or of the client that a PROXY header names. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;
-  /** False: the peer relays bytes of an unknown client, so its forwarding headers are not believed even if it is trusted. */
+  /** False if the peer relays an unknown client: its forwarding headers are not believed then, even if it is trusted. */
   readonly mayForward: boolean;
   readonly scheme: 'http' | 'https';
-  /** Its listener serves no request, but sends clients on to https. */
+  /** True if its listener only redirects clients to https. */
   readonly redirects: boolean;
-  /** Its verified certificate, as the value of `Client-Cert` (RFC 9440); null if absent. */
+  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); `null` if absent. */
   readonly certificate: string | null;
 }
 
-/** A client's connection, whatever it speaks. */
+/** A client's connection, whatever its protocol. */
 export interface ClientConnection {
   /** The socket that was accepted. */
   readonly socket: Socket;
@@ -28,7 +28,7 @@ export interface ClientConnection {
   retire?(): void;
 }
 
-/** The value of `Date` on answers (RFC 9110, 6.6.1), made once a second rather than for each response. */
+/** The value of `Date` on responses (RFC 9110, 6.6.1), made once a second rather than for each response. */
 export class DateField {
   #second = Number.NaN;
   #text = '';
@@ -43,15 +43,15 @@ export class DateField {
   }
 }
 
-/** So many connections that began at once would otherwise all come back at once, gateway for gateway. */
+/** How far ages are spread: connections that began together would otherwise all reconnect together. */
 const SPREAD = 0.1;
 
 /**
- * The moment at which a connection is old: the given age after its start, a tenth earlier or later, as gRPC does it
+ * Returns the moment at which a connection is old: the given age after its start, a tenth earlier or later, as gRPC does it
  * (https://github.com/grpc/proposal/blob/master/A9-server-side-conn-mgt.md).
  *
- * @param maxAgeMs null: it never is
- * @param part from 0 up to but not including 1
+ * @param maxAgeMs `null` if it never gets old
+ * @param part from 0 up to 1, says how far to move it within the spread
  */
 export function oldAtMs(nowMs: number, maxAgeMs: number | null, part: number): number {
   if (maxAgeMs === null) return Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ export interface ConnectionCaps {
   use(caps: Caps, trusted: AddressSet): void;
   /** Counts a connection and returns null; or returns the cap that it would exceed. */
   take(address: string): Cap | null;
-  /** Counts an open connection as one of another address. Returns the cap that it would exceed there, and then changes nothing. */
+  /** Counts an open connection under another address. If it would exceed a cap there, returns that cap and changes nothing. */
   move(from: string, to: string): Cap | null;
   giveBack(address: string): void;
 }

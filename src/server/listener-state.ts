@@ -12,16 +12,16 @@ export interface ListenerState {
   readonly random: Random;
   readonly date: DateField;
   readonly connectionListener: ConnectionListener;
-  /** A reload may change them. */
+  /** The timeouts, which a reload may change, as all that follows. */
   timeouts: TimeoutsModel;
   trustedProxies: AddressSet;
-  /** Maximum bytes of a request's head, with its request line. */
+  /** Most bytes of a request's head, its request line included. */
   headBytes: number;
   /** Most fields of a request. */
   fields: number;
   http2: Http2Model;
-  /** Value of `Keep-Alive` on responses that keep their connection. */
+  /** The value of `Keep-Alive` on responses that keep their connection. */
   keepAliveHint: string;
-  /** While draining, a response is the last of its connection. */
+  /** True while draining: each response is the last of its connection. */
   draining: boolean;
 }

@@ -13,17 +13,18 @@ import { openFirstStage, type StageTerms } from './stages.ts';
 import type { TlsTermination } from './tls/index.ts';
 
 /**
- * Connections that wait to be accepted; the kernel drops what comes beyond, and the clients try again. A longer queue outlasts the
- * patience of clients under overload: then each accepted connection was given up already: docs/decisions/005-accept-queue.md.
+ * Most connections that wait to be accepted; the kernel drops further ones, and the clients try again. In a longer queue,
+ * clients under overload would give up before they are accepted: docs/decisions/005-accept-queue.md.
  */
 const BACKLOG = 511;
 
+/** What a listener works with. */
 export interface ListenerDependencies {
   readonly network: Network;
   readonly state: ListenerState;
-  /** Those of all listeners together. */
+  /** The caps, which all listeners share. */
   readonly caps: ConnectionCaps;
-  /** Serves no request, but sends clients on to https. */
+  /** True if it only redirects clients to https. */
   readonly redirects: boolean;
   readonly openTls: (options: TlsOptions) => TlsTermination;
 }
@@ -50,7 +51,7 @@ export class Listener {
       recount: (accepted, address) => this.#recount(accepted, address),
     };
     this.#caps = caps;
-    // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
+    // Without allowHalfOpen, Node closes our side as soon as the client closes its own, and the response is lost.
     this.#server = network.createServer({ allowHalfOpen: true, noDelay: true }, socket =>
       this.#onSocket(socket),
     );
@@ -81,7 +82,7 @@ export class Listener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: BACKLOG }, () => resolve());
     });
-    // From here on, an error means that one connection could not be accepted, and must not end the process.
+    // An error now means that one connection could not be accepted, which must not end the process.
     this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };

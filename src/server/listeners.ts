@@ -17,6 +17,7 @@ import { Handshakes, TicketKeys, TlsTermination } from './tls/index.ts';
 
 const SWEEP_MS = 500;
 
+/** What the listeners work with, and their limits. */
 export interface ListenersOptions extends ListenerLimits {
   readonly gateway: Gateway;
   readonly clock: TimerClock;
@@ -29,7 +30,7 @@ export interface ListenersOptions extends ListenerLimits {
 
 /** What a reload may change. */
 export interface ListenerLimits {
-  /** The addresses are those of the start. */
+  /** The listeners; their addresses stay those of the start. */
   readonly listen: ListenModel;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
@@ -44,7 +45,7 @@ export interface BoundAddresses {
   readonly grpc: HostPort | null;
 }
 
-/** The listeners for clients, under common caps. They hand requests to the gateway. */
+/** The listeners for clients, under common caps. They pass requests to the gateway. */
 export class Listeners {
   readonly #state: ListenerState;
   readonly #caps: ConnectionCaps;
@@ -104,7 +105,7 @@ export class Listeners {
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
   use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
-    // One that is new or gone waits for a restart.
+    // A listener that is new or gone waits for a restart.
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
     if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
     this.#handshakes.use(caps.tlsHandshakes);

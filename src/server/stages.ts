@@ -9,13 +9,13 @@ import { FirstBytes, Http2Connection } from './http2/index.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { TlsTermination } from './tls/index.ts';
 
-/** What the stages of one listener know of it. */
+/** What the stages of a listener's connections know of it. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
-  /** Null: cleartext. */
+  /** The listener's TLS; `null` for cleartext. */
   readonly tls: TlsTermination | null;
-  /** Counts the connection as one of this address from here on, and refuses it where that has too many. */
+  /** Counts the connection under this address from here on, and refuses it if the address has too many. */
   recount(accepted: Accepted, address: string): void;
 }
 
@@ -85,7 +85,7 @@ class ProxyHeaderStage implements ClientConnection {
   readonly #state: ListenerState;
   readonly #pass: (client: ConnectedClient) => void;
   readonly #joined = new GrowingBytes();
-  /** What has come so far. */
+  /** The bytes that have come so far. */
   #bytes: Buffer = NO_BYTES;
   #deadlineMs: number;
 
@@ -101,14 +101,14 @@ class ProxyHeaderStage implements ClientConnection {
     this.#state = state;
     this.#pass = pass;
     this.#deadlineMs = state.clock.monotonicMs() + state.timeouts.clientHeaderMs;
-    // Not `data`: once nothing listens to `readable`, the socket is as it was, and the next stage may begin in its own way.
+    // Do not listen to `data`: once nothing listens to `readable`, the socket is as before, and the next stage may read in its own way.
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
     socket.on('error', onError);
     if (!state.trustedProxies.has(peer.peer)) this.#close('untrusted_peer');
   }
 
-  /** Nothing can be answered: it is not known yet what is spoken here. */
+  /** Closes without an answer: the protocol is not known yet. */
   refuse(): void {
     this.socket.destroy();
   }
@@ -131,7 +131,7 @@ class ProxyHeaderStage implements ClientConnection {
     else this.#handOn(header);
   };
 
-  /** Health checks open connections and close them without a byte, which is no fault. */
+  /** Ends the connection. One without a byte is no fault: health checks do that. */
   readonly #onEnd = (): void => {
     if (this.#bytes.length > 0) this.#close('broken');
     else this.socket.destroy();
@@ -162,5 +162,5 @@ function clientOf(header: ProxyHeader, peer: ConnectedClient): ConnectedClient {
   }
 }
 
-/** 'close' follows and is handled. */
+/** Ignores an error: 'close' follows and is handled. */
 function onError(): void {}

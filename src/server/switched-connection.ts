@@ -5,15 +5,15 @@ import type { Accepted } from './accepted.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ListenerState } from './listener-state.ts';
 
-/** The last stage of a connection whose protocol was switched. */
+/** The last stage of a connection that switched to another protocol. */
 export class SwitchedConnection implements ClientConnection {
   readonly socket: Socket;
   readonly #bytes: Socket;
   readonly #successor: Successor;
   readonly #state: ListenerState;
-  /** Bytes that the system had taken at the last sweep. */
+  /** How many bytes the system had taken at the last sweep. */
   #taken = 0;
-  /** The first sweep that found the client taking none of the bytes written to it. */
+  /** When a sweep first found that the client takes none of what is written to it; `null` if it does. */
   #stuckSinceMs: number | null = null;
 
   /** @param early what was already read of the other protocol */
@@ -24,7 +24,7 @@ export class SwitchedConnection implements ClientConnection {
     successor: Successor,
     state: ListenerState,
   ): void {
-    // Started before it becomes the stage: while the gateway drains, that ends it at once.
+    // Start it before it becomes the stage, which ends it at once while the gateway drains.
     successor.start(new SocketStream(bytes, early, state.clock));
     accepted.become(new SwitchedConnection(accepted.socket, bytes, successor, state));
   }

@@ -19,7 +19,7 @@ import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downs
 import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY, type Http1Phase } from './lateness.ts';
 import { errorFor, lastResponse, notValid } from './refused-bytes.ts';
 
-/** A client's connection: serves one request after the other, and times every wait. */
+/** A client's connection over HTTP/1.1: serves one request after the other, and times every wait. */
 export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
   readonly client: ConnectedClient;
@@ -30,7 +30,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     ['data', (bytes: Buffer) => this.#onBytes(bytes)],
     ['end', () => this.#onEnd()],
     ['drain', () => this.#onDrain()],
-    // 'close' follows and is handled; TLS that breaks leaves its socket open.
+    // 'close' follows and is handled. TLS that breaks leaves its socket open.
     ['error', () => this.socket.destroy()],
     ['close', () => this.#onClose()],
   ] as const;
@@ -73,12 +73,12 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     else this.#linger();
   }
 
-  /** From here on, every response closes the connection. Its idle time starts again. */
+  /** Starts the idle time again. Every response closes the connection from here on. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'discarding body') this.#watch.begin();
   }
 
-  /** An idle connection stays open: its client may just have sent a request. */
+  /** Makes the next response the last. An idle connection stays open: its client may just have sent a request. */
   retire(): void {
     this.#retired = true;
   }
@@ -148,7 +148,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#read();
   }
 
-  /** A client may close its side after its last request and still want the response: `sweep` gives it a moment. */
+  /** Notes that the client has closed its side. It may still want the response: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
     this.#watch.begin();
@@ -168,11 +168,11 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   /** Reads as many of the waiting bytes as the reader wants. */
   #read(): void {
     try {
-      // Called from within a read, which goes on.
+      // A read that is under way called this, and goes on.
       if (!this.#reader.read(this.#state.headBytes)) return;
     } catch (error) {
       if (error instanceof UnknownMethod) this.#serveLast(error.head);
-      // What the body goes to may have failed.
+      // The sink of the body may have failed.
       else this.refuse(error instanceof MalformedMessage ? errorFor(error) : internalFault(error));
     }
     this.#followReader();
@@ -180,7 +180,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     if (this.#halfClosed) this.#readToEnd();
   }
 
-  /** Nothing behind this request is read, its body included. */
+  /** Serves a request with an unknown method, and reads nothing after its head. */
   #serveLast(head: IncomingHead): void {
     this.#reader.giveUp();
     this.requestBegun(head, null);
@@ -196,7 +196,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
       this.#phase = { name: 'head', sinceMs: this.#state.clock.monotonicMs() };
   }
 
-  /** The client has closed its side: no further byte will come. */
+  /** Ends the connection, or refuses what is incomplete: the client has closed its side, and no further byte will come. */
   #readToEnd(): void {
     if (this.#reader.atEnd === 'inside a request') this.refuse(notValid());
     else if (this.#reader.atEnd === 'between requests') this.socket.end();
@@ -254,12 +254,12 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 }
 
-/** The third sweep is a second away or a bit more, as `Retry-After` says. */
+/** How many sweeps a pause lasts: the third is a second away or a bit more, as `Retry-After` says. */
 const SWEEPS = 3;
 
 /**
- * The time for which a connection is not read after a request of it was shed. Without it the refusals alone would keep an
- * overloaded process busy: one costs about half of a request that is served (bench/README.md).
+ * Pauses reading from a connection after one of its requests was shed. Otherwise refusals alone would keep an overloaded process
+ * busy: one costs about half as much as a request that is served (bench/README.md).
  */
 export class ReadPause {
   #sweeps = 0;
@@ -272,7 +272,7 @@ export class ReadPause {
     this.#sweeps = SWEEPS;
   }
 
-  /** Whether it ends now. Ask at each sweep. */
+  /** Whether the pause ends now. Ask at each sweep. */
   isOver(): boolean {
     return this.#sweeps > 0 && --this.#sweeps === 0;
   }
@@ -288,7 +288,7 @@ class ClientWatch {
   readonly #stall = new StallTimer();
   readonly #pace = new BodyPace();
   readonly #progress: SocketProgress;
-  /** The first sweep that found the reader full behind the present exchange. */
+  /** When a sweep first found the reader full behind the present exchange; `null` if it is not. */
   #fullSinceMs: number | null = null;
 
   constructor(socket: Socket, reader: RequestReader, state: ListenerState) {
@@ -297,12 +297,12 @@ class ClientWatch {
     this.#progress = new SocketProgress(socket);
   }
 
-  /** Another wait begins. */
+  /** Starts another wait. */
   begin(): void {
     this.#stall.begin();
   }
 
-  /** The body is not read for now. */
+  /** Notes that the body is not read for now. */
   bodyStoodStill(): void {
     this.#pace.stoodStill();
   }
@@ -312,8 +312,8 @@ class ClientWatch {
   }
 
   /**
-   * Whether the client has taken too long: the error to answer with, or `close` if no response is due. Ask at each
-   * sweep, and only then.
+   * Decides whether the client has taken too long. Returns the error to answer with, `close` if no response is due, or `null`. Ask
+   * at each sweep, and only then.
    */
   lateness(nowMs: number, phase: Http1Phase, halfClosed: boolean): GatewayError | 'close' | null {
     const { body, insideHead } = this.#reader;
@@ -347,8 +347,8 @@ class SocketProgress {
   /**
    * Whether bytes have moved since this was last asked.
    *
-   * @param wantsBytes whether bytes from the client are useful now. Useless bytes are not progress: a client that sends an empty
-   *   line now and then, or a request behind a response that it does not read, would be waited for without end
+   * @param wantsBytes whether bytes from the client are useful now. Useless ones are not progress: otherwise a client could hold its
+   *   connection forever with an empty line now and then, or with requests behind a response that it does not read
    */
   moved(wantsBytes: boolean): boolean {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;

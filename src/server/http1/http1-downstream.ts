@@ -23,23 +23,23 @@ import {
 } from '../../http1/index.ts';
 import type { ConnectedClient } from '../client-connection.ts';
 
-/** Up to this length, the rest of an unread body is read to its end, so that the connection can be kept. */
+/** Longest unwanted body that is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
 
-/** What an exchange needs from its connection. */
+/** The connection of an exchange, as the exchange uses it. */
 export interface ConnectionSide {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
-  /** Every response is the last of its connection. */
+  /** True if every response is the last of its connection. */
   readonly draining: boolean;
-  /** What a head says that is written now, about the connection and the time. */
+  /** Returns what a head that is written now says about the connection and the time. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
-  /** The last byte of the response has been written. */
+  /** Called when the last byte of the response has been written. */
   answered(): void;
   /** Breaks the connection off with RST. */
   reset(): void;
-  /** A 101 was written: the connection is the successor's. */
+  /** Called when a 101 was written: the connection is the successor's. */
   switched(successor: Successor): void;
 }
 
@@ -58,20 +58,20 @@ export class Http1Downstream implements Downstream, TurnTask {
   readonly onlyCalls = false;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
-  /** Null without a body, or if its end is ambiguous. */
+  /** The body; `null` without one, or if its end is ambiguous. */
   readonly requestBody: RequestBody | null;
   responseBegun = false;
-  /** Another request may follow on the connection. */
+  /** True if another request may follow on the connection. */
   keepsConnection = false;
   /**
-   * The response is the last one, and the client may still be sending. Closing at once would reset the connection, and the
+   * True if the response is the last one and the client may still be sending. Closing at once would reset the connection, and the
    * client could lose the response (RFC 9112, 9.6).
    */
   lingers = false;
   readonly #connection: ConnectionSide;
   #chunked = false;
   #gathers = false;
-  /** The response ends with the connection (HTTP/1.0 without a length). */
+  /** True if the response ends with the connection (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
   constructor(connection: ConnectionSide, head: IncomingHead, body: RequestBody | null) {
@@ -119,13 +119,13 @@ export class Http1Downstream implements Downstream, TurnTask {
     return this.requestBody.withTerms(terms);
   }
 
-  /** HTTP/1.1 has no tables. */
+  /** Does nothing: HTTP/1.1 has no tables. */
   neverIndex(): void {}
 
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
     const { socket } = this.#connection;
     if (socket.destroyed) return;
-    // The client may have sent more behind what was refused.
+    // The client may have sent more after what was refused.
     this.lingers = close;
     this.#decide(close, this.#lacksLength(fields));
     const head = this.#head(status, reason, fields, false);
@@ -155,7 +155,7 @@ export class Http1Downstream implements Downstream, TurnTask {
 
   write(chunk: Buffer, taken: Release | null): boolean {
     const { socket } = this.#connection;
-    // Writing to a destroyed socket would only raise an error that says nothing new.
+    // Writing to a destroyed socket would only raise another error.
     if (socket.destroyed) return false;
     if (!this.#chunked) writeBytes(socket, chunk, taken);
     else if (chunk.length > 0) {
@@ -183,7 +183,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   abort(): void {
-    // Browsers repeat a request whose connection closes without a byte of the response (RFC 9110, 9.2.2, leaves that to them).
+    // Write what there is: browsers repeat a request whose connection closes without a byte of the response (RFC 9110, 9.2.2).
     this.turnEnded();
     // Closing would make a close-delimited response look complete; only a reset shows that it is not.
     if (this.#closeDelimited) this.#connection.reset();
@@ -191,7 +191,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   /**
-   * Lets everything written until the end of this turn of the event loop leave then, in one system call. Measured with a head
+   * Holds what is written until the end of this turn of the event loop. It leaves in one system call then. Measured with a head
    * and a body of 4 kB: 9.8 µs of CPU a response, with two writes 14.0.
    */
   #gather(): void {
@@ -213,7 +213,7 @@ export class Http1Downstream implements Downstream, TurnTask {
     return responseHead(status, reason, fields, this.#connection.terms(this.keepsConnection, chunked));
   }
 
-  /** Decides what becomes of the connection behind the response that begins. */
+  /** Decides what becomes of the connection after the response that begins. */
   #decide(close: boolean, closeDelimited: boolean): void {
     const complete = this.requestComplete;
     this.keepsConnection =
@@ -236,7 +236,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 }
 
-/** RFC 9112, 6.3, rule 1: these responses end with their head, whatever its fields say. */
+/** Whether a response may have a body. Others end with their head, whatever its fields say (RFC 9112, 6.3, rule 1). */
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }
@@ -248,19 +248,19 @@ export class ResponseEnd implements TurnTask {
   readonly #socket: Socket;
   readonly #ended: () => void;
 
-  /** @param ended called once for each response, when its last byte was sent */
+  /** @param ended called once for each response, when its last byte has been sent */
   constructor(socket: Socket, ended: () => void) {
     this.#socket = socket;
     this.#ended = ended;
   }
 
-  /** The response leaves at the end of the turn, when the upstream connection that brought it is idle, too. */
+  /** Waits for the end of the turn: the response leaves then, and the upstream connection that brought it is idle. */
   written(): void {
     atTurnEnd(this);
   }
 
   turnEnded(): void {
-    // What was still to be sent is lost. 'close' follows, and ends the exchange as one that was not delivered.
+    // What was still to be sent is lost. 'close' follows, and ends the exchange as not delivered.
     if (this.#socket.destroyed) return;
     if (this.#socket.writableLength === 0) this.#ended();
     else this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
@@ -288,7 +288,7 @@ function writeChunk(socket: Socket, bytes: Buffer, taken: Release | null): void 
   socket.write('\r\n', 'latin1');
 }
 
-/** The end of a body in chunks, with its trailers (RFC 9112, 7.1.2). */
+/** Writes the end of a body in chunks, with its trailers (RFC 9112, 7.1.2). */
 function lastChunk(trailers: Fields): string {
   let section = LAST_CHUNK;
   for (let i = 0; i + 1 < trailers.length; i += 2) section += `${trailers[i]}: ${trailers[i + 1]}\r\n`;

@@ -14,16 +14,16 @@ const DRAIN_IDLE_MS = 1_000;
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
 
-/** What a sweep sees of a connection. */
+/** A connection as a sweep sees it. */
 interface Wait {
   readonly nowMs: number;
-  /** How long nothing has moved. */
+  /** How long no byte has moved. */
   readonly waitedMs: number;
-  /** The body misses its rate or its deadline. */
+  /** True if the body misses its rate or its deadline. */
   readonly isTooSlow: boolean;
-  /** A part of a head has come. */
+  /** True if a part of a head has come. */
   readonly insideHead: boolean;
-  /** The client has closed its side. */
+  /** True if the client has closed its side. */
   readonly halfClosed: boolean;
 }
 
@@ -31,7 +31,7 @@ interface Wait {
  * - an error: the client is late; answer with this
  * - `close`: the client is late; close without a response
  * - `not awaited`: the gateway is not waiting for it, so its time starts again
- * - null: the client is in time
+ * - `null`: the client is in time
  */
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
 
@@ -78,7 +78,7 @@ function closeIf(late: boolean): Lateness {
   return late ? 'close' : null;
 }
 
-/** What a connection is doing. */
+/** What a client's connection over HTTP/1.1 is doing. */
 export type Http1Phase =
   /**
    * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was

@@ -8,7 +8,7 @@ import {
   responseHead,
 } from '../../http1/index.ts';
 
-/** The error that answers bytes that are not a request. */
+/** Returns the error that answers bytes that are not a request. */
 export function errorFor(fault: MalformedMessage): GatewayError {
   if (fault instanceof OversizedHead) return headTooLarge();
   return fault instanceof OtherVersion ? versionNotSupported(fault.isPreface) : notValid();
@@ -18,7 +18,7 @@ export function notValid(): GatewayError {
   return badRequest('it is not valid HTTP/1.1');
 }
 
-/** A whole response as it goes out. */
+/** Writes a whole response as text. */
 export function lastResponse(
   { status, reason, fields, body }: RenderedResponse,
   terms: ResponseTerms,

@@ -8,36 +8,36 @@ const HANDSHAKE_RECORD = 0x16;
 /** How long a connection without a byte is kept while draining. */
 const DRAIN_IDLE_MS = 1_000;
 
-/** What a handshake needs of its listener. */
+/** The listener of a handshake, as the handshake uses it. */
 interface HandshakeOwner {
   readonly handshakes: Handshakes;
-  /** Maximum time from `sinceMs`. */
+  /** Longest time that the handshake may take. */
   readonly maxMs: number;
-  /** Lays TLS over the socket. `succeed` or `fail` is called then, or the socket closes. */
+  /** Starts TLS on the socket. `succeed` or `fail` is called then, or the socket closes. */
   wrap(handshake: TlsHandshake): void;
-  /** Hears once how the handshake ended. */
+  /** Called once, with how the handshake ended. */
   ended(handshake: TlsHandshake, outcome: HandshakeOutcome): void;
-  /** Lets the next stage serve. Follows `ended`. */
+  /** Called after `ended` if the handshake succeeded: lets the next stage serve. */
   secured(socket: TLSSocket): void;
 }
 
-/** What a handshake is doing. */
+/** What a TLS handshake is doing. */
 type HandshakePhase =
-  /** Nothing has come yet, and nothing of TLS is held. */
+  /** Nothing has come yet, and TLS holds no memory. */
   'waiting for bytes' | 'under way' | 'over';
 
-/** The stage in which client and gateway agree on keys. */
+/** The stage of the TLS handshake. */
 export class TlsHandshake implements ClientConnection {
   readonly socket: Socket;
   readonly #owner: HandshakeOwner;
   readonly #sinceMs: number;
   #phase: HandshakePhase = 'waiting for bytes';
   #draining = false;
-  /** The first sweep since the gateway drains. */
+  /** When a sweep first found that the gateway drains; `null` before. */
   #drainingSinceMs: number | null = null;
   readonly #onReadable = () => this.#readFirst();
   readonly #onEnd = () => this.fail('closed');
-  // Node closes a socket for a reason that it tells in the same turn of the event loop.
+  // Wait for a turn: Node tells why it closed a socket later in the same turn of the event loop.
   readonly #onClose = () => inNextTurn(() => this.fail('closed'));
 
   constructor(socket: Socket, nowMs: number, owner: HandshakeOwner) {
@@ -51,7 +51,7 @@ export class TlsHandshake implements ClientConnection {
     socket.on('error', () => {});
   }
 
-  /** TLS has no way to answer before its handshake, and to finish that would cost more than there is room for. */
+  /** Closes without an answer: TLS has none before its handshake, and finishing that would cost more than there is room for. */
   refuse(): void {
     this.fail('capacity');
   }
@@ -63,7 +63,7 @@ export class TlsHandshake implements ClientConnection {
     if (isLeft || nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
-  /** Lets a handshake that has begun go on: the next stage drains. */
+  /** Lets a handshake that has begun go on: the next stage drains then. */
   drain(): void {
     this.#draining = true;
   }
@@ -97,8 +97,8 @@ export class TlsHandshake implements ClientConnection {
   }
 
   /**
-   * Waits for the first bytes before TLS is laid over the socket: a connection that sends nothing costs no more than one in
-   * cleartext. The bytes go back, and TLS reads them.
+   * Starts TLS only when the first bytes have come: a connection that sends nothing costs no more than one in cleartext. Puts the
+   * bytes back for TLS to read.
    */
   #readFirst(): void {
     const bytes: Buffer | null = this.socket.read();
@@ -114,7 +114,7 @@ export class TlsHandshake implements ClientConnection {
   }
 }
 
-/** What of an error's code tells why a handshake failed. The names of alerts are those that the client sent. */
+/** Patterns of error codes, and why a handshake failed with them. Codes with ALERT name the alert that the client sent. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[] = [
   [/^ECONNRESET$|^EPIPE$|^ERR_STREAM_PREMATURE_CLOSE$/, 'closed'],
   [/^ERR_SSL_(UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW|WRONG_SSL_VERSION)$/, 'no_overlap'],
@@ -126,9 +126,9 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[]
 ];
 
 /**
- * Why a handshake failed, from the error that Node reports.
+ * Says why a handshake failed, from the error that Node reports.
  *
- * @param isUnauthorized the client's certificate could not be verified: Node then closes without an error of its own
+ * @param isUnauthorized true if the client's certificate could not be verified: Node reports no error of its own then
  */
 export function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutcome {
   if (isUnauthorized) return 'client_certificate';
@@ -136,26 +136,26 @@ export function handshakeFailure(error: Error, isUnauthorized: boolean): Handsha
   return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'malformed';
 }
 
-/** So many handshakes begin before other connections have their turn: the key operation of one may take a millisecond. */
+/** Most handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
 const BEGUN_AT_A_TIME = 8;
 
-/** A handshake as the others see it. */
+/** A handshake as `Handshakes` sees it. */
 interface Handshake {
-  /** Begins: it holds memory from here on, and answers the client. */
+  /** Begins: the handshake holds memory from here on, and answers the client. */
   begin(): void;
-  /** Ends: too many others are under way. */
+  /** Ends because too many others are under way. */
   giveWay(): void;
 }
 
 /**
  * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
  *
- * Where there are too many, the oldest gives way. A client that means to finish needs a few round trips, so under a flood of
- * handshakes that are never finished the oldest is most probably one of those.
+ * If there are too many, the oldest is ended. An honest client needs a few round trips, so under a flood of handshakes that are
+ * never finished, the oldest is most probably one of those.
  */
 export class Handshakes {
   #max: number;
-  /** Oldest first. */
+  /** The handshakes that have begun, oldest first. */
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
@@ -181,7 +181,7 @@ export class Handshakes {
     this.#askForTurn();
   }
 
-  /** A handshake has ended, whether or not it had begun. */
+  /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
     this.#underWay.delete(handshake);

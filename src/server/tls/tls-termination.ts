@@ -6,24 +6,24 @@ import type { Accepted } from '../accepted.ts';
 import type { ClientConnection, ConnectedClient } from '../client-connection.ts';
 import { type Handshakes, handshakeFailure, TlsHandshake } from './tls-handshake.ts';
 
-/** Opens the stage behind the handshake. `protocol` is the one agreed on by ALPN, or null. */
+/** Opens the stage after the handshake. `protocol` is the one that ALPN agreed on, or `null`. */
 type OpenNext = (socket: TLSSocket, client: ConnectedClient, protocol: string | null) => ClientConnection;
 
 interface TlsTerminationDependencies {
-  /** The listener's key under `listen`. */
+  /** The name of the listener, which is its key under `listen`. */
   readonly listener: string;
   readonly handshakes: Handshakes;
   readonly events: ConnectionListener;
-  /** 48 secret bytes: sessions are resumed as long as they stay the same. */
+  /** 48 secret bytes. Sessions are resumed as long as they stay the same. */
   readonly ticketKeys: Buffer;
 }
 
-/** TLS of one listener, for one configuration of it. */
+/** The TLS of one listener, for one configuration of it. */
 export class TlsTermination {
   readonly options: TlsOptions;
   readonly #dependencies: TlsTerminationDependencies;
   readonly #server: Server;
-  /** By accepted socket. */
+  /** The handshakes under way, by their accepted sockets. */
   readonly #underWay = new WeakMap<Socket, TlsHandshake>();
 
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {
@@ -62,7 +62,7 @@ export class TlsTermination {
 
   #wrap(handshake: TlsHandshake): void {
     this.#underWay.set(handshake.socket, handshake);
-    // Which TLS takes over: a client that closes its side inside a handshake is gone.
+    // TLS takes this setting over: a client that closes its side during a handshake is gone.
     handshake.socket.allowHalfOpen = false;
     this.#server.emit('connection', handshake.socket);
   }
@@ -82,23 +82,23 @@ export class TlsTermination {
   }
 }
 
-/** The socket under TLS. Node documents no way to it, and no other way to tell connections apart before they are secure. */
+/** Returns the socket under TLS. Node documents no way to it, nor another way to tell connections apart before they are secure. */
 function acceptedUnder(socket: TLSSocket): Socket | undefined {
   return (socket as { readonly _parent?: Socket })._parent;
 }
 
-/** RFC 9440, 2.2: the certificate as a byte sequence of structured fields. */
+/** Writes the client's certificate as a byte sequence of structured fields (RFC 9440, 2.2). */
 function certificateField(socket: TLSSocket): string | null {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   return certificate === undefined ? null : `:${certificate.raw.toString('base64')}:`;
 }
 
-/** Keys that leak open the sessions of TLS 1.2 that were resumed with them, so they change daily. */
+/** How long keys are used: leaked ones reveal the sessions of TLS 1.2 that were resumed with them, so they change daily. */
 const LIFE_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * The keys that seal session tickets. Node holds one set for each listener: a ticket of the one before costs its client a full
- * handshake.
+ * The keys that seal session tickets. Node holds one set for each listener, so a client with a ticket of the previous set needs a
+ * full handshake.
  */
 export class TicketKeys {
   /** 48 secret bytes. */
@@ -109,7 +109,7 @@ export class TicketKeys {
     this.#sinceMs = nowMs;
   }
 
-  /** Makes new ones where these are old. Whether it did. */
+  /** Makes new keys if these are old. Returns whether it did. */
   renew(nowMs: number): boolean {
     if (nowMs - this.#sinceMs < LIFE_MS) return false;
     this.current = randomKey(48);
