@@ -64,7 +64,7 @@ test('a stream of events has a line while it runs', async () => {
   const client = await gateway.connect();
   await client.send(head('GET /events'));
   const stream = await streams.next();
-  await expect.poll(() => linesOf(gateway, 'admission'), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => linesOf(gateway, 'admission')).toHaveLength(1);
   expect(accessLines(gateway)).toEqual([]);
   await stream.end();
   await expect.poll(() => accessLines(gateway)).toMatchObject([{ lasted: true, status: 200 }]);

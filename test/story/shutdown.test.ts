@@ -31,14 +31,14 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', signal => {
 
 describe('on SIGTERM', () => {
   test('readiness fails at once, while requests are served until the delay is over', async () => {
-    const { gateway } = await front({ delay: '1s', drain: '5s' });
+    const { gateway } = await front({ delay: '3s', drain: '5s' });
     expect(await ready(gateway)).toBe(200);
     gateway.signal('SIGTERM');
-    await waitFor('it is not ready', async () => (await ready(gateway)) === 503, 500);
+    await waitFor('it is not ready', async () => (await ready(gateway)) === 503);
     const response = await gateway.ask(head('GET /a'));
     expect(response.status).toBe(200);
     expect((await gateway.admin('/healthz')).status).toBe(200);
-    await waitFor('nobody listens', async () => !(await listening(gateway)), 3_000);
+    await waitFor('nobody listens', async () => !(await listening(gateway)));
     expect(await gateway.exit).toBe(0);
   });
 
@@ -51,7 +51,7 @@ describe('on SIGTERM', () => {
     };
     expect(await stay()).toBe(40);
     gateway.signal('SIGTERM');
-    await waitFor('a client is asked', async () => (await stay()) < 40, 8_000);
+    await waitFor('a client is asked', async () => (await stay()) < 40);
     expect((await gateway.ask(head('GET /b'))).status).toBe(200);
   });
 

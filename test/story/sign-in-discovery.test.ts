@@ -68,7 +68,7 @@ test.each<[string, Script]>([
   const good = fake.discovery;
   fake.discovery = script;
   const room = open(fake.issuer);
-  await expect.poll(() => room.discovered.length, { timeout: 3_000 }).toBeGreaterThan(0);
+  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
   expect(room.discovered[0]).toMatchObject({ outcome: 'failed', ready: false });
   fake.discovery = good;
   await room.ready();
@@ -95,7 +95,7 @@ test('what was learnt once is kept while later discoveries fail, and a change is
     token_endpoint: `${fake.issuer}/token`,
     jwks_uri: 'https://new.example/keys',
   });
-  await expect.poll(() => room.discovered.at(-1)?.outcome, { timeout: 3_000 }).toBe('learnt');
+  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('learnt');
   const response = room.signIn.authorizeUrl();
   if (response instanceof GatewayError) throw response;
   expect(JSON.parse(response.body.toString())).toEqual({

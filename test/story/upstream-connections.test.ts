@@ -1,14 +1,16 @@
 import { lookup } from 'node:dns/promises';
 import { describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
+import { TestTime } from '../support/test-time.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream, values } from '../support/wire/index.ts';
 
-async function front(script?: Script, api: ConfigPart = {}) {
+async function front(script?: Script, api: ConfigPart = {}, clock: Clock = systemClock) {
   const upstream = await startUpstream(script);
-  const gateway = await startGateway({ upstreamPort: upstream.port, api });
+  const gateway = await startGateway({ upstreamPort: upstream.port, api, clock });
   return { upstream, gateway, client: await gateway.connect() };
 }
 
@@ -55,21 +57,24 @@ describe('a connection to the upstream', () => {
   });
 
   test('closes a second before the upstream would, if the upstream announces that', async () => {
-    const { upstream, client } = await front(exchange =>
-      exchange.answer(200, ['Keep-Alive', 'timeout=1'], 'ok'),
-    );
+    const time = new TestTime();
+    const script: Script = exchange => exchange.answer(200, ['Keep-Alive', 'timeout=10'], 'ok');
+    const { upstream, client } = await front(script, {}, time.clock);
     await client.ask(head('GET /a'));
+    time.pass(8_500);
     await client.ask(head('GET /a'));
-    await waitFor('all are closed', () => upstream.openConnections.length === 0, 1_000);
+    expect(upstream.connections).toHaveLength(1);
+    time.pass(9_500);
+    await waitFor('it is closed', () => upstream.openConnections.length === 0);
   });
 
   test('takes no further request at its age', async () => {
-    const { upstream, client } = await front(undefined, { max_connection_age: '300ms' });
+    const time = new TestTime();
+    const { upstream, client } = await front(undefined, { max_connection_age: '30s' }, time.clock);
     await client.ask(head('GET /a'));
     await client.ask(head('GET /a'));
     expect(upstream.connections).toHaveLength(1);
-    // Its age is looked at four times a second.
-    await sleep(700);
+    time.pass(31_000);
     await client.ask(head('GET /a'));
     expect(upstream.connections).toHaveLength(2);
   });
