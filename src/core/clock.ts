@@ -63,7 +63,7 @@ export interface TurnTask {
   turnEnded(): void;
 }
 
-/** So many tasks are not kept waiting any longer, however much there still is to read. */
+/** The number of waiting tasks at which they run, even if sockets still have data to read. */
 const MAX_WAITING = 256;
 /** How often tasks that follow from others are done before sockets are read again. */
 const MAX_ROUNDS = 16;

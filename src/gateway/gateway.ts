@@ -139,7 +139,7 @@ export class Gateway {
     // 12c. Make room for others.
     exchange.upstreamPermit?.giveBack();
     exchange.leave(state);
-    // 12d. Return units of limits, and count what its sender did wrong.
+    // 12d. Return units of limits, and count offences of the sender.
     try {
       applyOutcome(exchange, state);
     } catch (fault) {

@@ -7,7 +7,7 @@ import { lineKey, lineKeys } from './unlisted-proxies.ts';
 /** The most requests held at once, of one caller and in all. Each is an exchange in flight, of some kilobytes. */
 const MAX_HELD_PER_CALLER = 100;
 const MAX_HELD = 1_000;
-/** Timers fire late, or a moment early. */
+/** The tolerance for timers, which fire late or slightly early. */
 const GRACE_MS = 5;
 
 /** A request to hold. */

@@ -105,7 +105,7 @@ export class Observation {
     this.#log = log;
     this.#clock = clock;
     this.#onFault = new ListenerFaults(log, clock).note;
-    const join = <L extends object>(methods: Methods<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
+    const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault);
     this.#logging = new Logging(log, logging, clock);
     this.#connectionMetrics = new ConnectionMetrics(registry);
@@ -194,7 +194,7 @@ export class Observation {
   }
 }
 
-const EXCHANGE: Methods<ExchangeListener> = {
+const EXCHANGE: MethodNames<ExchangeListener> = {
   started: true,
   switched: true,
   lasting: true,
@@ -202,13 +202,13 @@ const EXCHANGE: Methods<ExchangeListener> = {
   untrustedForwarding: true,
 };
 
-const CONNECTIONS: Methods<ConnectionListener> = {
+const CONNECTIONS: MethodNames<ConnectionListener> = {
   proxyHeaderRefused: true,
   handshakeEnded: true,
   http2Closed: true,
 };
 
-const IDENTITY: Methods<AuthListener & SignInListener> = {
+const IDENTITY: MethodNames<AuthListener & SignInListener> = {
   tokenKnown: true,
   signatureChecked: true,
   tokenRefused: true,
@@ -223,7 +223,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
   discovered: true,
 };
 
-const LIMITS: Methods<LimitListener> = {
+const LIMITS: MethodNames<LimitListener> = {
   decided: true,
   refusedByRestriction: true,
   shadowRefused: true,
@@ -236,7 +236,7 @@ const LIMITS: Methods<LimitListener> = {
   evicted: true,
 };
 
-const STORE: Methods<StoreListener> = {
+const STORE: MethodNames<StoreListener> = {
   decidedBy: true,
   failed: true,
   lost: true,
@@ -248,15 +248,15 @@ const STORE: Methods<StoreListener> = {
   beat: true,
 };
 
-const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true, failed: true };
+const ADMIN: MethodNames<AdminApiListener> = { refused: true, changed: true, failed: true };
 
-const PROXIES: Methods<ProxyListener> = { unlistedProxy: true };
+const PROXIES: MethodNames<ProxyListener> = { unlistedProxy: true };
 
-const NOTICES: Methods<NoticeListener> = { noticeReceived: true };
+const NOTICES: MethodNames<NoticeListener> = { noticeReceived: true };
 
-const OVERLOAD: Methods<OverloadListener> = { began: true, ended: true };
+const OVERLOAD: MethodNames<OverloadListener> = { began: true, ended: true };
 
-const RELOADS: Methods<ReloadListener> = {
+const RELOADS: MethodNames<ReloadListener> = {
   started: true,
   warned: true,
   applied: true,
@@ -267,7 +267,7 @@ const RELOADS: Methods<ReloadListener> = {
 };
 
 /** Every method of a listener by name, so that the compiler notices when one is missing. */
-export type Methods<L> = Readonly<Record<keyof L, true>>;
+export type MethodNames<L> = Readonly<Record<keyof L, true>>;
 
 /** No listener's method takes more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
@@ -281,7 +281,7 @@ type OnFault = (method: string, fault: unknown) => void;
  * what is only told ends no request, and no process.
  */
 export function fanOut<L extends object>(
-  methods: Methods<L>,
+  methods: MethodNames<L>,
   listeners: readonly Partial<NoInfer<L>>[],
   onFault: OnFault,
 ): L {

@@ -115,7 +115,7 @@ export class Limiting {
     this.shared?.limits.forgetRefusals();
   }
 
-  /** Counts an offence now. Returns when that is, by the clock of `decidedAtMs`. */
+  /** Counts an offence at the present time, and returns that time, on the clock of `decidedAtMs`. */
   offend(count: () => void): number {
     const atMs = this.memory.nowMs();
     this.#restrictingClock.stopAt(this.memory.momentMs, count);

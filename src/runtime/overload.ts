@@ -62,7 +62,7 @@ export class Overload {
     return this.#episode !== null;
   }
 
-  /** Whether there is time for a request that has just come. */
+  /** Whether the process has time for a new request. */
   admits(): boolean {
     const episode = this.#episode;
     if (episode === null || this.#maxDelayMs === null) return true;

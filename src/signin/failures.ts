@@ -6,7 +6,7 @@ import {
   ProviderFault,
   type ProviderResponse,
 } from './provider/index.ts';
-import { quietText } from './quiet-text.ts';
+import { redact } from './redact.ts';
 
 /** How each kind of request to the provider can fail. */
 export type ProviderFailure = Extract<
@@ -127,9 +127,9 @@ export function refusedBy(
   if (typeof said !== 'string' || said === '')
     return new ProviderFault('refused', `the ${endpoint} answered ${status}`, { status });
   const error = oauthError(said);
-  const word = error === 'another' ? quietText(said, secrets) : error;
+  const word = error === 'another' ? redact(said, secrets) : error;
   const why = members?.get('error_description');
-  const description = typeof why === 'string' ? quietText(why, secrets) : '';
+  const description = typeof why === 'string' ? redact(why, secrets) : '';
   const message = `the ${endpoint} answered ${status} ${word}${description === '' ? '' : ` (${description})`}`;
   return new ProviderFault('refused', message, { status, error });
 }

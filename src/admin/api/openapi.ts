@@ -82,7 +82,8 @@ const ADMIN_PATHS: PathItems = {
     },
     post: {
       operationId: 'addRestriction',
-      summary: 'Refuses everything from a client for a while, at all gateways. One that lasts longer stays.',
+      summary:
+        'Refuses everything from a client for a while, at all gateways. Never shortens a restriction that lasts longer.',
       requestBody: {
         required: true,
         content: { 'application/json': { schema: { $ref: '#/components/schemas/NewRestriction' } } },

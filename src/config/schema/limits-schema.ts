@@ -38,7 +38,7 @@ const globalLimits = z.strictObject({
     },
     '{ user: 30/1s }',
   ).describe(
-    'true: the global limit counts what it would refuse, but refuses nothing. A map: so do these numbers, beside those that hold.',
+    'true: the global limit only counts what it would refuse, and refuses nothing. A map: numbers that are only counted in this way, while the others stay in force.',
   ),
 });
 
@@ -87,7 +87,7 @@ export const bucketKeys = {
   enforce: percentage()
     .prefault('100%')
     .describe(
-      'The share of callers that the numbers under shadow hold for, the same in every gateway; the others keep those that hold. Without such numbers: the share that the bucket holds for; the others are not limited by it.',
+      'The share of callers for whom the numbers under shadow are in force, the same callers in every gateway; the others keep the numbers in force. Without such numbers: the share of callers that the bucket limits.',
     ),
 };
 const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));

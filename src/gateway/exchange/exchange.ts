@@ -233,7 +233,7 @@ function acceptableRequestId(id: string | null): string | null {
 }
 
 /** Which limits a request of a caller of this class consumes, by the policies of its route. */
-export function consumesAs(
+export function limitsConsumedBy(
   callerClass: CallerClass,
   { kind, route, authentication, isPreflight }: Destination,
 ): Draws {

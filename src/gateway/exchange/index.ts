@@ -12,6 +12,6 @@ export {
   webhookOf,
 } from './destination.ts';
 export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
-export { consumesAs, Exchange, type ResourceUnit, type UpstreamLeg } from './exchange.ts';
+export { Exchange, limitsConsumedBy, type ResourceUnit, type UpstreamLeg } from './exchange.ts';
 export { type ExchangeResponse, SERVED, type Served } from './response.ts';
 export type { Standing, Stop } from './standing.ts';

@@ -1,7 +1,7 @@
 import type { BucketModel } from '../../config/index.ts';
 import type { Decision, Limit, ShadowDecision } from '../../limits/index.ts';
 import { type Claim, claimOn } from '../../runtime/index.ts';
-import { consumesAs, type Exchange, type ResourceUnit } from '../exchange/index.ts';
+import { type Exchange, limitsConsumedBy, type ResourceUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
 import {
@@ -124,7 +124,7 @@ function claimOf(exchange: Exchange): Claim | null {
   const { destination, dialect, token, snapshot, downstream, callerKey: caller } = exchange;
   const { path } = destination;
   const callerClass = token === null ? 'address' : token.caller.kind;
-  const draws = consumesAs(callerClass, destination);
+  const draws = limitsConsumedBy(callerClass, destination);
   const method = dialect.routedMethod(downstream);
   return claimOn(snapshot.limits, { method, path, callerClass, caller, draws });
 }

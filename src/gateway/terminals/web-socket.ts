@@ -57,7 +57,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   session.begun(record, exchange.upstreamPermit);
 }
 
-/** What a session keeps of the handshake. */
+/** The part of the handshake that a session keeps. */
 interface SessionOptions {
   readonly idleMs: number;
   readonly extended: boolean;

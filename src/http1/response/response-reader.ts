@@ -40,7 +40,7 @@ export class ResponseReader {
   #sink: ResponseSink | null = null;
   readonly #unfinishedHead = new UnfinishedHead();
   #body: BodyDecoder | null = null;
-  /** The body's part of the bytes at hand. */
+  /** The part of the body in the bytes just read. */
   readonly #found = new JoinedPieces();
   /** The bytes of a response that may still be handed on whole, as a string; `#gathered` is the body found so far. */
   #text: string | null = null;

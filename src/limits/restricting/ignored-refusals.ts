@@ -36,7 +36,7 @@ class RefusalMemory {
     this.#forgottenAtMs = Math.floor(this.#clock.monotonicMs());
   }
 
-  /** Notes a refusal. True when the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
+  /** Notes a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
   note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);

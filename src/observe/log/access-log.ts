@@ -94,7 +94,7 @@ const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).sl
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;
-  // These have few values: the configuration's names and the parser's methods.
+  // Cache rendered members whose values are few: names of the configuration, and methods that the parser knows.
   readonly #method = member('method');
   readonly #route = member('route');
   readonly #upstream = member('upstream');

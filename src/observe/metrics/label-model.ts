@@ -2,16 +2,16 @@ import type { NoticeKind, Outcome, Protocol } from '../../core/index.ts';
 
 /** The label values that a configuration makes possible: their series exist from the start, so that a first event is a rate. */
 export interface LabelModel {
-  /** With "none", for requests without a route. */
+  /** The routes, and "none" for requests without one. */
   readonly routes: readonly RouteLabels[];
   readonly upstreams: readonly string[];
-  /** Upstreams that a route leads WebSockets to. */
+  /** The upstreams of routes that take WebSockets. */
   readonly webSocketUpstreams: readonly string[];
-  /** With "none", for requests without a bucket. */
+  /** The buckets, and "none" for requests without one. */
   readonly buckets: readonly BucketLabels[];
   /** Listeners with certificates, by their keys under `listen`. */
   readonly tlsListeners: readonly string[];
-  /** Names of the identity providers; null in place of the name of an only one. Null: there are none. */
+  /** The names of the identity providers: `[null]` for a single one, which has no name. `null` if there are none. */
   readonly providers: readonly (string | null)[] | null;
   /** Whether a route asks providers about tokens. */
   readonly introspects: boolean;

@@ -59,7 +59,7 @@ const SHADOW_REFUSED = {
 
 const HELD = {
   name: 'weir_limit_held_total',
-  help: 'Requests held for "patience", by what became of them; no_room: decided at once because too many were held.',
+  help: 'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
   labelNames: ['outcome'],
 } as const;
 

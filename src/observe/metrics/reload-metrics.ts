@@ -22,7 +22,7 @@ const LAST = {
 
 const APPLIED = {
   name: 'weir_config_applied_timestamp_seconds',
-  help: 'Time when the configuration in use came into force. Over several gateways, the hash of the greatest is the newest configuration.',
+  help: 'Time when the configuration in use came into force. Among several gateways, the hash with the greatest time is the newest configuration.',
 } as const;
 
 const INFO = {

@@ -75,7 +75,7 @@ export class Health {
     this.#dependencies.clock.cancel(this.#timer);
   }
 
-  /** Reports that the policy decides, once the start has waited long enough for Redis. */
+  /** Ends the wait for Redis at the start, and reports that the `on_failure` policy decides until Redis is found. */
   giveUpWaiting(): void {
     if (this.#everFound || this.#isShared) return;
     this.#everFound = true;

@@ -40,7 +40,7 @@ export class FirstBytes implements ClientConnection {
     if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(clientTooSlow());
   }
 
-  /** An idle connection of HTTP/1.1 is closed in a moment. */
+  /** Treats the silent connection as one of HTTP/1.1: draining closes it soon, because it is idle. */
   drain(): void {
     this.#become('http1');
   }

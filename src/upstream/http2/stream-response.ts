@@ -171,7 +171,7 @@ export class StreamResponse {
     return (this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces)).toString('latin1');
   }
 
-  /** RFC 9110, 6.4.1. */
+  /** Whether a response has no body (RFC 9110, 6.4.1). */
   #hasNoBody({ status }: Http2ResponseHead): boolean {
     return this.#method === 'HEAD' || status === 204 || status === 304;
   }

@@ -18,7 +18,7 @@ export const capsSchema = z
     event_loop_delay: durationOrOff({ min: '100ms', max: '10s' })
       .prefault('250ms')
       .describe(
-        'How far the process may fall behind on the average of a second; beyond it some requests are answered 503, so that the others are served in time. off: none are.',
+        'The longest average delay of the event loop within a second; beyond it, some requests get 503, so that the others are served in time. off: no limit.',
       ),
     head: size({ min: KIB, max: MIB })
       .prefault('16KiB')

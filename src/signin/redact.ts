@@ -13,7 +13,7 @@ const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/
  * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token.
  * "Code not valid" stays as it is, so an operator can tell one `invalid_grant` from another.
  */
-export function quietText(text: string, secrets: readonly string[]): string {
+export function redact(text: string, secrets: readonly string[]): string {
   let quiet = text;
   // Longest first: cutting a short secret out of a longer one would leave pieces of the longer.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
