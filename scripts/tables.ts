@@ -4,9 +4,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACCESS_FIELDS } from '../src/core/index.ts';
+import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
 import { ROOT } from './manifest.ts';
 
-const TABLES: Readonly<Record<string, () => string>> = { 'access log': accessLogTable };
+const TABLES: Readonly<Record<string, () => string>> = {
+  'access log': accessLogTable,
+  metrics: metricsTable,
+};
 const PLACE = /(<!-- ([\w ]+): npm run tables -->\n\n).*?(\n\n<!-- end -->)/gs;
 
 const isCheck = process.argv.includes('--check');
@@ -50,4 +54,15 @@ function holdsInWords(holds: (typeof ACCESS_FIELDS)[keyof typeof ACCESS_FIELDS][
   if (type === 'boolean') return '`true`';
   if (type === 'string') return 'format' in holds ? 'ISO 8601' : 'text';
   return typeof type === 'string' ? type : type.join(' or ').replace('string', 'text');
+}
+
+function metricsTable(): string {
+  const rows = Object.entries<MetricDeclaration>(METRICS).map(([name, { help, labels = {}, more = '' }]) => {
+    const labelled = Object.entries(labels).map(([label, values]) => {
+      const text = typeof values === 'string' ? values : values.map(value => `\`${value}\``).join(', ');
+      return `\`${label}\`: ${text}`;
+    });
+    return `| \`${name}\` | ${labelled.join('<br>')} | ${`${help} ${more}`.trim()} |`;
+  });
+  return ['| Metric | Labels | |', '|---|---|---|', ...rows].join('\n');
 }

@@ -36,10 +36,11 @@ import {
   type CertificateView,
   type ConnectionGauges,
   ConnectionMetrics,
+  ExchangeMetrics,
   IdentityMetrics,
   type LabelModel,
   LimitMetrics,
-  Metrics,
+  MetricSet,
   NoticeMetrics,
   OverloadMetrics,
   observeCertificates,
@@ -87,52 +88,54 @@ export class Observation {
   readonly admin: AdminApiListener;
   /** What happened within the last hour. */
   readonly recent: Recent;
-  readonly #metrics = new Metrics();
-  readonly #connectionMetrics: ConnectionMetrics;
+  readonly #metrics = new MetricSet();
+  readonly #exchangeMetrics: ExchangeMetrics;
   readonly #identityMetrics: IdentityMetrics;
   readonly #identities = new Map<string | null, AuthListener & SignInListener>();
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #limitMetrics: LimitMetrics;
-  readonly #noticeMetrics: NoticeMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   #labels: LabelModel;
 
   constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
-    const { registry } = this.#metrics;
+    const metrics = this.#metrics;
     this.#log = log;
     this.#clock = clock;
     this.#onFault = new ListenerFaults(log, clock).note;
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault);
     this.#logging = new Logging(log, logging, clock);
-    this.#connectionMetrics = new ConnectionMetrics(registry);
-    this.#identityMetrics = new IdentityMetrics(registry);
-    this.#limitMetrics = new LimitMetrics(registry);
-    this.#noticeMetrics = new NoticeMetrics(registry);
-    this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
+    this.#exchangeMetrics = new ExchangeMetrics(metrics);
+    this.#identityMetrics = new IdentityMetrics(metrics);
+    this.#limitMetrics = new LimitMetrics(metrics);
+    this.#storeMetrics = sharesStore ? new StoreMetrics(metrics) : null;
     this.#labels = labels;
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#metrics, new FaultLog(log), accessLog, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log), accessLog, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = join(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock), errors]);
+    this.connections = join(CONNECTIONS, [
+      new ConnectionMetrics(metrics),
+      new ConnectionLog(log, clock),
+      errors,
+    ]);
     this.limits = join(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
     this.store = join(
       STORE,
       this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log), errors],
     );
-    this.overload = join(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
-    this.reloads = join(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
+    this.overload = join(OVERLOAD, [new OverloadMetrics(metrics), new OverloadLog(log)]);
+    this.reloads = join(RELOADS, [reloadRecord, new ReloadMetrics(metrics, clock), new ReloadLog(log)]);
     this.proxies = join(PROXIES, [new ProxyLog(log)]);
-    this.notices = join(NOTICES, [this.#noticeMetrics, new NoticeLog(log, clock), errors]);
-    this.admin = join(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
-    observeLog(registry, () => this.logLosses);
+    this.notices = join(NOTICES, [new NoticeMetrics(metrics), new NoticeLog(log, clock), errors]);
+    this.admin = join(ADMIN, [new AdminMetrics(metrics), new AdminLog(log, clock)]);
+    observeLog(metrics, () => this.logLosses);
     this.#prepare(labels);
   }
 
@@ -166,11 +169,9 @@ export class Observation {
   }
 
   #prepare(labels: LabelModel): void {
-    this.#metrics.use(labels);
-    this.#connectionMetrics.use(labels);
+    this.#exchangeMetrics.use(labels);
     this.#identityMetrics.use(labels);
-    this.#limitMetrics.use(labels);
-    this.#noticeMetrics.use(labels.notices);
+    this.#metrics.use(labels);
   }
 
   /** The name of a principal in the log. */
@@ -180,10 +181,10 @@ export class Observation {
 
   /** Registers what is read at each scrape. */
   observe(gauges: Gauges): void {
-    this.#metrics.observe(gauges);
+    this.#exchangeMetrics.observe(gauges);
     this.#limitMetrics.observe(() => gauges.limitCounts());
-    observeCertificates(this.#metrics.registry, () => gauges.certificates());
-    observeRevocations(this.#metrics.registry, () => gauges.revocations());
+    observeCertificates(this.#metrics, () => gauges.certificates());
+    observeRevocations(this.#metrics, () => gauges.revocations());
     this.#storeMetrics?.observe(() => gauges.sharing());
   }
 

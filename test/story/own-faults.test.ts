@@ -7,7 +7,7 @@ import { BodyWriter } from '../../src/http1/request/request-writer.ts';
 import { ResponseReader } from '../../src/http1/response/response-reader.ts';
 import { FrameReader } from '../../src/http2/frames/frame-reader.ts';
 import { FaultLog } from '../../src/observe/log/access-log.ts';
-import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import { ExchangeMetrics } from '../../src/observe/metrics/metrics.ts';
 import { RecentErrors } from '../../src/observe/recent/recent.ts';
 import { StreamResponse } from '../../src/upstream/http2/stream-response.ts';
 import { FrameFollower } from '../../src/websocket/frame-follower.ts';
@@ -243,8 +243,8 @@ describe('in an open WebSocket, a fault', () => {
 
 describe('what observes the gateway and throws, always,', () => {
   test.each([
-    ['started', Metrics.prototype],
-    ['finished', Metrics.prototype],
+    ['started', ExchangeMetrics.prototype],
+    ['finished', ExchangeMetrics.prototype],
     ['finished', FaultLog.prototype],
     ['finished', RecentErrors.prototype],
   ])('when it is told "%s", changes nothing for clients, and the log says so once', async (name, where) => {

@@ -1,4 +1,18 @@
-import type { NoticeKind, Outcome, Protocol } from '../../core/index.ts';
+import {
+  GATEWAY_CAPS,
+  INVALID_REASONS,
+  type NoticeKind,
+  type Outcome,
+  type Protocol,
+  RESTRICTION_REASONS,
+  RESTRICTS,
+  type RestrictionReason,
+  type RestrictionRefusal,
+  RpcCode,
+  rpcCodeName,
+  SIGNATURE_ALGORITHMS,
+  UPSTREAM_CAPS,
+} from '../../core/index.ts';
 
 /** The label values that a configuration makes possible: their series exist from the start, so that a first event is a rate. */
 export interface LabelModel {
@@ -45,7 +59,7 @@ export interface BucketLabels {
 }
 
 /** What series hang on: a tally or a histogram, with a part for each value of the next label. */
-interface SeriesTree<Part> {
+export interface SeriesTree<Part> {
   readonly parts: Map<string, Part>;
   of(value: string): Part;
 }
@@ -63,7 +77,7 @@ export const MAX_PREPARED_LINES = 5_000;
  * Shows these series from now on, and drops those of a removed route, bucket or upstream.
  *
  * @param rows label values, a row per series. Read once: generators never hold the hundred thousand rows of ten thousand routes.
- * @param at which label names something configured: series whose value is in no row are dropped
+ * @param at which label names something configured: series whose value is in no row are dropped; -1: none are
  * @param linesEach lines that a series takes in a scrape. Default 1.
  */
 export function prepareSeries<Part extends SeriesTree<Part>>(
@@ -79,7 +93,7 @@ export function prepareSeries<Part extends SeriesTree<Part>>(
     known.add(row[at] ?? '');
     if (first.length <= max) first.push(row);
   }
-  dropOthers(root, at, known);
+  if (at >= 0) dropOthers(root, at, known);
   if (first.length > max) return;
   for (const row of first) row.reduce((part, value) => part.of(value), root);
 }
@@ -93,4 +107,109 @@ function dropOthers<Part extends SeriesTree<Part>>(
     if (at > 0) dropOthers(part, at - 1, known);
     else if (!known.has(value)) parts.delete(value);
   }
+}
+
+// The series that a configuration makes possible, as rows of label values.
+
+/** Yields how requests of each route commonly end. */
+export function* requestRows({ routes }: LabelModel): Rows {
+  for (const { route, protocols, endings } of routes)
+    for (const [status, outcome] of endings)
+      for (const protocol of protocols) yield [route, status, outcome, protocol];
+}
+
+const CODES = [...Object.values(RpcCode).map(rpcCodeName), 'none'];
+
+export function* callRows({ routes }: LabelModel): Rows {
+  for (const { route, protocols } of routes)
+    if (protocols.includes('grpc')) for (const code of CODES) yield [route, code];
+}
+
+/** Yields, with routes, each with its upstream and with the gateway's own responses. */
+export function* durationRows({ routes, upstreams, routeDurations }: LabelModel): Rows {
+  if (!routeDurations) for (const upstream of ['none', ...upstreams]) yield [upstream];
+  else
+    for (const { route, upstream } of routes)
+      for (const each of new Set(['none', upstream])) yield [each, route];
+}
+
+/** Lists the errors of each side: only a request that was meant for an upstream has one. */
+export function errorRows({ upstreams }: LabelModel): Rows {
+  return [
+    ...['client', 'gateway', 'provider', 'store'].map(side => [side, 'none']),
+    ...upstreams.flatMap(upstream => ['client', 'gateway', 'upstream'].map(side => [side, upstream])),
+  ];
+}
+
+export function capRows({ upstreams }: LabelModel): Rows {
+  return [
+    ...GATEWAY_CAPS.map(cap => [cap, 'none']),
+    ...upstreams.flatMap(upstream => UPSTREAM_CAPS.map(cap => [cap, upstream])),
+  ];
+}
+
+export function decisionRows({ buckets }: LabelModel): Rows {
+  return buckets.flatMap(({ bucket, callerClass, outcomes }) =>
+    outcomes.map(outcome => [bucket, callerClass, outcome]),
+  );
+}
+
+export function shadowRows({ buckets }: LabelModel): Rows {
+  return buckets.flatMap(({ bucket, callerClass, inShadow }) =>
+    inShadow.map(by => [bucket, callerClass, by]),
+  );
+}
+
+export function bucketRows({ buckets }: LabelModel): Rows {
+  return buckets.map(({ bucket, callerClass }) => [bucket, callerClass]);
+}
+
+export function restrictionRefusalRows({ buckets }: LabelModel): Rows {
+  return [...new Set(buckets.map(({ callerClass }) => callerClass))].flatMap(callerClass =>
+    refusalsOf(callerClass).map(why => [callerClass, why]),
+  );
+}
+
+/** Lists why a class of callers may be refused before its limits are asked. Every restriction of a webhook refuses an address. */
+function refusalsOf(callerClass: string): readonly RestrictionRefusal['why'][] {
+  const concerns = (reason: RestrictionReason) =>
+    callerClass === 'address' || RESTRICTS[reason].some(kind => kind === 'principal');
+  return [...RESTRICTION_REASONS.filter(concerns), 'blocked'];
+}
+
+/** Lists the kinds and reasons that restrictions for these reasons have. */
+export function certainRestrictions(reasons: readonly RestrictionReason[]): Rows {
+  return reasons.flatMap(reason => RESTRICTS[reason].map(kind => [kind, reason]));
+}
+
+export const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put_off'] as const;
+
+/** The name that stands for tokens whose provider is unknown or not configured. */
+const NO_PROVIDER = 'none';
+
+/** Combines each provider with each of the words. An only provider has no name, so that its series have no such label. */
+export function perProvider({ providers }: LabelModel, words: readonly string[]): string[][] {
+  return (providers ?? []).flatMap(provider => words.map(word => [provider ?? '', word]));
+}
+
+export function tokenRows(model: LabelModel): Rows {
+  const ofProviders = perProvider(model, TOKEN_OUTCOMES);
+  return hasSeveralProviders(model) ? [...ofProviders, [NO_PROVIDER, 'refused']] : ofProviders;
+}
+
+export function refusalRows(model: LabelModel): Rows {
+  const ofProviders = perProvider(model, INVALID_REASONS);
+  const others = hasSeveralProviders(model) ? INVALID_REASONS.map(reason => [NO_PROVIDER, reason]) : [];
+  return [...ofProviders, ...others];
+}
+
+export function checkRows(model: LabelModel): Rows {
+  return perProvider(model, SIGNATURE_ALGORITHMS).flatMap(row => [
+    [...row, 'true'],
+    [...row, 'false'],
+  ]);
+}
+
+function hasSeveralProviders({ providers }: LabelModel): boolean {
+  return providers !== null && providers.length > 1;
 }

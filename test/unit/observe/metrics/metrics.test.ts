@@ -1,21 +1,23 @@
 import { expect, test } from 'vitest';
 import type { Cap } from '../../../../src/core/index.ts';
 import {
+  ExchangeMetrics,
   IdentityMetrics,
   LimitMetrics,
-  Metrics,
+  MetricSet,
   StoreMetrics,
 } from '../../../../src/observe/metrics/index.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
 /** The series of the gateway that a scrape shows, without those of the process and those in `before`. */
-async function series({ registry }: Metrics, before: readonly string[] = []): Promise<string[]> {
+async function series({ registry }: MetricSet, before: readonly string[] = []): Promise<string[]> {
   const lines = (await registry.metrics()).split('\n').filter(line => line.startsWith('weir_'));
   return lines.filter(line => !before.includes(line));
 }
 
 test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
-  const metrics = new Metrics();
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
   const met = (cap: Cap, upstream: string | null) => {
     const error = { message: 'Full.', side: 'gateway', cap, cause: null } as const;
     metrics.started();
@@ -24,14 +26,15 @@ test('a cap that was met is counted by its key, with the upstream that it is of'
   met('max_requests_per_caller', 'api');
   met('max_requests_per_caller', 'api');
   met('connections', null);
-  expect((await series(metrics)).filter(line => line.startsWith('weir_caps_met_total'))).toEqual([
+  expect((await series(set)).filter(line => line.startsWith('weir_caps_met_total'))).toEqual([
     'weir_caps_met_total{cap="max_requests_per_caller",upstream="api"} 2',
     'weir_caps_met_total{cap="connections",upstream="none"} 1',
   ]);
 });
 
 test('requests are counted by route, status and outcome, with their bytes, and are in flight until they have ended', async () => {
-  const metrics = new Metrics();
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
   for (let i = 0; i < 4; i++) metrics.started();
   metrics.finished(exchangeRecord({ bytesReceived: 7 }));
   metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
@@ -40,7 +43,7 @@ test('requests are counted by route, status and outcome, with their bytes, and a
     exchangeRecord({ route: null, upstream: null, upstreamMs: null, status: 0, outcome: 'abandoned', error }),
   );
   metrics.untrustedForwarding();
-  const all = await series(metrics);
+  const all = await series(set);
   expect(all.filter(line => !/_duration_|build_info/.test(line))).toEqual([
     'weir_requests_total{route="/things/{id}",status="200",outcome="forwarded",protocol="http1"} 1',
     'weir_requests_total{route="/things/{id}",status="2xx",outcome="forwarded",protocol="http1"} 1',
@@ -61,7 +64,8 @@ test('requests are counted by route, status and outcome, with their bytes, and a
 });
 
 test('gRPC calls are counted by how they ended', async () => {
-  const metrics = new Metrics();
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
   const ended = (more: Parameters<typeof exchangeRecord>[0]) => {
     metrics.started();
     metrics.finished(exchangeRecord({ protocol: 'grpc', route: 'GRPC a.B/*', ...more }));
@@ -71,7 +75,7 @@ test('gRPC calls are counted by how they ended', async () => {
   ended({ grpcStatus: null, outcome: 'abandoned' });
   metrics.started();
   metrics.finished(exchangeRecord());
-  expect((await series(metrics)).filter(line => line.startsWith('weir_grpc_calls_total'))).toEqual([
+  expect((await series(set)).filter(line => line.startsWith('weir_grpc_calls_total'))).toEqual([
     'weir_grpc_calls_total{route="GRPC a.B/*",code="OK"} 1',
     'weir_grpc_calls_total{route="GRPC a.B/*",code="none"} 1',
     'weir_grpc_calls_total{route="none",code="RESOURCE_EXHAUSTED"} 1',
@@ -79,9 +83,9 @@ test('gRPC calls are counted by how they ended', async () => {
 });
 
 test('what is found of tokens is counted', async () => {
-  const metrics = new Metrics();
-  const identity = new IdentityMetrics(metrics.registry).of(null);
-  const before = await series(metrics);
+  const set = new MetricSet();
+  const identity = new IdentityMetrics(set).of(null);
+  const before = await series(set);
   identity.tokenKnown();
   identity.tokenKnown();
   identity.signatureChecked('RS256', true);
@@ -89,7 +93,7 @@ test('what is found of tokens is counted', async () => {
   identity.tokenRefused('expired', null);
   identity.tokenUndecided();
   identity.budgetSpent();
-  expect(await series(metrics, before)).toEqual([
+  expect(await series(set, before)).toEqual([
     'weir_tokens_total{outcome="known"} 2',
     'weir_tokens_total{outcome="verified"} 1',
     'weir_tokens_total{outcome="refused"} 1',
@@ -102,10 +106,10 @@ test('what is found of tokens is counted', async () => {
 });
 
 test('decisions are counted by bucket, class and outcome, and by who made them', async () => {
-  const metrics = new Metrics();
-  const limits = new LimitMetrics(metrics.registry);
-  const store = new StoreMetrics(metrics.registry);
-  const before = await series(metrics);
+  const set = new MetricSet();
+  const limits = new LimitMetrics(set);
+  const store = new StoreMetrics(set);
+  const before = await series(set);
   limits.decided({
     bucket: 'things',
     callerClass: 'user',
@@ -130,7 +134,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
   limits.invalid(429);
   store.decidedBy('redis');
   store.decidedBy('redis');
-  const shown = (await series(metrics, before)).filter(line => !line.endsWith(' 0'));
+  const shown = (await series(set, before)).filter(line => !line.endsWith(' 0'));
   expect(shown).toEqual([
     'weir_limit_decisions_total{bucket="things",class="user",outcome="admitted"} 1',
     'weir_limit_decisions_total{bucket="things",class="user",outcome="caller"} 1',
@@ -142,11 +146,10 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
 });
 
 test('a request that became a WebSocket counts as one until it closes, and is no longer in flight', async () => {
-  const metrics = new Metrics();
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
   const shown = async () =>
-    (await series(metrics)).filter(line =>
-      /websockets_open|in_flight|websocket_duration_seconds_sum/.test(line),
-    );
+    (await series(set)).filter(line => /websockets_open|in_flight|websocket_duration_seconds_sum/.test(line));
   metrics.started();
   metrics.switched('api');
   expect((await shown()).sort()).toEqual([
@@ -158,14 +161,15 @@ test('a request that became a WebSocket counts as one until it closes, and is no
   expect(after).toContain('weir_requests_in_flight 0');
   expect(after).toContain('weir_websockets_open{upstream="api"} 0');
   expect(after).toContain('weir_websocket_duration_seconds_sum{upstream="api"} 90');
-  expect((await series(metrics)).join()).not.toContain('weir_request_duration_seconds_sum{upstream="api"}');
+  expect((await series(set)).join()).not.toContain('weir_request_duration_seconds_sum{upstream="api"}');
 });
 
 test('a request for a WebSocket that was refused is a request like any other', async () => {
-  const metrics = new Metrics();
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
   metrics.started();
   metrics.finished(exchangeRecord({ protocol: 'websocket', status: 401, outcome: 'answered' }));
-  const all = await series(metrics);
+  const all = await series(set);
   expect(all).toContain('weir_requests_in_flight 0');
   expect(all.join()).toContain('weir_request_duration_seconds_sum{upstream="api"}');
 });

@@ -1,16 +1,16 @@
-import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { MetricSet } from '../../../../src/observe/metrics/metric-set.ts';
 import { ReloadMetrics } from '../../../../src/observe/metrics/reload-metrics.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const STARTED_MS = 1_700_000_000_000;
 
 test('the hash in force has one series, with the time when it came into force', async () => {
-  const registry = new Registry();
+  const set = new MetricSet();
   const clock = new FrozenClock(STARTED_MS);
-  const metrics = new ReloadMetrics(registry, clock);
+  const metrics = new ReloadMetrics(set, clock);
   const shown = async () =>
-    (await registry.metrics()).split('\n').filter(line => /^weir_config_(info|applied)/.test(line));
+    (await set.registry.metrics()).split('\n').filter(line => /^weir_config_(info|applied)/.test(line));
   const at = (ms: number) => expect.stringContaining(`timestamp_seconds ${(STARTED_MS + ms) / 1_000}`);
 
   metrics.started({ generation: 1, hash: 'aa', needsRestart: [] });
