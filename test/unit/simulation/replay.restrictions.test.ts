@@ -204,6 +204,6 @@ test('weir simulate shows restrictions in a table, and says what it does not kno
   expect(text).toMatch(/^after +1 +1 +0 +0$/m);
   expect(text).toContain('1 request that was refused before would be admitted: ');
   expect(text).toContain('cannot be answered: 1 request that was restricted or blocked before');
-  expect(text).toContain('callers under "never_restrict" cannot be tried');
-  expect(text).toContain('3 requests that ended with 401 or 403 are of a version');
+  expect(text).toContain('callers under "never_restrict" cannot be simulated');
+  expect(text).toContain('3 requests that ended with 401 or 403 are from a version');
 });

@@ -233,9 +233,9 @@ test('weir simulate says in words what a log cannot answer', async () => {
   const lines = [line(0), early, ...[0, 1, 4_500].map(ms => line(ms, { client: '192.0.2.7' }))];
   const log = await tempText('weir.log', lines.join(''));
   const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
-  expect(text).toContain('1 of those refused after are of blocked addresses or callers.');
+  expect(text).toContain('1 of those refused after come from blocked addresses or callers.');
   expect(text).toContain(
-    'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written.',
+    'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked.',
   );
   expect(text).toContain('1 of those refused after would first be held (patience 1s)');
   expect(text).toContain('1 request was refused before the limits were asked');
@@ -245,7 +245,7 @@ test('weir simulate says that a share of callers is another one in a log', async
   const said = async (limits: string) => {
     const log = await tempText('weir.log', line(0));
     const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
-    return text.includes('"enforce" holds for other callers here');
+    return text.includes('"enforce" picks other callers here');
   };
   expect(await said(LIMITS.replace('user: 2/5s', 'user: 2/5s, enforce: 50%'))).toBe(true);
   expect(await said(LIMITS)).toBe(false);

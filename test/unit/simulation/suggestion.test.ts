@@ -69,7 +69,7 @@ test('fewer callers than a percentile needs get no number of it, and are told', 
   expect(text).toMatch(/^messages +user +13 +3 +- +- +- +87 +2\/5s +100 % +-$/m);
   expect(text).not.toContain('Suggested:');
   expect(text).toContain(
-    'too few to tell what 99 % of them need, for which 100 are needed, so no number is suggested: global, user (13); messages, user (13); messages, resource (13)',
+    'no number is suggested where fewer than 100 callers were seen, too few to tell what 99 % of them need: global, user (13); messages, user (13); messages, resource (13)',
   );
   // The file keeps its numbers, unless the one who needs most is asked for.
   expect((await run('--limits', file, '--format', 'yaml', log)).text).toContain('user: 2/5s');
@@ -238,7 +238,7 @@ test('numbers for limits that are not written are told in a comment', async () =
   const file = await tempText('limits.yaml', 'patience: 50ms\n');
   const log = await tempText('weir.log', [0, 1, 2].map(ms => line(ms)).join(''));
   const { text } = await run('--limits', file, '--format', 'yaml', '--percentile', '100', log);
-  expect(text).toContain('# weir suggest: global.user is not written here; 4/1s would do\n');
+  expect(text).toContain('# weir suggest: global.user is not in this file; suggested: 4/1s\n');
 });
 
 test('the table names buckets, classes, needs and what is missing', async () => {
@@ -358,7 +358,7 @@ describe('the rules of restrictions', () => {
     const without = await tempText('limits.yaml', LIMITS);
     const unwritten = await run('--limits', without, '--format', 'yaml', ...percentile, log);
     expect(unwritten.text).toMatch(
-      /# weir suggest: invalid_requests\.limit is not written here; \d+\/10m would do/,
+      /# weir suggest: invalid_requests\.limit is not in this file; suggested: \d+\/10m/,
     );
   });
 
