@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { normalizeAddress } from '../http/index.ts';
 
-/** Type and length. */
+/** Size of a TLV's type and length. */
 const TLV_HEAD_BYTES = 3;
 const TYPE_CRC32C = 0x03;
 const CRC_BYTES = 4;
@@ -11,8 +11,8 @@ const POLYNOMIAL = 0x82f63b78;
 const TABLE = new Uint32Array(256).map((_, byte) => afterEightBits(byte));
 
 /**
- * Whether the TLVs of a header of version 2 are whole, and agree with its checksum where one of them is a checksum
- * (proxy-protocol.txt, 2.2.3). The others mean nothing here.
+ * Whether the TLVs of a header of version 2 are whole and, if one of them is a checksum, the header agrees with it
+ * (proxy-protocol.txt, 2.2.3). Other TLVs mean nothing here.
  *
  * @param restAt where the TLVs begin
  */
@@ -23,7 +23,7 @@ function hasValidChecksum(header: Buffer, restAt: number): boolean {
     const valueAt = at + TLV_HEAD_BYTES;
     const length = header.readUInt16BE(at + 1);
     if (header[at] === TYPE_CRC32C) {
-      // A second one would have to be zero for the first, and the first for the second.
+      // Reject a second checksum: the specification does not say which of them counts as zero.
       if (checksumAt !== null || length !== CRC_BYTES) return false;
       checksumAt = valueAt;
     }
@@ -33,7 +33,7 @@ function hasValidChecksum(header: Buffer, restAt: number): boolean {
   return checksumAt === null || header.readUInt32BE(checksumAt) === checksumWithout(header, checksumAt);
 }
 
-/** CRC32C of the header with zeros where the checksum stands. */
+/** Computes the CRC32C of the header, with zeros in place of the checksum. */
 function checksumWithout(header: Buffer, checksumAt: number): number {
   let crc = ~0;
   for (let i = 0; i < header.length; i++) {
@@ -52,9 +52,9 @@ function afterEightBits(byte: number): number {
 
 const V2_SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 
-/** Signature, version and command, family and transport, length of the rest. */
+/** Size of the fixed part: signature, version and command, family and transport, length of what follows. */
 const FIXED_BYTES = 16;
-/** Two addresses of 216 bytes at most, and some TLVs: a host name, a certificate's subject. Others accept as much. */
+/** Largest header of version 2: two addresses of up to 216 bytes, and TLVs such as a host name. Other readers accept as much. */
 export const MAX_V2_BYTES = 4_096;
 
 const VERSION_2 = 0x20;
@@ -63,7 +63,7 @@ const PROXY = 1;
 
 const TCP_OVER_IPV4 = 0x11;
 const TCP_OVER_IPV6 = 0x21;
-/** Two addresses and two ports; for AF_UNIX, two paths (proxy-protocol.txt, 2.2). */
+/** Size of the addresses by family: two addresses and two ports; for AF_UNIX, two paths (proxy-protocol.txt, 2.2). */
 const ADDRESS_BYTES = [0, 12, 36, 216] as const;
 const MAX_TRANSPORT = 2;
 
@@ -74,7 +74,7 @@ export function readV2(bytes: Buffer): ProxyHeader | UnreadableHeader {
   const command = bytes.readUInt8(12) - VERSION_2;
   if ((command !== LOCAL && command !== PROXY) || length > MAX_V2_BYTES) return 'broken';
   if (bytes.length < length) return 'incomplete';
-  // The rest is skipped, the family as well.
+  // For LOCAL, skip what follows, the family included.
   if (command === LOCAL) return { from: 'proxy', bytes: length };
   return readRelayed(bytes.subarray(0, length));
 }
@@ -84,7 +84,7 @@ function readRelayed(header: Buffer): ProxyHeader | 'broken' {
   const addressBytes = ADDRESS_BYTES[family >> 4];
   if (addressBytes === undefined || (family & 0x0f) > MAX_TRANSPORT) return 'broken';
   const bytes = header.length;
-  // How long an unspecified address is, only its sender knows.
+  // Only the sender knows how long an unspecified address is.
   if (addressBytes === 0) return { from: 'unknown', bytes };
   const restAt = FIXED_BYTES + addressBytes;
   if (bytes < restAt || !hasValidChecksum(header, restAt)) return 'broken';
@@ -92,7 +92,7 @@ function readRelayed(header: Buffer): ProxyHeader | 'broken' {
   return address === null ? { from: 'unknown', bytes } : { from: 'client', address, bytes };
 }
 
-/** The first of the two addresses; null where they are not of TCP. */
+/** Returns the first of the two addresses; `null` if they are not of TCP. */
 function sourceOf(header: Buffer, family: number): string | null {
   if (family === TCP_OVER_IPV4) return header.subarray(FIXED_BYTES, FIXED_BYTES + 4).join('.');
   if (family !== TCP_OVER_IPV6) return null;
@@ -102,13 +102,13 @@ function sourceOf(header: Buffer, family: number): string | null {
 
 const V1_SIGNATURE = Buffer.from('PROXY ', 'latin1');
 
-/** With its CRLF (proxy-protocol.txt, 2.1). */
+/** Largest header of version 1, its CRLF included (proxy-protocol.txt, 2.1). */
 export const MAX_V1_BYTES = 107;
 
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** No leading zero: some would read the number as octal. */
+/** Matches a port without a leading zero, which some would read as octal. */
 const PORT = /^(?:0|[1-9]\d{0,4})$/;
 
 /** Reads a header of version 1, one line of text. `bytes` begin with the signature, or are a part of it. */
@@ -124,7 +124,7 @@ export function readV1(bytes: Buffer): ProxyHeader | UnreadableHeader {
 
 function readLine(line: string, bytes: number): ProxyHeader | 'broken' {
   const [, family, ...parts] = line.split(' ');
-  // Whatever follows UNKNOWN is to be ignored.
+  // Ignore what follows UNKNOWN, as the specification says.
   if (family === 'UNKNOWN') return { from: 'unknown', bytes };
   const isOfFamily = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isPlainIpv6 : () => false;
   const [source = '', destination = '', sourcePort = '', destinationPort = '', ...rest] = parts;
@@ -138,7 +138,7 @@ function readLine(line: string, bytes: number): ProxyHeader | 'broken' {
   return address === null ? 'broken' : { from: 'client', address, bytes };
 }
 
-/** Without a zone, which Node accepts behind an address. */
+/** Whether a text is an IPv6 address without a zone, which Node would accept. */
 function isPlainIpv6(text: string): boolean {
   return isIPv6(text) && !text.includes('%');
 }
@@ -147,7 +147,7 @@ function isPort(text: string): boolean {
   return PORT.test(text) && Number(text) <= 0xffff;
 }
 
-/** What a proxy says about a connection before its first byte. `bytes`: length of the header. */
+/** What a proxy says about a connection before its first byte. `bytes` is the length of the header. */
 export type ProxyHeader =
   /** It relays the connection of the client at this address, spelled as by `normalizeAddress`. */
   | { readonly from: 'client'; readonly address: string; readonly bytes: number }
@@ -157,13 +157,14 @@ export type ProxyHeader =
   | { readonly from: 'unknown'; readonly bytes: number };
 
 /**
+ * Why no header could be read:
  * - `incomplete`: the bytes so far may become a header
  * - `missing`: the bytes are something else
  * - `broken`: it begins as a header does, and is not valid
  */
 type UnreadableHeader = 'incomplete' | 'missing' | 'broken';
 
-/** No header is longer: from this many bytes on, the response is never `incomplete`. */
+/** Largest header: with this many bytes, the result is never `incomplete`. */
 export const MAX_HEADER_BYTES = Math.max(MAX_V1_BYTES, MAX_V2_BYTES);
 
 /**

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 
-/** What a certificate says of itself. */
+/** The names and dates of a certificate. */
 export interface CertificateFacts {
-  /** The DNS names that it is for, in lower case: `a.test`, `*.a.test`. */
+  /** The DNS names of the certificate, in lower case: `a.test`, `*.a.test`. */
   readonly serverNames: readonly string[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -19,7 +19,7 @@ export function readCertificate(pem: string): CertificateFacts {
   };
 }
 
-/** Why this certificate and this key cannot serve together; null: they can. Both can be read. */
+/** Says why this certificate and this key, both readable, cannot serve together; `null` if they can. */
 export function pairError(certificate: string, key: string): string | null {
   if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
     return 'the key does not belong to the certificate';

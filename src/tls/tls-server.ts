@@ -27,7 +27,7 @@ export function createTlsServer(options: TlsOptions, dependencies: TlsServerDepe
   });
 }
 
-/** Whether a client sent a certificate that cannot be verified. Where one may be left out, Node lets that pass. */
+/** Whether a client sent a certificate that cannot be verified. Node lets that pass if certificates are optional. */
 export function hasBadCertificate(socket: TLSSocket): boolean {
   return !socket.authorized && socket.getPeerX509Certificate() !== undefined;
 }
@@ -41,7 +41,7 @@ function chooseContext(options: TlsOptions, dependencies: TlsServerDependencies)
       return certificate.serverNames.map(name => [name, context] as const);
     }),
   );
-  // Without a context, that of the server serves: the first certificate.
+  // Without a context, Node uses that of the server: the first certificate.
   return (name, done) => done(null, contexts.find(name));
 }
 
@@ -63,14 +63,14 @@ function contextOptions(
   };
 }
 
-/** TLS towards clients, as one listener speaks it. */
+/** The TLS of a listener, towards its clients. */
 export interface TlsOptions {
-  /** At least one. The first is for clients that ask for no name, or for one that no certificate holds. */
+  /** At least one certificate. The first is for clients that ask for no name, or for one that no certificate has. */
   readonly certificates: readonly CertificateOptions[];
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   /** Protocols that clients may choose from by ALPN, the preferred first. */
   readonly protocols: readonly string[];
-  /** Null: clients are not asked for a certificate. */
+  /** How clients prove who they are; `null` if they are not asked for a certificate. */
   readonly clientCertificates: ClientCertificateOptions | null;
 }
 
@@ -82,29 +82,30 @@ export interface CertificateOptions {
   readonly certificate: string;
   /** PEM, unencrypted. */
   readonly key: string;
-  /** DNS names that it holds, `a.test` or `*.a.test`, in lower case. */
+  /** The DNS names of the certificate, `a.test` or `*.a.test`, in lower case. */
   readonly serverNames: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** When the certificate expires, in milliseconds since the epoch. */
   readonly notAfterMs: number;
 }
 
+/** Which certificates of clients are accepted. */
 export interface ClientCertificateOptions {
-  /** PEM of the authorities whose certificates are accepted. */
+  /** The authorities whose certificates are accepted, as PEM. */
   readonly ca: string;
   /** Whether a client without a certificate is turned away. One with a certificate that cannot be verified always is. */
   readonly required: boolean;
 }
 
-/** Finds what belongs to the name of a host: by the whole name, else by a wildcard for its first label (RFC 9525, 6.3). */
+/** Finds the value for a host: by its whole name, else by a wildcard for its first label (RFC 9525, 6.3). */
 export class ServerNames<Value> {
   readonly #values = new Map<string, Value>();
 
-  /** @param entries names in lower case, `a.test` or `*.a.test`; where one is there twice, the first counts */
+  /** @param entries names in lower case, `a.test` or `*.a.test`; if a name comes twice, the first entry counts */
   constructor(entries: Iterable<readonly [name: string, value: Value]>) {
     for (const [name, value] of entries) if (!this.#values.has(name)) this.#values.set(name, value);
   }
 
-  /** `name` as a client wrote it, in any letter case. */
+  /** Returns the value for a name as a client wrote it, in any letter case. */
   find(name: string): Value | undefined {
     const host = name.toLowerCase();
     return this.#values.get(host) ?? this.#values.get(`*${host.slice(host.indexOf('.'))}`);

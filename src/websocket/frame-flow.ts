@@ -1,21 +1,21 @@
 import type { ByteSink, ByteStream } from '../core/index.ts';
 import { FrameFollower, type FrameRules } from './frame-follower.ts';
 
-/** Is told how a flow goes on and ends. */
+/** Hears how a flow goes on and ends. */
 export interface FlowOwner {
-  /** Its source, as a receiver, has taken everything. */
+  /** Called when the flow's source, as a receiver, has taken everything. */
   drained(flow: Flow): void;
-  /** Its source has sent a Close frame, which has passed. */
+  /** Called when a Close frame of the source has passed. */
   closePassed(): void;
-  /** The frame of `closeWith` was sent: its source is no longer needed. */
+  /** Called when the frame of `closeWith` was sent: the source is no longer needed. */
   lastSent(flow: Flow): void;
-  /** Its source has sent what is no frame; it has ended. */
+  /** Called when the source has sent what is no frame; the flow has ended. */
   faulty(flow: Flow): void;
-  /** Its source has closed its direction, which was passed on. */
+  /** Called when the source has closed its direction, which was passed on. */
   sourceEnded(flow: Flow): void;
-  /** The connection of its source is gone. */
+  /** Called when the connection of the source is gone. */
   sourceGone(flow: Flow): void;
-  /** The gateway itself failed, at what happened on a connection, which has nothing above it. Must not throw. */
+  /** Called when the gateway itself failed while it handled an event of a connection. Must not throw: nothing would catch it. */
   failed(fault: unknown): void;
 }
 
@@ -25,14 +25,14 @@ export class Flow implements ByteSink {
   readonly #to: ByteStream;
   readonly #owner: FlowOwner;
   readonly #frames: FrameFollower;
-  /** To be sent in place of whatever follows the present frame. */
+  /** The frame to send in place of whatever follows the present one. */
   #last: Uint8Array | null = null;
-  /** Nothing passes any more. What still comes is thrown away. */
+  /** True once nothing passes any more. What still comes is thrown away. */
   #over = false;
   #blocked = false;
-  /** The receiver has whole frames alone. */
+  /** True if the receiver has only whole frames. */
   #whole = true;
-  /** Bytes that have passed. */
+  /** How many bytes have passed. */
   passed = 0;
 
   constructor(from: ByteStream, to: ByteStream, rules: FrameRules, owner: FlowOwner) {
@@ -47,7 +47,7 @@ export class Flow implements ByteSink {
     return this.#frames.closed;
   }
 
-  /** What its source sent that is no frame. */
+  /** What was wrong with the frames of its source; `null` if nothing was. */
   get fault(): string | null {
     return this.#frames.fault;
   }
@@ -61,7 +61,7 @@ export class Flow implements ByteSink {
     this.#from.start(this);
   }
 
-  /** Ends the flow behind the present frame, with this one. */
+  /** Ends the flow after the present frame, with this one. */
   closeWith(frame: Uint8Array): void {
     if (this.#over || this.#last !== null) return;
     this.#last = frame;
@@ -69,8 +69,8 @@ export class Flow implements ByteSink {
   }
 
   /**
-   * Ends the flow at once: not a byte more reaches the receiver. This frame tells it why, unless it has part of a frame, of which the
-   * Close would seem to be the rest, or has not taken all that was written.
+   * Ends the flow at once: no further byte reaches the receiver. This frame tells it why, unless it has part of a frame, so that
+   * the Close would look like the other part, or has not taken all that was written.
    */
   cutWith(frame: Uint8Array): void {
     if (this.#over) return;
@@ -90,7 +90,7 @@ export class Flow implements ByteSink {
     if (!this.#blocked) this.#from.resume();
   }
 
-  /** The receiver has taken everything. */
+  /** Goes on: the receiver has taken everything. */
   unblock(): void {
     this.#blocked = false;
     this.#from.resume();

@@ -1,8 +1,8 @@
-/** What holds for the frames of one direction. */
+/** The rules for the frames of one direction. */
 export interface FrameRules {
-  /** A client masks its frames, a server does not (RFC 6455, 5.1). */
+  /** True for a client's frames, which are masked; a server's are not (RFC 6455, 5.1). */
   readonly masked: boolean;
-  /** An extension was agreed on: reserved bits and opcodes may have a meaning (RFC 6455, 5.2). */
+  /** True if an extension was agreed on: reserved bits and opcodes may have a meaning (RFC 6455, 5.2). */
   readonly extended: boolean;
 }
 
@@ -20,36 +20,36 @@ const LENGTH_OF_2_BYTES = 126;
 const MASK_BYTES = 4;
 
 /**
- * Follows the frames of one direction by their headers alone (RFC 6455, 5.2), however the bytes are cut. Payloads are stepped
- * over: neither read nor kept.
+ * Follows the frames of one direction by their headers alone (RFC 6455, 5.2), however the bytes are cut. Skips payloads: they are
+ * neither read nor kept.
  */
 export class FrameFollower {
   readonly #rules: FrameRules;
   #phase: FramePhase = 'first byte';
   #opcode = 0;
   #isControl = false;
-  /** Bytes of a long length still to come. */
+  /** How many bytes of a long length are still to come. */
   #lengthBytes = 0;
   #length = 0;
-  /** Bytes of the payload, with its mask, still to come. */
+  /** How many bytes of the payload, its mask included, are still to come. */
   #payloadLeft = 0;
-  /** A Close frame has passed: no frame may follow (RFC 6455, 5.5.1). */
+  /** True once a Close frame has passed: no frame may follow (RFC 6455, 5.5.1). */
   closed = false;
-  /** What no frame can be; null: nothing was found. */
+  /** What is wrong with the frames; `null` if nothing was found. */
   fault: string | null = null;
 
   constructor(rules: FrameRules) {
     this.#rules = rules;
   }
 
-  /** The next byte begins a frame. */
+  /** True if the next byte begins a frame. */
   get atBoundary(): boolean {
     return this.#phase === 'first byte';
   }
 
   /**
-   * Follows these bytes. Returns the position up to which they may pass: their end; or the end of a Close frame; or the begin of
-   * a frame that cannot be, which sets `fault`; or, with `stopsAtBoundary`, the next end of a frame.
+   * Follows these bytes. Returns the position up to which they may pass: their end; or the end of a Close frame; or the beginning
+   * of an invalid frame, which sets `fault`; or, with `stopsAtBoundary`, the next end of a frame.
    */
   follow(bytes: Uint8Array, stopsAtBoundary: boolean): number {
     let at = 0;

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import type { BodyLength, Fields } from '../core/index.ts';
 
-/** RFC 6455, 1.3. */
+/** The text that a server appends to the key to prove that it speaks WebSocket (RFC 6455, 1.3). */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** RFC 6455, 4.1: 16 bytes in base64. */
+/** Matches a key: 16 bytes in base64 (RFC 6455, 4.1). */
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const VERSION = '13';
 
-/** Why a handshake cannot be served. `version`: it asks for another version of the protocol. */
+/** Why a handshake cannot be served. `version` means that it asks for another version of the protocol. */
 export type HandshakeFault = { readonly refused: string } | 'version';
 
-/** Judges a request for a WebSocket (RFC 6455, 4.2.1) by the fields that go to the upstream. */
+/** Checks a request for a WebSocket (RFC 6455, 4.2.1) by the fields that go to the upstream. Returns `null` if it is valid. */
 export function judgeHandshake(
   method: string,
   bodyLength: BodyLength,
@@ -26,7 +26,7 @@ export function judgeHandshake(
   return null;
 }
 
-/** Why a 101 does not agree to this handshake (RFC 6455, 4.1); null: it does. */
+/** Says why a 101 does not agree to this handshake (RFC 6455, 4.1); `null` if it does. */
 export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   if (valuesOf(answered, 'upgrade').join().toLowerCase() !== 'websocket')
     return 'the 101 names another protocol';
@@ -51,7 +51,7 @@ export function hasExtensions(answered: Fields): boolean {
   return listOf(answered, 'sec-websocket-extensions').length > 0;
 }
 
-/** An extension without its parameters (RFC 6455, 9.1). */
+/** Returns an extension without its parameters (RFC 6455, 9.1). */
 function nameOf(extension: string): string {
   return (extension.split(';', 1)[0] as string).trim().toLowerCase();
 }
@@ -60,7 +60,7 @@ function acceptFor(key: string): string {
   return hash('sha1', key + ACCEPT_SUFFIX, 'base64');
 }
 
-/** The values of every line with this name, given in lower case. */
+/** Returns the values of all lines with this name, which is given in lower case. */
 function valuesOf(fields: Fields, name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -70,15 +70,15 @@ function valuesOf(fields: Fields, name: string): string[] {
   return values;
 }
 
-/** The members of a list that may span several lines (RFC 9110, 5.6.1). */
+/** Returns the members of a list that may span several lines (RFC 9110, 5.6.1). */
 function listOf(fields: Fields, name: string): string[] {
   const members = valuesOf(fields, name).flatMap(value => value.split(','));
   return members.map(member => member.trim()).filter(member => member !== '');
 }
 
-/** Why the gateway ends a WebSocket. RFC 6455, 7.4.1. */
+/** The codes with which the gateway closes a WebSocket (RFC 6455, 7.4.1). */
 export const CloseCode = {
-  /** The gateway goes, or has waited for long enough. */
+  /** The gateway shuts down, or has waited long enough. */
   goingAway: 1001,
   /** What came is not a frame. */
   protocolError: 1002,
@@ -94,10 +94,10 @@ const FINAL_CLOSE = 0x88;
 const MASK_BIT = 0x80;
 
 /**
- * A Close frame (RFC 6455, 5.5.1).
+ * Makes a Close frame (RFC 6455, 5.5.1).
  *
  * @param reason ASCII, at most 123 characters
- * @param mask four bytes for a frame that goes to a server, who refuses one without (RFC 6455, 5.1); null: not masked
+ * @param mask four bytes for a frame to a server, which refuses one without (RFC 6455, 5.1); `null` for a frame to a client
  */
 export function closeFrame(code: CloseCode, reason: string, mask: Uint8Array | null): Buffer {
   const payload = Buffer.from(`\0\0${reason}`, 'latin1');

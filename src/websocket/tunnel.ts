@@ -3,19 +3,20 @@ import { Flow, type FlowOwner } from './frame-flow.ts';
 import { CloseCode, closeFrame } from './handshake.ts';
 
 /**
- * How long both ends have to close once the WebSocket ends; then they are cut. An end that got a Close may be silent for as long: it
- * may first finish a message (RFC 6455, 5.5.1).
+ * How long both ends have to close once the WebSocket ends; then they are cut off. An end that got a Close may be silent for as
+ * long, since it may first finish a message (RFC 6455, 5.5.1).
  */
 const CLOSING_MS = 5_000;
 
+/** How a tunnel is held. */
 export interface TunnelOptions {
-  /** The WebSocket is closed after this time without a byte in either direction. */
+  /** How long no byte may pass in either direction before the WebSocket is closed. */
   readonly idleMs: number;
-  /** An extension was agreed on. */
+  /** True if an extension was agreed on. */
   readonly extended: boolean;
-  /** The four bytes that mask a Close frame for the upstream. */
+  /** Returns the four bytes that mask a Close frame for the upstream. */
   readonly mask: () => Uint8Array;
-  /** Both connections are gone. The last call. Must not throw. */
+  /** Called last, when both connections are gone. Must not throw. */
   readonly over: (tunnel: Tunnel) => void;
 }
 
@@ -23,14 +24,14 @@ export interface TunnelOptions {
  * How a WebSocket ended:
  * - `open`: it has not
  * - `closed`: by a Close frame of one end
- * - `client`, `upstream`: this end went without a Close frame
+ * - `client`, `upstream`: this end disconnected without a Close frame
  * - `fault`: one end sent what is no frame
- * - `gateway`: `finish` or `revoke` was called, or it stood idle
+ * - `gateway`: `finish` or `revoke` was called, or the WebSocket was idle for too long
  * - `failure`: the gateway failed, see `failure`
  */
 export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway' | 'failure';
 
-/** A WebSocket between a client and an upstream. Knows no clock: what takes too long is found by sweeps. */
+/** A WebSocket between a client and an upstream. Has no clock: sweeps find what takes too long. */
 export class Tunnel implements FlowOwner {
   readonly #client: ByteStream;
   readonly #upstream: ByteStream;
@@ -38,12 +39,12 @@ export class Tunnel implements FlowOwner {
   readonly toUpstream: Flow;
   readonly toClient: Flow;
   end: TunnelEnd = 'open';
-  /** What was thrown inside the gateway, first; null: nothing was. */
+  /** What was thrown first inside the gateway; `null` if nothing was. */
   failure: { readonly thrown: unknown } | null = null;
   #gone = 0;
   #passed = 0;
   #sinceMs: number;
-  /** It ends, or half of it has: the rest has a deadline, which counts from `#sinceMs`. */
+  /** True once the WebSocket is ending: both ends must close in time, which counts from `#sinceMs`. */
   #closing = false;
 
   constructor(client: ByteStream, upstream: ByteStream, nowMs: number, options: TunnelOptions) {
@@ -61,7 +62,7 @@ export class Tunnel implements FlowOwner {
     this.toUpstream.start();
   }
 
-  /** Ends it from here: with a Close frame to both ends, behind the frames that are passing. */
+  /** Ends the WebSocket with a Close frame to both ends, after the frames that are passing. */
   finish(code: CloseCode, reason: string): void {
     if (this.#closing) return;
     this.#ends('gateway');
@@ -69,8 +70,8 @@ export class Tunnel implements FlowOwner {
   }
 
   /**
-   * Ends it because the client may not go on: what it sends no longer reaches the upstream, not even the rest of a frame. The upstream's
-   * frame that is passing ends first, so that the client can be told.
+   * Ends the WebSocket because the client may not go on: nothing it sends reaches the upstream any more, not even the end of a
+   * frame. A frame of the upstream that is passing ends first, so that the client can be told.
    */
   revoke(code: CloseCode, reason: string): void {
     this.#ends('gateway');
@@ -81,7 +82,7 @@ export class Tunnel implements FlowOwner {
   /** Checks whether something has taken too long. */
   sweep(nowMs: number): void {
     const passed = this.toUpstream.passed + this.toClient.passed;
-    // NaN: it began to close since the last sweep.
+    // NaN means that it began to close since the last sweep.
     if (Number.isNaN(this.#sinceMs) || (!this.#closing && passed !== this.#passed)) this.#sinceMs = nowMs;
     this.#passed = passed;
     const waitedMs = nowMs - this.#sinceMs;
@@ -102,8 +103,9 @@ export class Tunnel implements FlowOwner {
   }
 
   /**
-   * The sender gets a Close behind the frame that is passing to it. The receiver has part of what its sender did not mean: it gets no
-   * Close, which would make that look whole, and is cut as soon as it need not finish that frame.
+   * Ends the WebSocket because a sender broke the rules of frames. The sender gets a Close after the frame that is passing to it.
+   * The receiver may have part of an invalid frame: a Close would make that look whole, so it is cut off without one, as soon as
+   * it need not finish its own frame.
    */
   faulty(flow: Flow): void {
     this.#ends('fault');
@@ -130,7 +132,7 @@ export class Tunnel implements FlowOwner {
     if (this.#gone === 2) this.#options.over(this);
   }
 
-  /** Ends it because the gateway failed. What is between two frames is told. */
+  /** Ends the WebSocket because the gateway failed. Each end that is between two frames is told. */
   failed(fault: unknown): void {
     this.failure ??= { thrown: fault };
     try {
@@ -138,7 +140,7 @@ export class Tunnel implements FlowOwner {
       const [code, reason] = [CloseCode.internalError, 'the gateway failed'] as const;
       this.toClient.cutWith(closeFrame(code, reason, null));
       this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
-      // No sweep may come that ends the rest.
+      // No sweep may come any more that cuts the other end off.
       if (this.#gone > 0) this.#cut();
     } catch {
       this.#cut();
@@ -149,12 +151,12 @@ export class Tunnel implements FlowOwner {
     this.#ends(this.#endBy(flow));
     if (flow === this.toUpstream) {
       this.toClient.stop();
-      // Without the client's connection there are no sweeps, and no one to receive what the upstream still sends.
+      // Without the client's connection there are no sweeps, and nothing receives what the upstream still sends.
       this.#upstream.endSoon();
     } else this.toUpstream.stop();
   }
 
-  /** One end has sent a Close, and the other has yet to. */
+  /** Whether an end has sent a Close. */
   get #halfClosed(): boolean {
     return this.toClient.sentClose || this.toUpstream.sentClose;
   }
@@ -167,7 +169,7 @@ export class Tunnel implements FlowOwner {
     return flow === this.toUpstream ? this.#client : this.#upstream;
   }
 
-  /** A flow that has ended takes no further Close. */
+  /** Sends a Close to both ends. A flow that has ended takes none. */
   #closeBoth(code: CloseCode, reason: string): void {
     this.#close(this.toClient, code, reason);
     this.#close(this.toUpstream, code, reason);

@@ -5,7 +5,7 @@ import type { ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { protocolOf } from './http2-connection.ts';
 
-/** Opens what serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
+/** Opens the stage that serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
 export type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;
 
 /** The stage of a cleartext connection that may speak either version: its first bytes decide (RFC 9113, 3.3). */
@@ -17,7 +17,7 @@ export class FirstBytes implements ClientConnection {
   /** The beginning of a preface. */
   #bytes: Buffer = Buffer.alloc(0);
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
-  /** The client has closed its side, and its bytes are neither protocol. */
+  /** Closes: the client has closed its side, and its bytes are neither protocol. */
   readonly #onEnd = () => this.socket.destroySoon();
   readonly #onError = () => {};
 
@@ -31,7 +31,7 @@ export class FirstBytes implements ClientConnection {
     socket.on('error', this.#onError);
   }
 
-  /** Answers a client that has not said what it speaks in HTTP/1.1, which more clients understand. */
+  /** Answers in HTTP/1.1, which more clients understand: this one has not shown its protocol. */
   refuse(error: GatewayError): void {
     this.#become('http1').refuse(error);
   }
@@ -55,7 +55,7 @@ export class FirstBytes implements ClientConnection {
     const { socket } = this;
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
-    // Paused, or the bytes would be gone before anyone listens.
+    // Pause, or the bytes would be lost before the next stage listens.
     socket.pause();
     if (this.#bytes.length > 0) socket.unshift(this.#bytes);
     const next = this.#open(protocol);

@@ -1,13 +1,13 @@
 import type { Http2FaultReason } from '../../core/index.ts';
 
-/** Resets allowed in a burst: a user leaves a page, or a caller gives up on all of its requests. */
+/** Most resets in a burst, as when a user leaves a page or a caller gives up all of its requests. */
 const RESET_BURST = 500;
-/** Resets allowed per second. Each may have cost a request to an upstream (CVE-2023-44487, CVE-2025-8671). */
+/** Most resets a second over time. Each may have cost a request to an upstream (CVE-2023-44487, CVE-2025-8671). */
 const RESETS_PER_S = 50;
 
-/** Bytes a second for frames that nothing explains, such as PING and PRIORITY: some thousand frames. */
+/** Most bytes a second of frames that no stream explains, such as PING and PRIORITY: some thousand frames. */
 const UNEXPLAINED_BYTES_PER_S = 65_536;
-/** Bytes that streams explain but that may arrive later: a client acknowledges a download after its end. */
+/** Most bytes that streams explain and that may still arrive: a client acknowledges a download after its end. */
 const MAX_CREDIT_BYTES = 1_048_576;
 
 /**
@@ -25,17 +25,17 @@ export class FloodWatch {
     this.#seenMs = nowMs;
   }
 
-  /** A stream ended by a reset, the client's or ours. Ours count as well: a client can provoke them. */
+  /** Counts a stream that was reset, by the client or by us: a client can provoke our resets. Returns the fault if there were too many. */
   reset(): Http2FaultReason | null {
     return ++this.#resets > RESET_BURST ? 'resets' : null;
   }
 
   /**
-   * To be asked at each sweep.
+   * Returns the fault if more bytes came than the streams explain. Ask at each sweep.
    *
    * @param bytesRead bytes that the connection has read so far
-   * @param explained bytes that its streams explain so far, at least
-   * @param perhaps bytes that they may turn out to explain as well
+   * @param explained bytes that its streams explain so far with certainty
+   * @param perhaps bytes that they may explain as well
    */
   sweep(nowMs: number, bytesRead: number, explained: number, perhaps: number): Http2FaultReason | null {
     const seconds = (nowMs - this.#seenMs) / 1_000;

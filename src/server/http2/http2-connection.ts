@@ -34,10 +34,10 @@ const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_FLAG_END_STRE
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
-/** How long a client may take to close a connection that has nothing under way any more. */
+/** How long a client may take to close a connection with nothing under way. */
 const CLOSE_MS = 2_000;
 
-/** Where a connection is in its life. */
+/** What a client's connection over HTTP/2 is doing. */
 type Http2Phase =
   /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
   | { readonly name: 'preface'; readonly sinceMs: number }
@@ -61,11 +61,11 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
   readonly #floods: FloodWatch;
-  /** Bytes that the streams explain which have closed. */
+  /** How many bytes the closed streams explain. */
   #explained = 0;
   #phase: Http2Phase;
 
-  /** @param socket whatever was read of it belongs back on it (`unshift`) */
+  /** @param socket put bytes that were read of it back first (`unshift`) */
   constructor(
     socket: Socket,
     client: ConnectedClient,
@@ -95,7 +95,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     socket.on('close', holdSession(this.#session));
     // TLS that breaks leaves its socket open.
     socket.on('error', () => socket.destroy());
-    // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.
+    // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
     socket.on('end', () => this.#session.destroy());
   }
 
@@ -107,7 +107,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     return this.#state.date.at(this.#state.clock.epochMs());
   }
 
-  /** There is no room for the connection: no stream of it was served. */
+  /** Closes the connection, for which there is no room: no stream of it was served. */
   refuse(error: GatewayError): void {
     this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
     this.#close();
@@ -133,7 +133,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     }
   }
 
-  /** RFC 9113, 6.8: the client learns which of its streams are served, and sends the others elsewhere. */
+  /** Sends a GOAWAY: the client learns which of its streams are served, and sends the others elsewhere (RFC 9113, 6.8). */
   drain(): void {
     this.#phase = GOING_AWAY;
     this.#stall.begin();
@@ -183,7 +183,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     if (!this.#heads.remembersFields) this.memory.arrival = null;
   }
 
-  /** It could not be made an exchange of. */
+  /** Closes a stream of which no exchange could be made. */
   #onStreamFault(stream: ServerHttp2Stream, fault: unknown): void {
     this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
     stream.close(NGHTTP2_INTERNAL_ERROR);
@@ -194,7 +194,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     forgetListeners(downstream.stream);
     this.#streams.delete(open);
     this.#explained += open.explainedBytes;
-    // What else came of the request was not looked at.
+    // More of the request may have come that was not looked at.
     if (!downstream.requestComplete)
       this.#explained += this.#state.http2.streamWindowBytes + open.waitingHeadBytes;
     if (!downstream.delivered) this.#onReset();
@@ -242,7 +242,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   #close(): void {
     this.#phase = GOING_AWAY;
     this.#stall.begin();
-    // Without an error, Node would take the code for none.
+    // Pass an error, or Node would ignore the code.
     this.#session.destroy(new Error('the client asks for too much'), NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
@@ -251,21 +251,21 @@ function errorOf(fault: HeadFault): GatewayError {
   return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
 }
 
-/** RFC 9113, 3.4: what a client that speaks HTTP/2 sends first. No request of HTTP/1.1 begins so. */
+/** The bytes that a client of HTTP/2 sends first (RFC 9113, 3.4). No request of HTTP/1.1 begins like that. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** What the first bytes of a connection say it speaks; null: more are needed. */
+/** Tells the protocol of a connection by its first bytes; returns `null` if more are needed. */
 export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {
   const length = Math.min(bytes.length, PREFACE.length);
   if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return 'http1';
   return length === PREFACE.length ? 'h2' : null;
 }
 
-/** What a client is held to. */
+/** How long a client may be silent. */
 interface LivenessTerms {
-  /** A client with streams under way that sends nothing for this long is sent a PING. */
+  /** How long a client with streams under way may be silent before it is sent a PING. */
   readonly keepAliveMs: number;
-  /** For its acknowledgement, or any other byte. */
+  /** How long it may take to acknowledge the PING, or to send any other byte. */
   readonly clientReadMs: number;
 }
 
@@ -282,8 +282,8 @@ export class Liveness {
   /**
    * Whether the client is gone. Ask at each sweep.
    *
-   * @param bytes how many have come so far
-   * @param busy streams are under way
+   * @param bytes how many bytes have come so far
+   * @param busy true if streams are under way
    */
   isLost(nowMs: number, bytes: number, busy: boolean, terms: LivenessTerms, ping: () => void): boolean {
     const heard = bytes !== this.#bytes || !busy;

@@ -30,7 +30,7 @@ import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.t
 
 const { NGHTTP2_NO_ERROR } = constants;
 
-/** How much is read of a request that was answered before its end, while its client takes the response. */
+/** How much of a request that was answered before its end is still read, while its client takes the response. */
 const DROPPED_MAX_BYTES = 65_536;
 const DROPPED_MAX_MS = 1_000;
 
@@ -38,22 +38,22 @@ const WHOLE: ServerStreamResponseOptions = { endStream: true };
 const BODY_FOLLOWS: ServerStreamResponseOptions = {};
 const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true };
 
-/** What a stream needs from its connection. */
+/** The connection of a stream, as the stream uses it. */
 export interface SessionSide {
   readonly clock: TimerClock;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
-  /** What its listener serves. */
+  /** What the connection's listener serves. */
   readonly serves: ListenerModel['serves'];
-  /** Value of `Date`, now. */
+  /** The value of `Date`, now. */
   readonly date: string;
-  /** The body of this request outgrew its terms. */
+  /** Called when the body of this request is larger than its terms allow. */
   bodyTooLarge(downstream: Http2Downstream): void;
-  /** What takes the body of this request failed. */
+  /** Called when the sink of this request's body failed. */
   bodyFailed(downstream: Http2Downstream, fault: unknown): void;
 }
 
-/** One request of HTTP/2 and its response: one stream. */
+/** One request of HTTP/2 and its response, which are one stream. */
 export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly method: string;
   readonly target: string;
@@ -69,15 +69,15 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   readonly stream: ServerHttp2Stream;
-  /** Null without a body, or if its end is ambiguous. */
+  /** The body; `null` without one, or if its end is ambiguous. */
   readonly requestBody: StreamBody | null;
-  /** Pieces of the response that were written. */
+  /** How many pieces of the response were written. */
   writes = 0;
   readonly #connection: SessionSide;
   #ended = false;
   #sendsTrailers = false;
   #trailers: Fields = [];
-  /** Fields of the response that the upstream sent so. */
+  /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: FieldNames = NO_NAMES;
 
   constructor(
@@ -108,12 +108,12 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody?.bytes ?? 0;
   }
 
-  /** Pieces of DATA that were read. */
+  /** How many pieces of DATA were read. */
   get piecesReceived(): number {
     return this.requestBody?.pieces ?? 0;
   }
 
-  /** Bytes of trailers that were read, and dropped. */
+  /** How many bytes of trailers were read and dropped. */
   get trailerBytes(): number {
     return this.requestBody?.trailerBytes ?? 0;
   }
@@ -134,8 +134,8 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   }
 
   /**
-   * Whether the client has reset the stream with NO_ERROR. Node does not report it: it waits for an end that cannot come, a response that
-   * waits for its window or a body that is paused.
+   * Whether the client has reset the stream with NO_ERROR. Node does not report that if the response waits for its window or the
+   * body is paused: it waits for an end that cannot come.
    */
   get isAbandoned(): boolean {
     const { closed, aborted, bufferSize } = this.stream;
@@ -147,7 +147,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody.withTerms(terms);
   }
 
-  /** Asks for the body where the client waits for that (RFC 9110, 10.1.1). One that already sends does not. */
+  /** Sends a 100 if the client waits for it (RFC 9110, 10.1.1). A client that already sends its body does not wait. */
   bodyStarted(): void {
     const { stream } = this;
     if (this.framing.expectation === 'none' || stream.headersSent || stream.readableLength > 0) return;
@@ -202,7 +202,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   write(chunk: Buffer, taken: Release | null): boolean {
     const { stream } = this;
     if (!stream.writable) {
-      // Of a response that has no body, or of a stream that has gone.
+      // The response has no body, or the stream is gone.
       taken?.();
       return !stream.destroyed;
     }
@@ -222,7 +222,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     throw new Error('a request of HTTP/2 asks for no upgrade');
   }
 
-  /** `close` would not do: Node ends the response before it resets the stream, so that it could look complete. */
+  /** Breaks the response off. Not by `close`: Node would end the response before the reset, so that it could look complete. */
   abort(): void {
     this.#ended = false;
     this.stream.destroy(new Error('the response broke off'));
@@ -234,7 +234,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     this.#send(() => this.stream.respond(markNeverIndexed(head, head, this.#neverIndexedBack), options));
   }
 
-  /** What HTTP/2 cannot say, such as a status past 599 (RFC 9110, 15), ends the stream. */
+  /** Writes a part of the response. What HTTP/2 cannot say, such as a status above 599 (RFC 9110, 15), ends the stream. */
   #send(write: () => void): void {
     try {
       write();
@@ -250,8 +250,8 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   }
 
   /**
-   * RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. It is read for a
-   * moment all the same: curl 7.88 loses a response that a reset follows at once.
+   * Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). Still reads it for a moment: curl 7.88
+   * loses a response that a reset follows at once.
    */
   #dropRequest(): void {
     if (this.requestComplete) this.requestBody?.stop();
@@ -259,33 +259,33 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     else this.requestBody.drop(DROPPED_MAX_BYTES, DROPPED_MAX_MS, this.#connection.clock);
   }
 
-  /** RFC 9110, 6.5.1. Beside a stated length they are worth their cost only to a client that asks for them, as those of gRPC do. */
+  /** Whether the client asks for trailers, as those of gRPC do. Next to a stated length, only then are they worth their cost. */
   #takesTrailers(): boolean {
     return firstValue(this.fields, 'te') === 'trailers';
   }
 
-  /** RFC 9110, 15.3.6 and 15.4.5: these responses end with their head, whatever its fields say. */
+  /** Whether a response may have a body. Others end with their head, whatever its fields say (RFC 9110, 15.3.6 and 15.4.5). */
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   }
 }
 
-/** HEADERS with their frame's header, the pseudo-fields that HTTP/1.1 does not have, and padding. */
+/** Most bytes of a HEADERS frame besides its fields: the frame's head, pseudo-fields that HTTP/1.1 does not have, and padding. */
 const HEADERS_FRAMING_BYTES = 300;
-/** The head of a frame (RFC 9113, 4.1). */
+/** Size of a frame's head (RFC 9113, 4.1). */
 const FRAME_HEAD_BYTES = 9;
 /**
- * Padding of a DATA frame, at most, with its length (RFC 9113, 6.1). nghttp2 does not say how much came. What a client sends in its place
- * costs less than the frame that it sends with it.
+ * Most bytes of padding in a DATA frame, with its length (RFC 9113, 6.1). nghttp2 does not say how many came. Other frames that a
+ * client sends in their place cost less than the DATA frame itself.
  */
 const PADDING_BYTES = 256;
-/** A client may answer each DATA with two WINDOW_UPDATE, and a PING that measures the connection. */
+/** Most bytes that a client sends for each DATA frame it gets: two WINDOW_UPDATE, and a PING that measures the connection. */
 const ACKNOWLEDGEMENT_BYTES = 64;
 
 /**
- * - an error: the client is late, and answered with it
- * - `reset`: it is late, and the stream is reset
- * - null: it is in time
+ * - an error: the client is late; answer with this
+ * - `reset`: the client is late; reset the stream
+ * - `null`: the client is in time
  */
 type StreamLateness = GatewayError | 'reset' | null;
 
@@ -295,7 +295,7 @@ export class OpenStream implements RosterEntry {
   readonly downstream: Http2Downstream;
   readonly exchange: Exchange;
   readonly #headBytes: number;
-  /** Made by the first sweep that finds the stream: most are gone before. */
+  /** Times the stream; made by the first sweep that finds it, since most are gone before. */
   #waits: StreamWaits | null = null;
 
   constructor(downstream: Http2Downstream, exchange: Exchange, head: Http2RequestHead) {
@@ -304,7 +304,7 @@ export class OpenStream implements RosterEntry {
     this.#headBytes = head.bytes;
   }
 
-  /** Bytes that its client may have sent because of it: those of the request, and what the response makes it send. */
+  /** How many bytes its client may have sent because of it: the request, and what the response makes it send. */
   get explainedBytes(): number {
     const { bytesReceived, piecesReceived, trailerBytes, stream, writes } = this.downstream;
     const heads = this.#headBytes + HEADERS_FRAMING_BYTES + trailerBytes;
@@ -312,7 +312,7 @@ export class OpenStream implements RosterEntry {
     return heads + body + writes * ACKNOWLEDGEMENT_BYTES;
   }
 
-  /** Bytes that may have come as heads of the frames that wait to be read, at most: each byte may have had a frame of its own. */
+  /** Most bytes that may have come as heads of the frames that wait to be read: each byte may have had a frame of its own. */
   get waitingHeadBytes(): number {
     return this.downstream.stream.readableLength * FRAME_HEAD_BYTES;
   }
@@ -325,7 +325,7 @@ export class OpenStream implements RosterEntry {
   }
 }
 
-/** Times what a stream waits for its client to do. */
+/** Measures how long a stream waits for its client. */
 class StreamWaits {
   readonly #pace = new BodyPace();
   readonly #stall = new StallTimer();

@@ -2,51 +2,52 @@ import { METHODS } from 'node:http';
 import { type Fields, firstValue } from '../../core/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 
-/** The head of a request, in the form in which the gateway reads those of HTTP/1.1. */
+/** The head of a request over HTTP/2, in the form in which the gateway reads heads of HTTP/1.1. */
 export interface Http2RequestHead {
-  /** '': a method that Node does not know. */
+  /** The method; '' if Node does not know it. */
   readonly method: string;
   readonly target: string;
-  /** `:authority` comes first, as `host`. */
+  /** The header fields; `:authority` comes first, as `host`. */
   readonly fields: Fields;
   readonly framing: RequestFraming;
-  /** As HTTP/1.1 would write it. */
+  /** Size of the head in bytes, as HTTP/1.1 would write it. */
   readonly bytes: number;
-  /** Why the head is refused; null: it is valid. */
+  /** Why the head is refused; `null` if it is valid. */
   readonly fault: HeadFault | null;
 }
 
+/** Why a head is refused. */
 export type HeadFault =
   | { readonly kind: 'malformed'; readonly why: string }
-  /** More bytes than the cap. */
+  /** It has more bytes than the cap. */
   | { readonly kind: 'too large' };
 
-/** Everything behind the pseudo-fields, and what it says. */
+/** The fields after the pseudo-fields, and what they say. */
 interface FieldSection {
   readonly authority: string | null;
-  /** As nghttp2 read it; its fields begin at `from`. */
+  /** Names and values as nghttp2 read them; those of the section begin at `from`. */
   readonly raw: readonly string[];
   readonly from: number;
   readonly fields: Fields;
   readonly bytes: number;
-  /** Of a request that ends with its head. */
+  /** The framing if the request ends with its head. */
   readonly bodiless: RequestFraming;
-  /** Of one whose body follows. */
+  /** The framing if a body follows. */
   readonly withBody: RequestFraming;
   readonly fault: HeadFault | null;
 }
 
-/** Size up to which a section is remembered: more than most clients send, and little for an idle connection. */
+/** Largest section that is remembered: more than most clients send, and little for an idle connection. */
 const MAX_REMEMBERED_BYTES = 4_096;
-/** What HTTP/1.1 writes around a name and its value. */
+/** Bytes that HTTP/1.1 writes around a name and its value. */
 const FIELD_FRAMING_BYTES = 4;
-/** And around a method and a target, with the empty line at the end. */
+/** Bytes that HTTP/1.1 writes around a method and a target, with the empty line at the end of the head. */
 const REQUEST_LINE_FRAMING_BYTES = 14;
 const COLON = 0x3a;
 const SLASH = 0x2f;
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
-/** RFC 9110, 5.6.2. */
+/** Matches a token (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const TOO_LARGE: HeadFault = { kind: 'too large' };
 
@@ -57,14 +58,14 @@ const TOO_LARGE: HeadFault = { kind: 'too large' };
 export class HeadReader {
   #before: FieldSection | null = null;
 
-  /** Whether a next request with the same fields will have the same array of them. */
+  /** Whether a next request with the same fields will get the same array of fields. */
   get remembersFields(): boolean {
     return this.#before !== null;
   }
 
   /**
    * @param raw names and values as nghttp2 read them, pseudo-fields first
-   * @param bodiless the head ends the stream
+   * @param bodiless true if the head ends the stream
    */
   read(raw: readonly string[], bodiless: boolean, maxBytes: number): Http2RequestHead {
     const { method, path, authority, end } = new PseudoFields(raw);
@@ -81,7 +82,7 @@ export class HeadReader {
     };
   }
 
-  /** Clients repeat their fields: the same ones give the same array, by which the gateway recognizes them. */
+  /** Returns the section. Clients repeat their fields: the same ones give the same array, by which the gateway recognizes them. */
   #section(raw: readonly string[], from: number, authority: string | null): FieldSection {
     const before = this.#before;
     if (before !== null && isRepeated(before, raw, from, authority)) return before;
@@ -95,7 +96,7 @@ class PseudoFields {
   method = '';
   path = '';
   authority: string | null = null;
-  /** Position of the first field that is not one. */
+  /** Position of the first field that is not a pseudo-field. */
   end = 0;
 
   constructor(raw: readonly string[]) {
@@ -124,7 +125,7 @@ function isRepeated(
 ): boolean {
   const shift = before.from - from;
   if (before.authority !== authority || before.raw.length - raw.length !== shift) return false;
-  // From the end, where most differences between requests are.
+  // Compare from the end, where most differences between requests are.
   for (let i = raw.length - 1; i >= from; i--) if (raw[i] !== before.raw[i + shift]) return false;
   return true;
 }
@@ -138,10 +139,10 @@ function readSection(raw: readonly string[], from: number, authority: string | n
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
     bytes += name.length + value.length + FIELD_FRAMING_BYTES;
-    // RFC 9113, 8.3.1: both may come, and name the same place.
+    // RFC 9113, 8.3.1: Host and :authority may both come, and must name the same place.
     if (name === 'host' && authority !== null) otherHost ||= value.toLowerCase() !== authority.toLowerCase();
     else if (name !== 'cookie') fields.push(name, value);
-    // RFC 9113, 8.2.3: the crumbs of a cookie are one field again before they go on over HTTP/1.1.
+    // RFC 9113, 8.2.3: join the parts of a cookie to one field before they go on over HTTP/1.1.
     else if (cookieAt === -1) cookieAt = fields.push(name, value) - 1;
     else fields[cookieAt] += `; ${value}`;
   }
@@ -149,7 +150,7 @@ function readSection(raw: readonly string[], from: number, authority: string | n
   return { authority, raw, from, fields, bytes, ...framings(fields), fault };
 }
 
-/** The stream says where a body ends, so that its length may be left out (RFC 9113, 8.1.1). */
+/** Returns the framing without and with a body. Its length may be left out, since the stream says where it ends (RFC 9113, 8.1.1). */
 function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   const framing = requestFraming(fields, 1);
   const hasLength = firstValue(fields, 'content-length') !== undefined;

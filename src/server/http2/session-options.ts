@@ -9,9 +9,9 @@ import type { Http2Model } from '../../config/index.ts';
 import { type FieldNames, type Fields, type Http2FaultReason, NO_NAMES } from '../../core/index.ts';
 import { isSecret } from '../../http2/index.ts';
 
-/** Frames that nghttp2 finds invalid, and empty DATA, until the connection is closed. */
+/** How many frames that nghttp2 finds invalid, and empty DATA, may come before the connection is closed. */
 const MAX_INVALID_FRAMES = 100;
-/** What a field counts beyond its bytes (RFC 9113, 6.5.2). */
+/** What a field counts besides its bytes (RFC 9113, 6.5.2). */
 const FIELD_OVERHEAD_BYTES = 32;
 
 /** The caps of requests that hold for every protocol. */
@@ -20,18 +20,18 @@ interface HeadCaps {
   readonly fields: number;
 }
 
-/** What nghttp2 and Node hold a client to. Heads up to twice the caps come through to the gateway, which answers 431. */
+/** Makes the limits that nghttp2 and Node set for a client. Heads up to twice the caps reach the gateway, which answers 431. */
 export function clientSessionOptions(model: Http2Model, { headBytes, fields }: HeadCaps): ServerOptions {
   return {
     settings: {
       maxConcurrentStreams: model.maxStreams,
       initialWindowSize: model.streamWindowBytes,
       maxHeaderListSize: 2 * headBytes + 2 * FIELD_OVERHEAD_BYTES * fields,
-      // RFC 8441: no WebSocket over HTTP/2.
+      // There is no WebSocket over HTTP/2 (RFC 8441).
       enableConnectProtocol: false,
     },
     maxHeaderListPairs: 2 * fields,
-    // In Node's megabytes.
+    // Node takes megabytes.
     maxSessionMemory: Math.ceil(model.sessionMemoryBytes / 1_000_000),
     maxSessionInvalidFrames: MAX_INVALID_FRAMES,
     // An upstream may send a field twice that Node calls single; it passes as it came.
@@ -41,7 +41,7 @@ export function clientSessionOptions(model: Http2Model, { headBytes, fields }: H
 
 type FieldObject = Record<string, string | string[]>;
 
-/** Fields in the form in which Node takes those of an interim response and of trailers: those of one name are a list. */
+/** Returns fields in the form in which Node takes those of an interim response and of trailers: values of one name are a list. */
 export function asObject(fields: Fields, neverIndexed: FieldNames): FieldObject {
   const object: FieldObject = Object.create(null);
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -55,8 +55,8 @@ export function asObject(fields: Fields, neverIndexed: FieldNames): FieldObject 
 }
 
 /**
- * The fields that a client sent as never indexed, which have to be sent on so (RFC 7541, 6.2.3). Without those that we never index
- * in any case: nghttp2 sends every Authorization so.
+ * Returns the names of the fields that a client sent as never indexed and that must be sent on so (RFC 7541, 6.2.3). Leaves out
+ * secrets: we never index them anyway, and nghttp2 sends every Authorization so.
  */
 export function neverIndexedIn(headers: IncomingHttpHeaders): FieldNames {
   const names: readonly string[] | undefined = Reflect.get(headers, sensitiveHeaders);
@@ -71,28 +71,28 @@ export function markNeverIndexed<T extends object>(section: T, fields: Fields, n
   return Object.assign(section, { [sensitiveHeaders]: [...new Set(present)] });
 }
 
-/** nghttp2's own errors by number, where they say that a client floods. */
+/** The errors of nghttp2, by number, that say that a client floods. */
 const FLOODS: ReadonlyMap<number, Http2FaultReason> = new Map([
   // NGHTTP2_ERR_FLOODED: a thousand acknowledgements of PING or SETTINGS wait to go out.
   [-904, 'control_frames'],
-  // NGHTTP2_ERR_TOO_MANY_CONTINUATIONS: eight, behind one HEADERS.
+  // NGHTTP2_ERR_TOO_MANY_CONTINUATIONS: eight, after one HEADERS.
   [-905, 'continuations'],
   // NGHTTP2_ERR_CALLBACK_FAILURE: Node has refused a hundred streams past the maximum.
   [-902, 'refused_streams'],
 ]);
 
-/** What a session ended by, as far as its client is to blame; null: its socket broke, or the client ended it. */
+/** Says which fault of its client ended a session; `null` if its socket broke or the client closed it. */
 export function faultOf({ code, errno }: NodeJS.ErrnoException): Http2FaultReason | null {
   if (code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES') return 'invalid_frames';
   if (code !== 'ERR_HTTP2_ERROR') return null;
   return FLOODS.get(errno ?? 0) ?? 'protocol';
 }
 
-/** When Node ends a session by itself, its GOAWAY says INTERNAL_ERROR. This tells whose fault it was (RFC 9113, 7). */
+/** Makes the GOAWAY of a session that Node ends blame the client if it is to blame: Node's own says INTERNAL_ERROR (RFC 9113, 7). */
 export function blameClient(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
   session.destroy = (error, code) => {
-    // Node hands over null or a code as well.
+    // Node passes null or a code as well.
     const fault = error instanceof Error ? faultOf(error) : null;
     destroy(error, code ?? codeOf(fault));
   };

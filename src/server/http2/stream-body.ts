@@ -3,18 +3,19 @@ import type { BodySink, BodySource, TimerClock } from '../../core/index.ts';
 import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { PacedBody } from '../body-pace.ts';
 
+/** Hears how the body of a request is read. */
 export interface StreamBodyOwner {
-  /** The body has a sink from now on. */
+  /** Called when the body has got a sink. */
   bodyStarted(): void;
-  /** It outgrew its terms, though its head had not said so. */
+  /** Called when the body turns out larger than its terms allow, which its head did not show. */
   bodyTooLarge(): void;
-  /** What takes it failed. */
+  /** Called when the sink of the body failed. */
   bodyFailed(fault: unknown): void;
 }
 
 /**
- * The body of a request on its stream: counted, bounded, and read only when it has a sink. Until then, and while it is paused, the
- * client may send what its window holds and no more (RFC 9113, 6.9).
+ * The body of a request on its stream: counted, bounded, and read only when it has a sink. Until then, and while it is paused,
+ * the client may send what its window holds and no more (RFC 9113, 6.9).
  */
 export class StreamBody implements BodySource, PacedBody {
   readonly #stream: ServerHttp2Stream;
@@ -24,14 +25,14 @@ export class StreamBody implements BodySource, PacedBody {
   terms = NO_TERMS;
   started = false;
   paused = false;
-  /** It was paused at some moment since the last sweep. */
+  /** True if it was paused at some moment since the last sweep. */
   stoodStill = false;
-  /** Its last byte has been handed on. */
+  /** True once its last byte has been handed on. */
   done = false;
   bytes = 0;
-  /** Of the trailers, as HTTP/1.1 would write them. */
+  /** Size of the trailers in bytes, as HTTP/1.1 would write them. */
   trailerBytes = 0;
-  /** Pieces that were read. A DATA frame that is not empty comes as one, or as several. */
+  /** How many pieces were read. A DATA frame that is not empty comes as one or several. */
   pieces = 0;
 
   constructor(stream: ServerHttp2Stream, owner: StreamBodyOwner) {
@@ -58,7 +59,7 @@ export class StreamBody implements BodySource, PacedBody {
     this.#stream.on('data', (bytes: Buffer) => this.#onData(bytes));
     this.#stream.on('end', () => this.#onEnd());
     this.#owner.bodyStarted();
-    // An empty body that ended before: Node says so at once, whether anyone reads or not.
+    // An empty body may have ended before: Node says so at once, even if nothing reads.
     if (this.#stream.readableEnded) this.#onEnd();
   }
 
@@ -78,10 +79,10 @@ export class StreamBody implements BodySource, PacedBody {
     this.#sink = null;
   }
 
-  /** Passes nothing on from here, but reads on, up to a number of bytes and a time. Then the stream is reset. */
+  /** Passes nothing on from here, but reads on for up to so many bytes and milliseconds. Then the stream is reset. */
   drop(maxBytes: number, maxMs: number, clock: TimerClock): void {
     this.stop();
-    // No one waits for it any longer.
+    // Nothing waits for the body any longer, so its terms end.
     this.#dropped = true;
     this.terms = NO_TERMS;
     const stream = this.#stream;
@@ -104,7 +105,7 @@ export class StreamBody implements BodySource, PacedBody {
     }
   }
 
-  /** Events of a stream have nothing above them. */
+  /** Reports what the sink threw: nothing above a stream's events would catch it. */
   #failed(fault: unknown): void {
     this.stop();
     this.#owner.bodyFailed(fault);
@@ -122,8 +123,8 @@ export class StreamBody implements BodySource, PacedBody {
   }
 
   /**
-   * Node ends the readable side of a stream that was reset with NO_ERROR like any other: what came may be a part. The trailers of a
-   * request are dropped: no one asked for them (RFC 9110, 6.5.1).
+   * Ends the body, unless the client has reset the stream: with NO_ERROR, Node ends the readable side like any other, although only
+   * a part may have come. Drops the trailers of a request, since no one asked for them (RFC 9110, 6.5.1).
    */
   #onEnd(): void {
     if (this.#stream.aborted || this.#sink === null) return;
@@ -137,7 +138,7 @@ export class StreamBody implements BodySource, PacedBody {
 }
 
 /**
- * Tells the client that the rest of its request is not wanted, once it has the whole response (RFC 9113, 8.1).
+ * Tells the client that what is left of its request is not wanted, once it has the whole response (RFC 9113, 8.1).
  *
  * `close` marks a stream as closed at once, and Node does not reset a closed stream that it destroys. If data still waits there
  * for the client's window, nghttp2 then sends empty DATA frames in an endless loop.
