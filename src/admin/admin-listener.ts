@@ -53,7 +53,7 @@ export class AdminListener {
   readonly #handshakes: HandshakeLimit;
   readonly #clock: TimerClock;
   #options: TlsOptions | null = null;
-  /** Null: cleartext. */
+  /** The TLS server in front of the listener; `null` for cleartext. */
   #tls: TlsServer | null = null;
 
   constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminListenerDependencies) {
@@ -193,7 +193,7 @@ const MAX_MS = 10_000;
 
 /** Bounds the TLS handshakes of the admin listener in number and time. Where there are too many, the oldest gives way. */
 class HandshakeLimit {
-  /** By what both the accepted socket and TLS on top of it know: the address of the other side. Oldest first. */
+  /** Handshakes by the address of the other side, which the accepted socket and TLS on top of it both know. Oldest first. */
   readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: Timer }>();
   readonly #clock: TimerClock;
 

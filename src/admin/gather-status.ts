@@ -120,7 +120,7 @@ interface UpstreamSources {
   upstreamConnections(): ReadonlyMap<string, number>;
 }
 
-/** Those of the snapshot, and removed ones whose connections still drain. */
+/** Lists the upstreams of the snapshot, and removed ones whose connections still drain. */
 function gatherUpstreams(
   { gateway, upstreamConnections }: UpstreamSources,
   snapshot: Snapshot,

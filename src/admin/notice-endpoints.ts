@@ -49,7 +49,7 @@ export async function answerNotice(
   return true;
 }
 
-/** Null: it is too long; the rest stays unread. Rejects when the connection ends before the body, or the body is late. */
+/** Resolves with the body, or with `null` if it is too long; the rest stays unread. Rejects when the connection ends before the body, or the body is late. */
 function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(BODY_MS, () => request.destroy());

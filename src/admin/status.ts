@@ -49,7 +49,7 @@ export interface GatewayStatus {
   readonly unlistedProxies: readonly UnlistedProxy[];
   /** The first of `providers`; null: none is configured. */
   readonly provider: ProviderStatus | null;
-  /** In the order of the file. */
+  /** The identity providers, in the order of the file. */
   readonly providers: readonly ProviderStatus[];
   readonly store: {
     readonly kind: string;
@@ -63,11 +63,11 @@ export interface GatewayStatus {
   };
   /** Log lines dropped since the start, and why none is written now. */
   readonly log: LogLosses;
-  /** By bucket and class, in the order of the file; last, as "none", requests without a bucket. */
+  /** Counts by bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
-  /** Null if the client may not see them. */
+  /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
-  /** Those that listeners serve. */
+  /** The certificates that listeners serve. */
   readonly certificates: readonly {
     readonly listener: string;
     /** Its file, as it is configured. */
@@ -121,11 +121,11 @@ export interface UpstreamStatus {
   readonly address: string;
   readonly connections: number;
   readonly requestsInFlight: number;
-  /** Null: none since the start. */
+  /** The errors of this upstream; `null` if there was none since the start. */
   readonly errors: Omit<RecentError, 'kind'> | null;
 }
 
-/** Who is refused, or will be soon. */
+/** The callers that are refused, or will be soon. */
 export interface CallersStatus {
   /** Within the last hour, the most refused first. */
   readonly refusedMost: readonly RefusedCallerStatus[];

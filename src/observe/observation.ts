@@ -63,7 +63,7 @@ interface ObservationOptions {
   readonly sharesStore: boolean;
   /** Also told about reloads, before metrics and the log. */
   readonly reloadRecord: Partial<ReloadListener>;
-  /** Null: spans go nowhere. */
+  /** Where spans go; `null` if they go nowhere. */
   readonly spans: Partial<ExchangeListener> | null;
 }
 

@@ -52,7 +52,7 @@ export class Demand {
   readonly limit: Limit;
   readonly #room: DemandRoom;
   readonly #peaks = new Map<string, Peak>();
-  /** Those drawn on since the last turn, and since the one before. What is older than a period has closed. */
+  /** Windows used since the last turn, and since the one before. What is older than a period has closed. */
   #recent = new Map<string, Open>();
   #older = new Map<string, Open>();
   #turnedAtMs = 0;

@@ -6,7 +6,7 @@ export interface NeedPanel {
   readonly title: string;
   /** What each caller needs, ascending and from 1 up. */
   readonly needs: Uint32Array;
-  /** Null: none. */
+  /** The number that is suggested; `null` if there is none. */
   readonly suggested: number | null;
   /** The number in the file; null: the file has no such limit. */
   readonly now: number | null;
@@ -24,7 +24,7 @@ const COLUMNS = 2;
 const PANEL_WIDTH = 400;
 const PANEL_HEIGHT = 210;
 const HEAD = 44;
-/** Of the plot within its panel. */
+/** Margins of the plot within its panel. */
 const [LEFT, TOP, RIGHT, BOTTOM] = [56, 40, 26, 26];
 const WITHIN = PANEL_WIDTH - LEFT - RIGHT;
 const DEPTH = PANEL_HEIGHT - TOP - BOTTOM;

@@ -19,7 +19,7 @@ export interface MeasureOptions {
 
 /** What the callers of one class drew on one limit. */
 export interface Measured {
-  /** Null: the global limit. */
+  /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
   /** `resource`: all callers together, by value of the main parameter. */
   readonly callerClass: CallerClass | 'resource';
@@ -59,7 +59,7 @@ export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs
 class Measuring {
   readonly #options: MeasureOptions;
   readonly #room = new DemandRoom();
-  /** By identity of the limit and class. */
+  /** Measurements by the limit's identity and the caller class. */
   readonly #rows = new Map<string, Measured>();
   /** The same, without making a text for each request. */
   readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();

@@ -61,7 +61,7 @@ export class OffenceDemand {
     row.demand.draw(atMs, sender, `${gateway} ${sender}`);
   }
 
-  /** Null: the rule is off. */
+  /** The row of a rule; `null` if the rule is off. */
   #rowOf(rule: Offence['reason'], by: MeasuredOffences['by']): MeasuredOffences | null {
     const known = this.#rows.get(`${rule} ${by}`);
     if (known !== undefined) return known;

@@ -121,7 +121,7 @@ class Replay {
     this.#options.onDecision?.(request, outcome);
   }
 
-  /** Null: it is left out. */
+  /** Decides about one request anew; `null` if it is left out. */
   #outcomeOf(atMs: number, request: LoggedRequest): ReplayOutcome | null {
     const engine = this.#engineOf(request, atMs);
     if (this.#isBlocked(request)) {
@@ -134,7 +134,7 @@ class Replay {
     return isRestricted ? this.#refuse(request, 'restriction') : this.#decideByLimits(atMs, request, engine);
   }
 
-  /** Of callers, the log has pseudonyms: those stay blocked that were, where the list names any. */
+  /** Whether the request is blocked. The log has pseudonyms only: where the list names callers, those stay blocked that were. */
   #isBlocked({ client, facts }: LoggedRequest): boolean {
     if (this.#blocked === null) return false;
     const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;

@@ -30,7 +30,7 @@ export interface Report {
 
 /** Requests of one class on one bucket. */
 interface BucketReport {
-  /** Null: no bucket, the global limit alone. */
+  /** The bucket; `null` for the global limit alone. */
   readonly bucket: string | null;
   readonly class: string;
   readonly requests: number;
@@ -43,9 +43,9 @@ interface BucketReport {
     readonly afterByRestriction: number;
   };
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
-  /** Null: none was refused. */
+  /** The minute with the most refusals; `null` if none was refused. */
   readonly worstMinute: { readonly at: string; readonly refused: number } | null;
-  /** Those refused most by the limits that are tried. */
+  /** The callers refused most by the limits that are tried. */
   readonly most: readonly ({ readonly caller: string } & CallerCount)[];
 }
 

@@ -21,7 +21,7 @@ export class RestrictionReplay {
   readonly #restricting: Restricting;
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
-  /** By whom they are about: what was on its way when a restriction began has passed it. */
+  /** Causes by the client they are about: what was on its way when a restriction began has passed it. */
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
 

@@ -49,14 +49,14 @@ export interface Suggestion {
 
 /** One limit, for the callers of one class. */
 export interface SuggestedLimit {
-  /** Null: the global limit. */
+  /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
   /** `resource`: all callers together. */
   readonly class: CallerClass | 'resource';
   readonly algorithm: 'fixed' | 'smooth';
   readonly periodMs: number;
   readonly requests: number;
-  /** By this limit, when the log was written. They count as demand. */
+  /** Requests that this limit refused when the log was written. They count as demand. */
   readonly refused: number;
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
@@ -64,7 +64,7 @@ export interface SuggestedLimit {
   /** The number in the file, and the callers who need more. */
   readonly now: number;
   readonly callersOverNow: number;
-  /** Null: there are too few callers for the percentile that was asked for. */
+  /** The number to set; `null` if there are too few callers for the percentile that was asked for. */
   readonly suggested: number | null;
 }
 
@@ -74,12 +74,12 @@ export interface SuggestedRestriction {
   readonly by: MeasuredOffences['by'];
   readonly periodMs: number;
   readonly requests: number;
-  /** Those who sent any that count. */
+  /** Senders of any request that counts. */
   readonly senders: number;
   readonly needs: Needs;
   readonly now: number;
   readonly sendersOverNow: number;
-  /** Null: the rule does not restrict them, or there are too few. */
+  /** The number to set; `null` if the rule does not restrict them, or there are too few. */
   readonly suggested: number | null;
 }
 

@@ -17,7 +17,7 @@ export interface CallerCount {
 
 /** Requests of one class that draw on one bucket. */
 export interface TallyRow {
-  /** Null: no bucket, the global limit alone. */
+  /** The bucket; `null` for the global limit alone. */
   readonly bucket: string | null;
   readonly callerClass: CallerClass;
   requests: number;
@@ -25,11 +25,11 @@ export interface TallyRow {
   before: number;
   /** Refused by the limits that are tried. */
   after: number;
-  /** Of those, by the global limit. */
+  /** How many of them the global limit refused. */
   afterByGlobal: number;
-  /** Of those, since their address is blocked. */
+  /** How many of them were refused because their address is blocked. */
   afterByBlocked: number;
-  /** Of those before and after, by a restriction. */
+  /** How many a restriction refused, before and after. */
   beforeByRestriction: number;
   afterByRestriction: number;
   readonly callers: Map<string, CallerCount>;

@@ -2,7 +2,7 @@ import type { RoutePattern } from '../routing/index.ts';
 
 /** A word of a route that the log does not tell from values. */
 export interface Unanswered {
-  /** As written in limits.yaml, without its methods. */
+  /** The path as written in limits.yaml, without its methods. */
   readonly path: string;
   readonly word: string;
   /** Requests that the route may take. */

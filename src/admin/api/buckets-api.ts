@@ -25,11 +25,11 @@ export interface BucketSources {
 
 /** What a request is about. */
 interface Question {
-  /** Null: what all clients share. */
+  /** Whose allowance is meant; `null` for what all clients share. */
   readonly client: ApiClient | null;
-  /** Null: all of them. */
+  /** The bucket that is meant; `null` for all of them. */
   readonly bucket: BucketModel | null;
-  /** Null: none is given. */
+  /** The value of the main parameter; `null` if none is given. */
   readonly value: string | null;
 }
 
@@ -154,7 +154,7 @@ function nothingCounts(): GatewayError {
 
 /** A limit, and how it holds for a client. */
 interface CountedLimit {
-  /** Null: the global limit. */
+  /** The bucket of the limit; `null` for the global limit. */
   readonly bucket: BucketModel | null;
   readonly limit: Limit;
   readonly isInShadow: boolean;

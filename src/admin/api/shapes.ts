@@ -96,7 +96,7 @@ export const explainSchema = z.strictObject({
     .describe('Limits of one class of callers only, or the class of these claims. Default: every class.'),
 });
 
-/** As `weir explain --format json` prints it. */
+/** An explanation in the form that `weir explain --format json` prints. */
 export const explanationSchema = z.strictObject({
   method: z.string(),
   path: z.string(),

@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'an object of names and texts',
 };
 
-/** As /openapi.json has it. */
+/** The description that /openapi.json gives. */
 function descriptionOf(schema: z.core.$ZodType | undefined): string {
   return schema instanceof z.ZodType ? (schema.description ?? '') : '';
 }

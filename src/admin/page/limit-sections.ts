@@ -47,7 +47,7 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
   return section('Buckets', table, note);
 }
 
-/** By limits and by restrictions. */
+/** Adds up refusals by limits and by restrictions. */
 function refusals({ lastHour: { refused, restricted } }: BucketStatus): number {
   return refused + restricted;
 }
@@ -76,7 +76,7 @@ function counted(number: number): HtmlPart {
   return number === 0 ? 0 : html`<b class="ill">${number}</b>`;
 }
 
-/** Who is refused, or will be soon. */
+/** Shows who is refused, or will be soon. */
 export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
   if (callers === null) return [hidden()];
   const { refusedMost, nearLimit } = callers;
@@ -100,7 +100,7 @@ function nobody(callers: readonly CallerStatus[], words: string): string {
   return callers.length === 0 ? `In the last ${words}.` : '';
 }
 
-/** Who is refused most, and why: by limits and by restrictions apart. */
+/** Says who is refused most, and why: by limits and by restrictions apart. */
 function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): Html | string {
   if (callers.length === 0) return '';
   const rows = callers.map(caller => [

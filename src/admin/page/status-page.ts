@@ -66,7 +66,7 @@ function wordFor({
   return pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
 }
 
-/** As the policy names it (Content Security Policy Level 3, 2.3.1). */
+/** Names a hash the way the policy does (Content Security Policy Level 3, 2.3.1). */
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -44,7 +44,7 @@ export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
 /** A restriction refused a request, or `blocked` in limits.yaml did: before a bucket was looked up. */
 export interface RestrictionRefusal {
   readonly callerClass: CallerClass;
-  /** As in `DecisionEvent`. */
+  /** The caller, named as in `DecisionEvent`. */
   readonly caller: string;
   readonly why: RestrictionReason | 'blocked';
 }

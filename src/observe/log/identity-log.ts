@@ -34,7 +34,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #of: { readonly provider?: string };
-  /** By claim; there are only as many as are configured. */
+  /** What lacked a claim, by claim; there are only as many as are configured. */
   readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
   #discoveryFails = false;
@@ -169,7 +169,7 @@ interface Series {
 export class NoticeLog implements NoticeListener {
   readonly #log: Logger;
   readonly #clock: Clock;
-  /** By kind and reason; both are closed lists. */
+  /** Refused notices by kind and reason; both are closed lists. */
   readonly #series = new Map<string, Series>();
 
   constructor(log: Logger, clock: Clock) {

@@ -10,7 +10,7 @@ export interface LogDestination extends DestinationStream {
 export interface LogLosses {
   /** Lines dropped since the start. */
   readonly linesDropped: number;
-  /** Null: lines are written. */
+  /** Why lines cannot be written now; `null` while they are. */
   readonly trouble: LogTrouble | null;
 }
 

@@ -10,7 +10,7 @@ export interface LoggingOptions {
   readonly level: Logger['level'];
   /** One line per request. */
   readonly access: boolean;
-  /** Null: a random key of this process. */
+  /** The key of the pseudonyms; `null` for a random key of this process. */
   readonly pseudonymKey: Buffer | null;
   readonly paths: PathNaming;
 }

@@ -19,7 +19,7 @@ function nonBlocking(): number {
       // Node makes terminals block. Opened anew, this one does not, and stays as it is for other programs.
       return openSync('/dev/stdout', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
-      // Of another user, or on a system without this name.
+      // The terminal belongs to another user, or the system lacks this name.
       return STDOUT;
     }
   }

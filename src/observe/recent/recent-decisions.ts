@@ -3,11 +3,11 @@ import { SlidingCount } from './top-callers.ts';
 
 /** What the metrics count of limits. */
 export interface LimitTallies {
-  /** By bucket, class and outcome. */
+  /** Decisions by bucket, class and outcome. */
   readonly decisions: Tally;
-  /** By bucket, class and the limit in shadow that would have refused. */
+  /** Requests that a limit in shadow would have refused, by bucket, class and limit. */
   readonly inShadow: Tally;
-  /** By class and reason. */
+  /** Requests that a restriction refused, by class and reason. */
   readonly byRestriction: Tally;
 }
 

@@ -93,12 +93,12 @@ class RecentCallers implements Partial<LimitListener> {
     this.#nearLimit.sweep(nowMs);
   }
 
-  /** Those refused within the last hour, the most refused first. */
+  /** Callers refused within the last hour, the most refused first. */
   get refused(): readonly TopCaller[] {
     return this.#refused.list();
   }
 
-  /** Those admitted within the last minute with at least 80 % of a limit used up. */
+  /** Callers admitted within the last minute with at least 80 % of a limit used up. */
   get nearLimit(): readonly TopCaller[] {
     const fromMs = this.#clock.epochMs() - MINUTE_MS;
     return this.#nearLimit.list().filter(({ lastMs }) => lastMs > fromMs);
@@ -110,7 +110,7 @@ const MAX_CAUSE = 300;
 
 /** Errors of one kind. */
 export interface RecentError {
-  /** Of a closed list, with the names of configured upstreams. */
+  /** The kind of error, from a closed list with the names of configured upstreams. */
   readonly kind: string;
   /** Since the start. */
   readonly count: number;
@@ -228,13 +228,13 @@ export class RecentErrors implements Partial<Heard> {
     return all.sort((one, other) => other.lastAtMs - one.lastAtMs);
   }
 
-  /** Null: it had none. */
+  /** The last error of an upstream; `null` if it had none. */
   ofUpstream(upstream: string): RecentError | null {
     const kept = this.#upstreams.get(upstream);
     return kept === undefined ? null : view(upstream, kept);
   }
 
-  /** Those of clients are everyday events. */
+  /** Leaves out errors of clients, which are everyday events. */
   #noteAttempt(what: string, { error, outcome }: RedeemEvent | SignOutEvent): void {
     if (error === null || error.side === 'client') return;
     const cause = error.cause === undefined ? error.message : text(error.cause);

@@ -48,7 +48,7 @@ interface Entry {
  */
 export class TopCallers {
   readonly #entries: readonly Entry[];
-  /** By bucket and caller: two look-ups make no text for a key. */
+  /** Entries by bucket and caller: two look-ups need no text for a joint key. */
   readonly #places = new Map<string, Map<string, Entry>>();
   /** The smallest count when the search for a place began its round, and where it is. */
   #smallest = 0;

@@ -25,7 +25,7 @@ export function serverAttributes(record: ExchangeRecord): Attributes {
   };
 }
 
-/** Of the upstream's part. */
+/** The attributes of the span that covers the upstream's part. */
 export function clientAttributes(record: ExchangeRecord, peer: SpanPeer | undefined): Attributes {
   const { method, status, upstreamMs, retried } = record;
   const answered = upstreamMs !== null;

@@ -6,7 +6,7 @@ export interface ReadCounts {
   broken: number;
   /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
   early: number;
-  /** Of the files as they lie on disk. */
+  /** The size of the files as they lie on disk. */
   bytes: number;
   /** Files that could not be read to their end, and why. */
   readonly torn: string[];
