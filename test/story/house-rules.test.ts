@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, glob, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,6 +50,21 @@ describe('the unit tests', () => {
       if (!existsSync(join(CHECKOUT, 'src', source))) strays.push(file);
     }
     expect(strays).toEqual([]);
+  });
+});
+
+describe('the stories', () => {
+  it('sleep for less than a second, and measure no duration', async () => {
+    const breaches: string[] = [];
+    for await (const file of glob('test/{story,store,conformance}/**/*.test.ts', { cwd: CHECKOUT })) {
+      if (file.endsWith('/house-rules.test.ts')) continue;
+      const text = await readFile(join(CHECKOUT, file), 'utf8');
+      const sleeps = text.matchAll(/\b(?:sleep|pause)\(([\d_]+)\)|setTimeout\(\w+, ([\d_]+)\)/g);
+      for (const [call, asleep, timer] of sleeps)
+        if (Number((asleep ?? timer)?.replaceAll('_', '')) >= 1_000) breaches.push(`${file}: ${call}`);
+      if (text.includes('performance.now()')) breaches.push(`${file}: reads a clock to measure by`);
+    }
+    expect(breaches).toEqual([]);
   });
 });
 

@@ -111,12 +111,11 @@ test('a client that does not read is disconnected although it keeps sending requ
   client.pause();
   await client.send(head('GET /a'));
   await waitFor('it waits', () => upstream.requests.length === 1);
-  const giveUpAt = performance.now() + 45_000;
-  while (upstream.openConnections.length > 0 && performance.now() < giveUpAt) {
-    await client.send('G').catch(() => {});
+  await waitFor('it is disconnected', async () => {
+    await client.send('G');
     await sleep(100);
-  }
-  expect(upstream.openConnections).toEqual([]);
+    return upstream.openConnections.length === 0;
+  });
 });
 
 test('memory falls back after many large bodies at once', async () => {

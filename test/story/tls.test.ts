@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { withBody } from '../support/requests.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
@@ -47,7 +48,7 @@ test('a further connection resumes the session of the first, over TLS 1.3 and 1.
 
 test('after a day the ticket keys have changed: an old session is not resumed, a newer one is', async () => {
   let aheadMs = 0;
-  const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
   const { gateway } = await startTlsGateway({ clock });
   const open = async (session?: Buffer) => {
     const client = await gateway.connect({ tls: { ...TRUST, ...(session && { session }) } });
