@@ -2,11 +2,10 @@
 // read twice, because what they speak of comes last or never.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { argv } from 'node:process';
 
-/** The checkout that holds `src/`: this one, unless the command line names another. */
-const ROOT = argv[2] ?? join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..');
 const BARE = /^(?:Of|Those|By|As|Null|In|Who|Whoever)\b/;
+
 /** A comment's place and first line. */
 interface Beginning {
   readonly line: number;
@@ -37,9 +36,8 @@ for (const file of files) {
   for (const { line, text } of beginnings(readFileSync(join(ROOT, 'src', file), 'utf8'))) {
     if (!BARE.test(text)) continue;
     rejected += 1;
-    console.error(`src/${file}:${line}: begin with a verb or the subject: "${text}"`);
+    console.log(`src/${file}:${line}: begin with a verb or the subject: "${text}"`);
   }
 }
-if (rejected > 0)
-  console.error(`${rejected} comments begin with Of, Those, By, As, Null, In, Who or Whoever`);
+if (rejected > 0) console.log(`${rejected} comments begin with Of, Those, By, As, Null, In, Who or Whoever`);
 process.exitCode = rejected > 0 ? 1 : 0;

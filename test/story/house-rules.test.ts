@@ -214,6 +214,24 @@ describe('the linter', () => {
   });
 });
 
+describe('the check of comments', () => {
+  const complaints = async (line: string) => {
+    await plant({ 'src/http/line.ts': line });
+    return (await run('node', ['lint/comments.ts'])).split('\n').filter(text => text.startsWith('src/'));
+  };
+
+  it.each(['/** Of one call. */', '// As written.', '/**\n * Null: none.\n */'])(
+    'refuses a comment that begins with a bare word: %j',
+    async comment => {
+      expect(await complaints(`${comment}\nexport const x = 1;\n`)).toHaveLength(1);
+    },
+  );
+
+  it('takes one that begins with a verb or its subject, and the second line of any', async () => {
+    expect(await complaints('// Reads what came\n// In one piece.\nexport const x = 1;\n')).toEqual([]);
+  });
+});
+
 /** Names of the dependency rules that the lawful tree breaks with these files added or replaced. */
 async function brokenFloors(files: Readonly<Record<string, string>>): Promise<string[]> {
   await plant(files);
