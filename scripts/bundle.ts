@@ -14,7 +14,7 @@ const PEERS = /^@opentelemetry\//;
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 /** What src/ imports of node:http. */
-const HTTP_NAMES = ['METHODS', 'STATUS_CODES', 'createServer', 'request'];
+const HTTP_NAMES = ['Agent', 'METHODS', 'STATUS_CODES', 'createServer', 'request'];
 
 /**
  * Takes node:http without what it offers of `fetch`. An `import` of it reads all that it exports, and with `WebSocket` Node.js loads
