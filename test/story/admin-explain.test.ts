@@ -152,7 +152,10 @@ describe('a restriction in force', () => {
   test('needs a gateway that runs', async () => {
     const file = await tempText('gateway.yaml', 'listen: { admin: "127.0.0.1:1" }\n');
     const { code, err } = await explain(...words, '--running', file);
-    expect([code, err]).toEqual([1, expect.stringContaining('no response from 127.0.0.1:1 (listen.admin of ')]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('no response from 127.0.0.1:1 (listen.admin of '),
+    ]);
     expect((await explain(...words, '--token-file', 'x')).code).toBe(64);
   });
 });
