@@ -4,7 +4,7 @@
 // `node scripts/postpack.ts` by hand.
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundle } from './bundle.ts';
 import { MANIFEST, publishedManifest, ROOT, replaceFile, WORKING_MANIFEST } from './manifest.ts';
@@ -37,6 +37,8 @@ async function writeSchema(name: string, folder: string): Promise<void> {
   const { status, error, stdout } = spawnSync(process.execPath, [main, 'schema', name], { encoding: 'utf8' });
   if (error !== undefined || status !== 0)
     throw error ?? new Error(`weir schema ${name} ended with ${status}`);
+  // An image is built without the documents.
+  await mkdir(join(ROOT, folder), { recursive: true });
   await writeFile(join(ROOT, folder, `${name}.schema.json`), stdout);
 }
 
