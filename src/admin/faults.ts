@@ -20,7 +20,7 @@ export function answerFault(
   error: unknown,
   listener: AdminApiListener,
 ): void {
-  // Its client left before its body had come: nobody's fault.
+  // The client left before its body had arrived, which is no fault of the gateway.
   if (request.destroyed && !request.complete) return;
   const endpoint = ENDPOINTS[/^\/([a-z.]*)/.exec(request.url ?? '')?.[1] ?? ''] ?? 'other';
   listener.failed(endpoint, error);
