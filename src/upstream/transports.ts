@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import { ConnectionPool } from './http1/index.ts';
 import { SessionPool } from './http2/index.ts';
 import { EndpointTransport, type PoolSystem } from './pool.ts';
@@ -79,7 +80,22 @@ export class Transports {
 /** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
 export function openTransport(options: UpstreamOptions, system: PoolSystem): Transport {
   const { host, port } = options;
-  return new EndpointTransport([{ address: { host, port }, pool: openPool(options, system) }]);
+  return transportTo(new FixedEndpoints([{ host, port, weight: 1, name: host }]), options, system);
+}
+
+function transportTo({ endpoints }: EndpointSource, options: UpstreamOptions, system: PoolSystem): Transport {
+  const [first, ...others] = endpoints.map(endpoint => ({
+    address: { host: endpoint.host, port: endpoint.port },
+    pool: openPool(optionsFor(endpoint, options), system),
+  }));
+  if (first === undefined) throw new Error('an upstream has no address');
+  return new EndpointTransport([first, ...others]);
+}
+
+/** Returns the options of the pool of one endpoint. */
+function optionsFor({ host, port, name }: SourcedEndpoint, options: UpstreamOptions): UpstreamOptions {
+  const { tls } = options;
+  return { ...options, host, port, tls: tls && { ...tls, serverName: tls.serverName ?? name } };
 }
 
 /** Makes the pool of one address for the protocol of the upstream. */
