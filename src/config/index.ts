@@ -1,81 +1,13 @@
-export { type Change, changesInWords, changesOf, changesOfLimits, isStricter } from './compare/index.ts';
+export { changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
 export { type CallerClaims, QUOTA_KEYS } from './compile/index.ts';
+export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
-export {
-  type Diagnostic,
-  didYouMean,
-  type FilePlace,
-  formatDiagnostic,
-  type Severity,
-} from './file/index.ts';
+export type { Diagnostic, FilePlace, Severity } from './file/index.ts';
+export { didYouMean, formatDiagnostic } from './file/index.ts';
 export { loadLimitTest } from './limit-test-files.ts';
-export {
-  type AdminPlace,
-  type CallersResult,
-  type LimitsResult,
-  type Loaded,
-  type LoadedConfig,
-  type LoadResult,
-  loadConfig,
-  loadEither,
-  loadLimits,
-  readAdmin,
-  readCallers,
-} from './load.ts';
-export {
-  type AdminListenerModel,
-  type BucketLimits,
-  type BucketModel,
-  type CallerClass,
-  type CapsModel,
-  callerClassesOf,
-  consumesBuckets,
-  type ForwardRoute,
-  formatHostPort,
-  type HostPort,
-  type Http2Model,
-  hasBots,
-  type IdentityModel,
-  type LimitRouteModel,
-  type LimitsModel,
-  type Listed,
-  type ListenerModel,
-  type ListenModel,
-  limitsFor,
-  type NoticeRoute,
-  noticeKindsIn,
-  type Outline,
-  type OwnRoute,
-  type PolicyModel,
-  type PoolModel,
-  type ProviderModel,
-  type RouteModel,
-  refusesSemicolons,
-  type SignInEndpoint,
-  type SignInRoute,
-  type Snapshot,
-  type StoreModel,
-  signInProvider,
-  type TimeoutsModel,
-  type UpstreamModel,
-  type WrittenRoute,
-} from './model/index.ts';
+export * from './load.ts';
+export * from './model/index.ts';
 export { describePolicies } from './policies/index.ts';
-export {
-  ConfigWatcher,
-  type ConfigWatcherOptions,
-  type FixedParts,
-  RESTART_KEYS,
-  type Reload,
-  ReloadRecord,
-  type RestartKey,
-  restartKeys,
-} from './reload/index.ts';
-export {
-  type ExpectedOutcome,
-  gatewayJsonSchema,
-  type JsonSchema,
-  limitsJsonSchema,
-  type TestedRequest,
-  testJsonSchema,
-} from './schema/index.ts';
+export * from './reload/index.ts';
+export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
+export { gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';

@@ -1,31 +1,17 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { checkLimits, crossCheck } from './check/index.ts';
-import {
-  compileGateway,
-  type ReadLimits,
-  readLimits,
-  readLimitsAlone,
-  withoutSecrets,
-} from './compile/index.ts';
-import { EffectiveConfig } from './effective-config.ts';
-import {
-  asMap,
-  ConfigFile,
-  type Diagnostic,
-  type Environment,
-  KeyPlaces,
-  type Path,
-  Readings,
-} from './file/index.ts';
+import type { ReadLimits } from './compile/index.ts';
+import { compileGateway, readLimits, readLimitsAlone, withoutSecrets } from './compile/index.ts';
+import type { Diagnostic, Environment, Path } from './file/index.ts';
+import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits } from './load.ts';
 import type { Snapshot } from './model/index.ts';
+import type { GatewayConfig, LimitsConfig, TestConfig } from './schema/index.ts';
 import {
-  type GatewayConfig,
+  EffectiveConfig,
   gatewayJsonSchema,
   gatewaySchema,
   gatewaySecrecy,
-  type LimitsConfig,
-  type TestConfig,
   testJsonSchema,
   testSchema,
   testSecrecy,

@@ -4,35 +4,25 @@ import { type Clock, type Files, thisMachine } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
+import type { CallerClaims, ReadLimits } from './compile/index.ts';
 import {
   authenticationWithoutSecrets,
-  type CallerClaims,
   claimsOf,
   compileGateway,
   compileLimits,
   limitsIn,
-  type ReadLimits,
   readLimits,
   readLimitsAlone,
   readPseudonymKey,
   readSecrets,
   withoutSecrets,
 } from './compile/index.ts';
-import { EffectiveConfig } from './effective-config.ts';
-import {
-  asMap,
-  ConfigFile,
-  type Diagnostic,
-  type Environment,
-  type FilePlace,
-  formatDiagnostic,
-  KeyPlaces,
-  Readings,
-  withLeanHeap,
-} from './file/index.ts';
+import type { Diagnostic, Environment, FilePlace } from './file/index.ts';
+import { asMap, ConfigFile, formatDiagnostic, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
 import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
 import {
   accessTokensSchema,
+  EffectiveConfig,
   gatewayJsonSchema,
   gatewaySchema,
   gatewaySecrecy,

@@ -1,8 +1,10 @@
 import { parseDurationMs } from '../../core/index.ts';
+import { missingSdk } from '../../observe/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort } from '../model/index.ts';
-import { listenSchema, routeKeys } from '../schema/index.ts';
+import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
+import type { ProtocolKey } from '../values/index.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import {
   checkForwardingHeaders,
@@ -13,7 +15,6 @@ import {
   patternOf,
 } from './route-checks.ts';
 import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
-import { checkSpanExport, checkUpstreamProtocols } from './upstream-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
@@ -134,4 +135,41 @@ function overlap(one: Listening, other: Listening): boolean {
 
 function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
+}
+
+/** Reports keys of upstreams that their protocol has no use for. */
+function checkUpstreamProtocols(file: ConfigFile): void {
+  const { upstreams } = asMap(file.value);
+  for (const [name, value] of Object.entries(asMap(upstreams))) {
+    const { protocol = 'http1' } = asMap(value);
+    // Validation reports any other.
+    if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') continue;
+    for (const key of PROTOCOL_KEYS)
+      if (!key.protocols.includes(protocol) && isSet(value, key.path)) addUseless(file, name, key, protocol);
+  }
+}
+
+function addUseless(
+  file: ConfigFile,
+  name: string,
+  { path, protocols }: ProtocolKey,
+  protocol: string,
+): void {
+  const message = `"${path.at(-1)}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
+  file.add(['upstreams', name, ...path], message, { about: 'key' });
+}
+
+/** Whether an upstream has a value at this path. An empty map counts as none. */
+function isSet(upstream: unknown, path: readonly string[]): boolean {
+  let value: unknown = upstream;
+  for (const key of path) value = asMap(value)[key];
+  return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
+}
+
+/** Warns where spans cannot be exported from here. No error: the gateway may run elsewhere. */
+function checkSpanExport(file: ConfigFile): void {
+  const path = ['tracing', 'export'];
+  if (!isMap(asMap(asMap(file.value).tracing).export)) return;
+  const missing = missingSdk();
+  if (missing !== null) file.add(path, missing, { severity: 'warning' });
 }

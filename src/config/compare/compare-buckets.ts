@@ -1,11 +1,10 @@
 import type { RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, scopeOf, scopeReason, withTrials } from '../compile/index.ts';
-import { compareSizes, type Difference, differ } from '../difference.ts';
+import type { Difference, WeighedChange } from '../difference.ts';
+import { compareQuotas, compareSizes, describeQuota, differ, togetherOf } from '../difference.ts';
 import type { CallerClass } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { togetherOf, type WeighedChange } from './change.ts';
-import { compareQuotas, describeQuota } from './compare-values.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 

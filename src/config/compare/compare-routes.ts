@@ -1,10 +1,8 @@
 import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
-import { compareNeutral, type Difference, differ } from '../difference.ts';
+import { compareNeutral, type Difference, differ, someOf, type WeighedChange } from '../difference.ts';
 import type { ForwardRoute } from '../model/index.ts';
 import { comparePolicies } from '../policies/index.ts';
-import type { WeighedChange } from './change.ts';
 import { joined } from './compare-buckets.ts';
-import { someOf } from './compare-values.ts';
 
 type RouteEntries = readonly RouteEntry<ForwardRoute>[];
 

@@ -1,9 +1,8 @@
 import { digestOf } from '../../core/index.ts';
-import type { Effect } from '../difference.ts';
+import type { Effect, WeighedChange } from '../difference.ts';
 import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
 import type { Outline, OutlineSetting } from '../model/index.ts';
 import type { GatewayConfig } from '../schema/index.ts';
-import type { WeighedChange } from './change.ts';
 
 /** Numbers where a lower one refuses earlier. */
 const MAXIMA =

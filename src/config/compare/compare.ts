@@ -1,6 +1,6 @@
+import { type Change, formatChange, worstFirst } from '../difference.ts';
 import type { Outline } from '../model/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
-import { type Change, formatChange, worstFirst } from './change.ts';
 import { compareLimits } from './compare-limits.ts';
 import { compareRoutes } from './compare-routes.ts';
 import { compareSettings } from './compare-settings.ts';

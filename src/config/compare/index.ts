@@ -1,3 +1,2 @@
-export { type Change, isStricter } from './change.ts';
-export { changesInWords, changesOf, changesOfLimits } from './compare.ts';
+export * from './compare.ts';
 export { settingsOf } from './compare-settings.ts';

@@ -1,19 +1,10 @@
-import {
-  type AccessTokenOptions,
-  BUDGET_LIMITS,
-  CACHE_LIMITS,
-  type CallerKind,
-  KEY_SET_LIMITS,
-} from '../../auth/index.ts';
+import type { AccessTokenOptions, CallerKind } from '../../auth/index.ts';
+import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
-import {
-  type AccessTokensConfig,
-  accessTokensSchema,
-  type GatewayConfig,
-  type LimitsConfig,
-} from '../schema/index.ts';
-import type { ProviderConfigOptions } from './read/index.ts';
+import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import { accessTokensSchema } from '../schema/index.ts';
+import type { ProviderConfigOptions } from './read-provider.ts';
 
 /** Compiles the part of a snapshot about providers, sign-in and tokens. Returns `null` if no provider is configured. */
 export function compileIdentity(

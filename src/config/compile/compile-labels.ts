@@ -2,20 +2,18 @@ import type { NoticeKind, Protocol } from '../../core/index.ts';
 import type { LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
-import {
-  type BucketModel,
-  type CallerClass,
-  type ForwardRoute,
-  hasBots,
-  type IdentityModel,
-  type LimitRouteModel,
-  type LimitsModel,
-  type ListenModel,
-  noticeKindsIn,
-  type OwnRoute,
-  type SignInEndpoint,
-  signInProvider,
+import type {
+  BucketModel,
+  CallerClass,
+  ForwardRoute,
+  IdentityModel,
+  LimitRouteModel,
+  LimitsModel,
+  ListenModel,
+  OwnRoute,
+  SignInEndpoint,
 } from '../model/index.ts';
+import { hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 
 /** The parts of a configuration that label values come from. */
 interface LabelSources {

@@ -1,13 +1,7 @@
 import { principalOf } from '../../auth/index.ts';
 import { AddressSet, policyItem } from '../../http/index.ts';
-import {
-  type IgnoredRefusalsRule,
-  type LimitRole,
-  type LimitSet,
-  NO_LIMITS,
-  type OffenceRule,
-  RecentDigests,
-} from '../../limits/index.ts';
+import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
+import { NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type {
   BucketLimits,
@@ -19,8 +13,7 @@ import type {
 } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { compileBucket } from './compile-bucket.ts';
-import { compileGlobal, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
+import { compileBucket, compileGlobal, ofEachClass, type PerClass, withGlobal } from './compile-bucket.ts';
 import { type CallerClaims, DEFAULT_CLAIMS, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */

@@ -2,7 +2,7 @@ import type { PoolName } from '../../core/index.ts';
 import type { UpstreamTls } from '../../upstream/index.ts';
 import { formatHostPort, type PoolModel, type UpstreamModel } from '../model/index.ts';
 import type { UpstreamConfig } from '../schema/index.ts';
-import type { TlsFiles } from './read/index.ts';
+import type { TlsFiles } from './secret-files.ts';
 
 /**
  * Compiles an upstream.

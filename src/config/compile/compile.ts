@@ -2,7 +2,6 @@ import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
-import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type {
   ForwardRoute,
@@ -15,14 +14,22 @@ import type {
   Snapshot,
   StoreModel,
 } from '../model/index.ts';
-import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import type { CorsConfig, EffectiveConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
-import { compileRoute, pathNaming, preflightRoutes } from './compile-route.ts';
+import {
+  compileRoute,
+  noticeRoutes,
+  pathNaming,
+  preflightRoutes,
+  SIGN_IN_PREFIX,
+  signInRoutes,
+} from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from './own-routes.ts';
-import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
+import type { ProviderConfigOptions } from './read-provider.ts';
+import type { ListenerTls } from './read-tls.ts';
+import type { TlsFiles } from './secret-files.ts';
 
 /** Everything that was read and found valid. */
 interface Sources {

@@ -1,9 +1,10 @@
-import { type Place, parseYamlText, SecretLines } from '../yaml/index.ts';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { type Diagnostic, formatPath, type Path, type Severity, sortDiagnostics } from './diagnostic.ts';
-import type { Environment } from './environment.ts';
-import { readConfigFile } from './read-file.ts';
-import type { Readings, Secrecy } from './readings.ts';
-import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
+import type { Place } from './place.ts';
+import { type Readings, readConfigFile, type Secrecy } from './readings.ts';
+import { SecretLines } from './secret-lines.ts';
+import { parseYamlText } from './yaml-text.ts';
+import { buildYamlTree, type Environment, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** The most diagnostics of a severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
@@ -189,4 +190,32 @@ export class ConfigFile {
   #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {
     return this.#root === null ? undefined : nodeAt(this.#root, path);
   }
+}
+
+/** Resolves a name that a configuration file mentions, relative to that file. */
+function namedFile(file: ConfigFile, name: string): string {
+  return resolve(dirname(file.name), name);
+}
+
+/**
+ * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails,
+ * and adds an error that shows neither the content nor the name, since the name may be the secret itself, in the wrong place.
+ */
+export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
+  if (/[\r\n]|-----BEGIN/.test(name)) {
+    file.add(at, 'write the path of the file here, not its content');
+    return null;
+  }
+  const path = namedFile(file, name);
+  const read = await readConfigFile(path, file.readings.files);
+  file.readings.note(path, 'secret', read);
+  if (!read.ok) {
+    const reason = read.diagnostic.line === null ? read.reason : 'the file is not UTF-8 text';
+    const where = isAbsolute(name) ? '' : ` (looked for in ${resolve(dirname(file.name))})`;
+    file.add(at, `${reason}${where}`, { isContent: true });
+    return null;
+  }
+  const text = read.text.replace(/[\r\n]+$/, '');
+  if (text === '') file.add(at, 'the file is empty', { isContent: true });
+  return text === '' ? null : text;
 }

@@ -1,18 +1,8 @@
-export { ConfigFile } from './config-file.ts';
-export {
-  asMap,
-  type Diagnostic,
-  formatDiagnostic,
-  formatPath,
-  isMap,
-  type Path,
-  type Severity,
-} from './diagnostic.ts';
-export type { Environment } from './environment.ts';
-export { type FilePlace, KeyPlaces } from './key-places.ts';
-export { LimitsFiles } from './limits-files.ts';
-export { listYamlFiles } from './limits-folder.ts';
-export { readNamedText } from './named-file.ts';
-export { readConfigFile, withLeanHeap } from './read-file.ts';
-export { Readings, type Secrecy } from './readings.ts';
-export { didYouMean, nearestWord } from './suggest.ts';
+export { ConfigFile, readNamedText } from './config-file.ts';
+export type { Diagnostic, Path, Severity } from './diagnostic.ts';
+export { asMap, formatDiagnostic, formatPath, isMap } from './diagnostic.ts';
+export { falseBlankIn } from './explain-yaml.ts';
+export { type FilePlace, KeyPlaces, LimitsFiles } from './limits-files.ts';
+export { listYamlFiles, Readings, readConfigFile, type Secrecy, withLeanHeap } from './readings.ts';
+export * from './suggest.ts';
+export type { Environment } from './yaml-tree.ts';

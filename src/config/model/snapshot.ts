@@ -1,14 +1,13 @@
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
-import type { LabelModel, SpanExportOptions } from '../../observe/index.ts';
+import type { LabelModel, PathNaming, SpanExportOptions } from '../../observe/index.ts';
 import type { RouteEntry, RouteTable } from '../../routing/index.ts';
-import type { EffectiveConfig } from '../effective-config.ts';
+import type { ServerNames, TlsOptions } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import type { LimitsConfig } from '../schema/index.ts';
+import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
 import type { UpstreamModel } from '../upstream-model.ts';
-import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } from './bounds-model.ts';
+import type { HostPort } from '../values/index.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
-import type { ListenModel } from './listen-model.ts';
 import type { ForwardRoute, OwnRoute, RouteModel } from './route-model.ts';
 
 /**
@@ -84,4 +83,107 @@ export interface OutlineSetting {
   readonly digest: string;
   /** The number in the unit of its key; `null` if it is no number. */
   readonly size: number | null;
+}
+
+export interface TimeoutsModel {
+  /** From a connection's start to the end of its TLS handshake. */
+  readonly tlsHandshakeMs: number;
+  /** From a request's first byte (or a connection's start) to the end of its header section. */
+  readonly clientHeaderMs: number;
+  /** Between two bytes of a request's body. */
+  readonly clientBodyIdleMs: number;
+  /** The time for a client to read what was written to it. */
+  readonly clientReadMs: number;
+  /** An idle client connection is kept at least this long. */
+  readonly keepAliveMs: number;
+  /** Age of a connection at which its client is asked to reconnect; `null` if never. */
+  readonly maxConnectionAgeMs: number | null;
+}
+
+/** Beyond any of these a request gets a 503 with `Retry-After`. */
+export interface CapsModel {
+  readonly connections: number;
+  readonly connectionsPerAddress: number;
+  /** TLS handshakes under way. */
+  readonly tlsHandshakes: number;
+  readonly requests: number;
+  readonly requestsPerAddress: number;
+  /** Mean delay of the event loop; `null` if any will do. */
+  readonly eventLoopDelayMs: number | null;
+  /** Header section of a request, in bytes (431 beyond). */
+  readonly headBytes: number;
+  /** Header fields of a request (431 beyond). */
+  readonly fields: number;
+  /** Limit counters in memory; beyond it one is evicted. */
+  readonly limitKeys: number;
+}
+
+/** What a connection over HTTP/2 may take. */
+export interface Http2Model {
+  /** Streams of one connection that a client may have open at a time. */
+  readonly maxStreams: number;
+  /** What a client may send of one body before that is read. */
+  readonly streamWindowBytes: number;
+  /** What a client may send of all bodies of a connection until the gateway acknowledges it. */
+  readonly connectionWindowBytes: number;
+  /** Memory of one connection beyond which no further stream is accepted. */
+  readonly sessionMemoryBytes: number;
+}
+
+interface ShutdownModel {
+  /** Between SIGTERM and closing the listeners: readiness fails, requests are still served. */
+  readonly delayMs: number;
+  /** The time for requests in flight to finish. */
+  readonly drainMs: number;
+}
+
+interface LogModel {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  /** Whether each request writes a line. */
+  readonly access: boolean;
+  /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
+  readonly pseudonymKey: Buffer | null;
+  /** Whether access lines have the client's `User-Agent`. */
+  readonly userAgent: boolean;
+  /** How paths are named in the log: by the words that the configuration has in paths. */
+  readonly paths: PathNaming;
+}
+
+export interface ListenModel {
+  readonly http: ListenerModel;
+  /** The listener that redirects to https; `null` if there is none. */
+  readonly redirect: RedirectModel | null;
+  /** The listener for gRPC alone; `null` if there is none. */
+  readonly grpc: ListenerModel | null;
+  /** The admin listener; `null` if there is none. */
+  readonly admin: AdminListenerModel | null;
+}
+
+/** Where a listener listens, and what it speaks there. */
+export interface ListenerModel {
+  readonly address: HostPort;
+  /** What it serves. `grpc`: gRPC calls and nothing else, over HTTP/2 alone. */
+  readonly serves: 'every protocol' | 'grpc';
+  /** Its certificates; `null` if it speaks cleartext. */
+  readonly tls: TlsOptions | null;
+  /** Whether cleartext clients may speak HTTP/2 as well, by prior knowledge (RFC 9113, 3.3). */
+  readonly h2c: boolean;
+  /** Whether each connection comes from a trusted proxy and begins with a header of the PROXY protocol. */
+  readonly proxyProtocol: boolean;
+}
+
+/** A listener that sends clients on to https. */
+export interface RedirectModel extends ListenerModel {
+  /** The port of https that clients are sent to. */
+  readonly httpsPort: number;
+  /** The hosts that certificates of `listen.http` are for. */
+  readonly hosts: ServerNames<true>;
+}
+
+export interface AdminListenerModel {
+  readonly address: HostPort;
+  /** SHA-256 of the token of the admin API; `null` if none is configured. */
+  readonly tokenHash: Buffer | null;
+  /** Its certificates; `null` if it speaks cleartext. */
+  readonly tls: TlsOptions | null;
 }

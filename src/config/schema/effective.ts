@@ -1,9 +1,39 @@
+import { promisify } from 'node:util';
+import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
-import { isMap, type Path } from '../file/index.ts';
+import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
 import { markOf } from '../values/index.ts';
+import { gatewaySchema } from './gateway/gateway-schema.ts';
+import { limitsSchema } from './limits-schema.ts';
+
+const inflate = promisify(inflateRaw);
+
+/** Both files with all defaults, and without secrets. Compressed: ten thousand routes would take megabytes. */
+export class EffectiveConfig {
+  readonly #deflated: Buffer;
+
+  constructor(parts: Readonly<Record<string, unknown>>) {
+    this.#deflated = deflateRawSync(JSON.stringify(parts));
+  }
+
+  /** @param limits `null` if gateway.yaml names none */
+  static of(gateway: ConfigFile, limits: LimitsFiles | null): EffectiveConfig {
+    return new EffectiveConfig({
+      gateway: effectiveValue(gatewaySchema, gateway.value, gateway),
+      limits: effectiveValue(limitsSchema, limits?.value ?? {}, limits ?? WITHOUT_TEXT),
+    });
+  }
+
+  /** `gateway` and `limits`, by the keys of the files. */
+  async read(): Promise<Readonly<Record<string, unknown>>> {
+    return JSON.parse(String(await inflate(this.#deflated)));
+  }
+}
+
+const WITHOUT_TEXT = { variableText: () => null };
 
 /** The files that a value was read from. */
-export interface WrittenText {
+interface WrittenText {
   /** The text at a path as it is written, if it holds a variable; else null. */
   variableText(path: Path): string | null;
 }
@@ -14,7 +44,7 @@ const HIDDEN = '***';
  * Fills the defaults into a valid value, in the words of its writer: `30s`, not 30000. Secrets are replaced, variables stay
  * unresolved, and addresses that may carry credentials by mistake lose them.
  */
-export function effectiveValue(
+function effectiveValue(
   schema: z.core.$ZodType,
   value: unknown,
   files: WrittenText,

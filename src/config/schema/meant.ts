@@ -1,6 +1,5 @@
 import { parseDurationMs } from '../../core/index.ts';
-import { parseHostPort } from '../host-port.ts';
-import { formatSize } from '../values/index.ts';
+import { formatSize, parseHostPort } from '../values/index.ts';
 
 /**
  * Guesses what the operator meant, as the end of a message; empty without a guess.

@@ -1,17 +1,56 @@
 import { z } from 'zod';
-import { network, secrecyOf, text } from '../../values/index.ts';
-import { accessTokensSchema } from './access-tokens-schema.ts';
+import { ROUTABLE_METHODS } from '../../../routing/index.ts';
+import { policyKeys } from '../../policies/index.ts';
+import { grpcRoute, mapSuchAs, network, routePath, secrecyOf, text } from '../../values/index.ts';
 import { capsSchema, clientTimeoutsSchema, http2Schema, shutdownSchema } from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
-import { identityProviderSchema, identityProvidersSchema, signInSchema } from './identity-schema.ts';
+import {
+  accessTokensSchema,
+  identityProviderSchema,
+  identityProvidersSchema,
+  signInSchema,
+} from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';
-import { routesSchema } from './routes-schema.ts';
 import { storeSchema } from './store-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
 // The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
 // written as an operator would write them (`prefault`), so they pass through the same parsers.
+
+/** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
+export const routeKeys = {
+  path: routePath()
+    .optional()
+    .describe(
+      'Which paths: {id} in /v1/things/{id} is one whole segment, /v1/** matches everything below. The most specific route wins; order does not matter.',
+    ),
+  grpc: grpcRoute()
+    .optional()
+    .describe(
+      'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Letter case is significant.',
+    ),
+  methods: z
+    .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
+    .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
+    .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
+    .optional()
+    .describe('Which methods; left out: all. GET includes HEAD.'),
+  upstream: z
+    .string({ error: 'expected the name of an upstream' })
+    .describe('The name of the upstream that serves it.'),
+  ...policyKeys,
+};
+const route = z
+  .strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api }'))
+  .meta({ oneOf: [holding('path'), holding('grpc')] });
+
+/** `routes` of gateway.yaml. */
+const routesSchema = z
+  .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
+  .describe('Which requests go where. A request that no route matches gets 404.');
+
+export type RouteConfig = z.output<typeof route>;
 
 /** The shape of gateway.yaml. cross-checks.ts checks how its parts fit together. */
 export const gatewaySchema = z.strictObject({
@@ -70,3 +109,17 @@ export const gatewaySecrecy = secrecyOf(gatewaySchema);
 
 /** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;
+
+/** The JSON Schema of a map with this key. */
+function holding(key: keyof typeof routeKeys) {
+  return { type: 'object', properties: { [key]: {} }, required: [key] };
+}
+
+function method() {
+  return z.enum(ROUTABLE_METHODS, {
+    error: ({ input }) =>
+      input === 'CONNECT' || input === 'TRACE'
+        ? `the gateway does not serve ${input}`
+        : 'expected a method such as GET or POST, in upper case',
+  });
+}

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { formatHostPort, type HostPort } from '../../host-port.ts';
 import {
   choice,
   count,
+  formatHostPort,
   HOST_PORT_EXPECTED,
   HOST_PORT_OR_OFF_EXPECTED,
+  type HostPort,
   hostPort,
   hostPortOrOff,
   mapSuchAs,

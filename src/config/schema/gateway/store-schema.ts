@@ -1,6 +1,15 @@
 import { z } from 'zod';
-import { type HostPort, parseHostPort } from '../../host-port.ts';
-import { choice, count, duration, pathOfFile, secret, text, unshown } from '../../values/index.ts';
+import {
+  choice,
+  count,
+  duration,
+  type HostPort,
+  parseHostPort,
+  pathOfFile,
+  secret,
+  text,
+  unshown,
+} from '../../values/index.ts';
 
 /** `redis://weir@redis.internal:6379/0`, parsed. */
 export interface RedisUrl {
@@ -56,7 +65,7 @@ function node() {
   });
 }
 
-/** `store` of gateway.yaml as a map: a Redis shared by all gateways. read-store.ts checks how the keys fit together. */
+/** `store` of gateway.yaml as a map: a Redis shared by all gateways. secrets.ts checks how the keys fit together. */
 export const redisStoreSchema = z.strictObject({
   redis: redisUrl().describe(
     'The address of Redis: redis://user@host:port/database, or rediss:// for TLS. Defaults: port 6379, database 0, the default user.',

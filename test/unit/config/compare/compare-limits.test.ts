@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatChange, worstFirst } from '../../../../src/config/compare/change.ts';
 import { compareLimits } from '../../../../src/config/compare/compare-limits.ts';
+import { formatChange, worstFirst } from '../../../../src/config/difference.ts';
 import { limitsSchema } from '../../../../src/config/schema/index.ts';
 
 /** What changes from one limits.yaml to the other, a line each. */

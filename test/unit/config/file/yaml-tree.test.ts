@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseYamlText } from '../../../../src/config/file/yaml-text.ts';
 import { buildYamlTree, nodeAt, type YamlTree } from '../../../../src/config/file/yaml-tree.ts';
-import { parseYamlText } from '../../../../src/config/yaml/index.ts';
 
 function treeOf(text: string, env: Readonly<Record<string, string>> = {}): YamlTree {
   const { document, placeOf } = parseYamlText(text);

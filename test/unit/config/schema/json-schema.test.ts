@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
-import { parseLimitRoute } from '../../../../src/config/values/limit-route.ts';
+import { parseLimitRoute } from '../../../../src/config/values/patterns.ts';
 import { parseQuota } from '../../../../src/limits/index.ts';
 import { parseRoutePattern } from '../../../../src/routing/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';

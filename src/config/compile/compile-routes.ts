@@ -1,0 +1,177 @@
+import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
+import { mainValue } from '../../http/index.ts';
+import type { PathNaming } from '../../observe/index.ts';
+import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
+import {
+  findConflicts,
+  PathWords,
+  parseGrpcPattern,
+  parseRoutePattern,
+  shapeOf,
+} from '../../routing/index.ts';
+import type {
+  ForwardRoute,
+  NoticePlaces,
+  NoticeRoute,
+  SignInEndpoint,
+  SignInRoute,
+  UpstreamModel,
+} from '../model/index.ts';
+import { compilePolicies, type RouteTimeouts } from '../policies/index.ts';
+import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
+
+/** Compiles a route. Throws where the checks were not made: they report what keeps a route from being compiled. */
+export function compileRoute(
+  config: RouteConfig,
+  { upstreams: upstreamConfigs }: GatewayConfig,
+  upstreams: ReadonlyMap<string, UpstreamModel>,
+): RouteEntry<ForwardRoute> {
+  const upstream = upstreams.get(config.upstream);
+  const defaults = upstreamConfigs[config.upstream]?.timeouts;
+  const pattern = patternOf(config);
+  if (upstream === undefined || defaults === undefined || pattern === null) {
+    throw new Error(`a route to the upstream ${config.upstream} was not checked`);
+  }
+  const serves = config.grpc === undefined ? 'paths' : 'calls';
+  const value: ForwardRoute = {
+    kind: 'forward',
+    id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
+    upstream,
+    pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
+    parameters: pattern.parameters,
+    ...compilePolicies(config, serves, { upstream, timeouts: timeoutsOf(config.timeouts, defaults) }),
+  };
+  return { pattern, value };
+}
+
+/** Returns `null` for a route that was not checked. */
+function patternOf({ path, grpc, methods }: RouteConfig): RoutePattern | null {
+  if (grpc !== undefined) return parseGrpcPattern(grpc);
+  return path === undefined ? null : parseRoutePattern(path, methods ?? null);
+}
+
+/** Merges the timeouts of a route into those of its upstream. */
+function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
+  return {
+    first_byte: own.first_byte ?? ofUpstream.first_byte,
+    idle: own.idle ?? ofUpstream.idle,
+    websocket_idle: own.websocket_idle ?? ofUpstream.websocket_idle,
+  };
+}
+
+/**
+ * Makes the route table for preflights that are left to upstreams, keyed by the method that the browser asks for. On each path
+ * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
+ * all of them for the path.
+ */
+export function preflightRoutes(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+  const left = routes.filter(({ value }) => !value.cors);
+  const byPath = Map.groupBy(left, ({ pattern }) => shapeOf(pattern.segments));
+  return [...byPath.values()].flatMap(ofOnePath);
+}
+
+function ofOnePath(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+  const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
+  const others = named === undefined ? routes : [];
+  const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
+  return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
+}
+
+function forEveryMethod({ pattern, value }: RouteEntry<ForwardRoute>): RouteEntry<ForwardRoute> {
+  return { pattern: { ...pattern, methods: null }, value };
+}
+
+/**
+ * Names paths in the log by the literals of all routes, those of limits.yaml included. A segment is named by the value that a
+ * main parameter would have there, so that a replay can count by another parameter.
+ */
+export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
+  const words = new PathWords(routes.map(({ pattern }) => pattern));
+  return {
+    rewrite: (path, isCall, name) =>
+      words.rewrite(path, isCall, segment => name(mainValue(segment) ?? segment)),
+  };
+}
+
+/**
+ * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
+ * ever receives the codes that clients send there.
+ */
+const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
+  signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
+  signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
+];
+
+/**
+ * Only routes that name this prefix literally serve other paths under it: a mistyped path (`/v1/anonymous/auth%20`) must not
+ * carry a code to the service behind `/**`.
+ */
+export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
+
+/** The gateway's own routes: the anonymous ones and those of `sign_in`, which take every method, too. */
+export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<SignInRoute>[] {
+  const { refresh, sign_out: signOut } = config ?? {};
+  return [
+    ...ANONYMOUS_ROUTES,
+    ...(refresh === undefined ? [] : [signInRoute(refresh, 'refresh', ['POST'])]),
+    ...(signOut === undefined ? [] : [signInRoute(signOut, 'sign-out', ['POST'], 'required')]),
+  ];
+}
+
+type SignInPaths = Pick<Partial<NonNullable<SignInConfig>>, 'refresh' | 'sign_out'>;
+
+function signInRoute(
+  path: string,
+  endpoint: SignInEndpoint,
+  methods: readonly string[],
+  authentication: SignInRoute['authentication'] = 'none',
+): RouteEntry<SignInRoute> {
+  return {
+    pattern: parseRoutePattern(path, null),
+    value: {
+      kind: 'sign-in',
+      id: path,
+      endpoint,
+      methods,
+      authentication,
+      semicolons: 'refuse',
+      parameters: [],
+    },
+  };
+}
+
+/** The routes of notices on public paths. Several providers may share one. */
+export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<NoticeRoute>[] {
+  const routes: RouteEntry<NoticeRoute>[] = [];
+  for (const places of all)
+    for (const notice of NOTICE_KINDS) {
+      const place = places[notice];
+      if (place === null || place === 'admin') continue;
+      const route = noticeRoute(notice, place);
+      const twin = routes.some(
+        ({ value, pattern }) => value.notice === notice && areOne(pattern, route.pattern),
+      );
+      if (!twin) routes.push(route);
+    }
+  return routes;
+}
+
+function areOne(one: RoutePattern, other: RoutePattern): boolean {
+  return findConflicts([one, other]).length > 0;
+}
+
+/** Makes a route that takes every method, so that no operator's route ever receives what a provider sends there. */
+function noticeRoute(notice: NoticeKind, path: string): RouteEntry<NoticeRoute> {
+  return {
+    pattern: parseRoutePattern(path, null),
+    value: {
+      kind: 'notice',
+      id: path,
+      notice,
+      methods: ['POST'],
+      authentication: 'none',
+      semicolons: 'refuse',
+      parameters: [],
+    },
+  };
+}

@@ -1,0 +1,353 @@
+import type { Clock } from '../../core/index.ts';
+import type {
+  ClientAuthentication,
+  ClientOptions,
+  OptionError,
+  ProviderOptions,
+  ProviderTls,
+  SignInOptions,
+} from '../../signin/index.ts';
+import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../signin/index.ts';
+import { asMap, type ConfigFile, type Path } from '../file/index.ts';
+import type { NoticePlaces } from '../model/index.ts';
+import type { IdentityProviderConfig, NoticesConfig } from '../schema/index.ts';
+import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
+import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
+
+/** What a provider's section says about signing in. */
+type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
+
+/** A provider and the gateway's part as its client, with secrets and keys read. */
+export interface ProviderConfigOptions {
+  readonly provider: ProviderOptions;
+  /** The gateway as its client; `null` if it is none. */
+  readonly client: ClientOptions | null;
+  /** The most requests in flight to it. */
+  readonly maxInFlight: number;
+  /** How users sign in there; `null` if nobody does. */
+  readonly signIn: SignInHere | null;
+  readonly notices: NoticePlaces;
+}
+
+/** A section of gateway.yaml about one provider. */
+interface Section {
+  readonly path: Path;
+  readonly schema: typeof identityProviderSchema | typeof providerEntrySchema;
+}
+
+/**
+ * Reads `identity_provider` or `identity_providers` of gateway.yaml and the files they name. Leaves out a provider that cannot
+ * be used, after adding diagnostics to the file.
+ */
+export async function readProviders(
+  file: ConfigFile,
+  clock: Clock,
+): Promise<readonly ProviderConfigOptions[]> {
+  const { identity_provider: one, identity_providers: several } = asMap(file.value);
+  const sections: Section[] =
+    one === undefined ? [] : [{ path: ['identity_provider'], schema: identityProviderSchema }];
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  for (const index of entries.keys())
+    sections.push({ path: ['identity_providers', index], schema: providerEntrySchema });
+  const read: ProviderConfigOptions[] = [];
+  for (const section of sections) {
+    const provider = await readProvider(file, section, clock);
+    if (provider !== null) read.push(provider);
+  }
+  return read;
+}
+
+async function readProvider(
+  file: ConfigFile,
+  { path, schema }: Section,
+  clock: Clock,
+): Promise<ProviderConfigOptions | null> {
+  const raw = file.valueAt(path);
+  const files = new SecretFiles(file, path, clock);
+  const clientSecret = await files.secret('client_secret_file');
+  const privateKey = await files.privateKey('private_key_file');
+  const tlsFiles = await files.tls();
+  const { success, data, error } = schema.safeParse(raw);
+  if (!success) {
+    checkSoundPart(file, { path, schema }, asMap(raw), new Set(error.issues.map(issue => issue.path[0])));
+    return null;
+  }
+  const config: IdentityProviderConfig = data;
+  checkRoles(file, path, config);
+  warnOfScope(file, path, config);
+  const tls = tlsOf(tlsFiles);
+  const authentication =
+    config.client_id === undefined
+      ? ({ kind: 'none' } as const)
+      : clientAuthentication(file, path, config, { clientSecret, privateKey });
+  const provider = providerOptions(config, tls);
+  // A missing part was reported already; checks the rest as if that part were not configured.
+  const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
+  const client =
+    config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
+  addOptionErrors(file, path, { provider, client, redirectUri: config.redirect_uri ?? null });
+  if (tls === null || authentication === null) return null;
+  return {
+    provider,
+    client,
+    maxInFlight: config.max_in_flight,
+    signIn: client && signInOptions(config, client),
+    notices: readNotices(config.notices),
+  };
+}
+
+/** Reads a provider without its secrets and certificates, for commands that do not ask it anything. */
+export function providerWithoutSecrets(
+  config: IdentityProviderConfig,
+  clientAuthentication: ClientAuthentication,
+): ProviderConfigOptions {
+  const { client_id: clientId } = config;
+  const client = clientId === undefined ? null : { clientId, clientAuthentication };
+  return {
+    provider: providerOptions(config, null),
+    client,
+    maxInFlight: config.max_in_flight,
+    signIn: client && signInOptions(config, client),
+    notices: readNotices(config.notices),
+  };
+}
+
+/** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
+function checkSoundPart(
+  file: ConfigFile,
+  { path, schema }: Section,
+  raw: Readonly<Record<string, unknown>>,
+  wrong: ReadonlySet<PropertyKey | undefined>,
+): void {
+  const known = Object.entries(raw).filter(([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key));
+  // An unknown key, or an invalid value, may have been meant to allow http.
+  const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
+  const standIns = schema === identityProviderSchema ? STAND_INS : { ...STAND_INS, ...STAND_INS_OF_ENTRY };
+  const part = { ...standIns, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
+  const { data: config } = schema.safeParse(part);
+  if (config === undefined) return;
+  const provider = providerOptions(config, null);
+  addOptionErrors(file, path, { provider, client: null, redirectUri: config.redirect_uri ?? null });
+}
+
+/** Valid values in place of required keys. */
+const STAND_INS = { issuer: 'https://id.invalid' };
+const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
+
+function signInOptions(config: IdentityProviderConfig, client: ClientOptions): SignInHere | null {
+  if (config.redirect_uri === undefined) return null;
+  return {
+    ...client,
+    redirectUri: config.redirect_uri,
+    scope: config.scope,
+    redirectAllowList: config.redirect_uris,
+    maxInFlight: config.max_in_flight,
+  };
+}
+
+function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+  return {
+    ...PROVIDER_LIMITS,
+    issuer: config.issuer,
+    discoveryUrl: config.discovery_url ?? null,
+    endpoints: {
+      authorization: config.endpoints.authorization ?? null,
+      token: config.endpoints.token ?? null,
+      keySet: config.endpoints.key_set ?? null,
+      revocation: config.endpoints.revocation ?? null,
+      endSession: config.endpoints.end_session ?? null,
+      introspection: config.endpoints.introspection ?? null,
+    },
+    signsIn: config.redirect_uri !== undefined,
+    allowHttp: config.allow_http,
+    tls: tls ?? NO_TLS,
+    timeoutMs: config.timeout,
+  };
+}
+
+/** Returns null if a file cannot be used, which was reported. */
+function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
+  if (ca === null || certificate === null || key === null) return null;
+  return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
+}
+
+/** The options of one provider. */
+interface Options {
+  readonly provider: ProviderOptions;
+  readonly client: ClientOptions | null;
+  readonly redirectUri: string | null;
+}
+
+/** Adds what is wrong with the options of a provider to the file, at the keys that they come from. */
+function addOptionErrors(file: ConfigFile, section: Path, options: Options): void {
+  const { provider, client, redirectUri } = options;
+  for (const { option, message } of optionErrors(provider, client, redirectUri)) {
+    const keyFile = [...section, 'private_key_file'];
+    const path =
+      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...KEYS[option]];
+    file.add(path, message);
+  }
+}
+
+/** Maps the options of signin/ to keys of the file. */
+const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
+  issuer: ['issuer'],
+  discoveryUrl: ['discovery_url'],
+  'endpoints.authorization': ['endpoints', 'authorization'],
+  'endpoints.token': ['endpoints', 'token'],
+  'endpoints.keySet': ['endpoints', 'key_set'],
+  'endpoints.revocation': ['endpoints', 'revocation'],
+  'endpoints.endSession': ['endpoints', 'end_session'],
+  'endpoints.introspection': ['endpoints', 'introspection'],
+  tls: ['tls'],
+  clientAuthentication: ['client_authentication'],
+  redirectUri: ['redirect_uri'],
+};
+
+/** The keys that need a client: a sign-in and notices name it, the others say how the gateway authenticates as it. */
+const NEED_CLIENT = [
+  'redirect_uri',
+  'client_authentication',
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+  'notices',
+] as const;
+
+/** The keys about the requests of a client. */
+const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
+
+/** The keys that say how users sign in. */
+const OF_SIGN_IN: readonly Path[] = [
+  ['redirect_uris'],
+  ['scope'],
+  ['endpoints', 'authorization'],
+  ['endpoints', 'token'],
+  ['endpoints', 'revocation'],
+  ['endpoints', 'end_session'],
+];
+
+/** Checks that a provider whose tokens are only checked does not look as if users could sign in there. */
+function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
+  const addWithout = (keys: readonly Path[], lacking: string) => {
+    for (const key of keys) {
+      const message = `"${key.at(-1)}" has no effect without "${lacking}"`;
+      if (file.has([...section, ...key])) file.add([...section, ...key], message, { about: 'key' });
+    }
+  };
+  if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
+  if (config.client_id !== undefined) return;
+  const needing = NEED_CLIENT.filter(key => file.has([...section, key]));
+  if (needing.length === 0) addWithout(OF_CLIENT, 'client_id');
+  else
+    file.add(
+      section,
+      `missing key "client_id", the id of the gateway at the provider: ${allOf(needing)} ${needing.length > 1 ? 'need' : 'needs'} it`,
+    );
+}
+
+function allOf(keys: readonly string[]): string {
+  const quoted = keys.map(key => `"${key}"`);
+  return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(part => part !== '').join(' and ');
+}
+
+/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
+function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProviderConfig): void {
+  if (scope.split(' ').includes('openid')) return;
+  file.add([...section, 'scope'], 'without "openid" the provider issues no ID token', {
+    severity: 'warning',
+  });
+}
+
+/** Reads where the notices of a provider are taken. */
+function readNotices(notices: NoticesConfig): NoticePlaces {
+  return {
+    not_before_push: notices.not_before_push ?? null,
+    back_channel_logout: notices.back_channel_logout ?? null,
+  };
+}
+
+/** The part of a provider's section that says how the gateway authenticates. */
+type Config = Pick<
+  IdentityProviderConfig,
+  'client_authentication' | 'client_secret' | (typeof AUTHENTICATION_KEYS)[number]
+>;
+
+const AUTHENTICATION_KEYS = [
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+] as const;
+
+/** The keys that each kind of client authentication uses. */
+const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
+  client_secret_basic: ['client_secret', 'client_secret_file'],
+  client_secret_post: ['client_secret', 'client_secret_file'],
+  private_key_jwt: ['private_key_file', 'private_key_id'],
+  tls_client_auth: [],
+  none: [],
+};
+
+/**
+ * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
+ *
+ * @param section where the provider is in the file
+ */
+function clientAuthentication(
+  file: ConfigFile,
+  section: Path,
+  config: Config,
+  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
+): ClientAuthentication | null {
+  const { client_authentication: kind, private_key_id: keyId } = config;
+  for (const key of AUTHENTICATION_KEYS) {
+    if (config[key] === undefined || USES[kind].includes(key)) continue;
+    file.add([...section, key], `"${key}" has no effect with client_authentication: ${kind}`, {
+      about: 'key',
+    });
+  }
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post': {
+      const secret = clientSecret(file, section, config, files.clientSecret);
+      return secret === null ? null : { kind, secret };
+    }
+    case 'private_key_jwt': {
+      const { privateKey: key } = files;
+      if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
+      return key ? { kind, key, keyId: keyId ?? null, algorithm: null } : null;
+    }
+    default:
+      return { kind };
+  }
+}
+
+/** Makes a client authentication of the same kind with an empty secret or key, which no provider takes. */
+export function authenticationWithoutSecrets({
+  client_authentication: kind,
+  private_key_id: keyId,
+}: Config): ClientAuthentication {
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post':
+      return { kind, secret: '' };
+    case 'private_key_jwt':
+      return { kind, key: '', keyId: keyId ?? null, algorithm: null };
+    default:
+      return { kind };
+  }
+}
+
+function clientSecret(
+  file: ConfigFile,
+  section: Path,
+  { client_authentication: kind, client_secret: variable }: Config,
+  fromFile: FileText,
+): string | null {
+  const secret = chooseSecret(file, [...section, 'client_secret'], { variable, fromFile });
+  if (secret !== undefined) return secret;
+  file.add(section, `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
+  return null;
+}

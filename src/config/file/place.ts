@@ -1,0 +1,35 @@
+import type { YAMLError } from 'yaml';
+
+/** A position in a file. Line and column count from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** An error in one file, without the file's name. The message repeats no value, since any value may be a secret. */
+export interface PlacedError extends Place {
+  readonly message: string;
+}
+
+/** An error of the YAML parser, with what is needed to explain it. */
+export interface Broken {
+  readonly error: YAMLError;
+  readonly text: string;
+  readonly lines: readonly string[];
+  /** Where the parser stopped. */
+  readonly at: Place;
+  /** The line there. */
+  readonly line: string;
+  placeOf(offset: number): Place;
+  /** Where the quoted text begins that should have ended at `offset`. */
+  quoteAt(offset: number): number | null;
+}
+
+/** An explanation for the operator. Repeats nothing of the text except single marks, since any line may hold a secret. */
+export interface YamlExplanation extends PlacedError {
+  /** Whether the parser's errors about the rest of the file would mislead. */
+  readonly outOfStep?: boolean;
+}
+
+export const UNREADABLE =
+  'from here on this cannot be read: is a quote, an indent, or the space after a ":" or "-" missing?';

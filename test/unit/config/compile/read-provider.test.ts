@@ -1,0 +1,213 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { LoadResult, ProviderModel } from '../../../../src/config/index.ts';
+import { type Certificates, makeCertificates } from '../../../support/certificates.ts';
+import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
+
+const SECRET = 'hunter2hunter2';
+const REST = `access_tokens: { audience: api }
+routes: [{ path: /**, upstream: api }]
+upstreams: { api: { url: "http://api:3000" } }
+`;
+const NEEDED = 'issuer: "https://id", client_id: gateway, redirect_uri: "https://app"';
+const rsa = pem(generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey);
+const ed25519 = pem(generateKeyPairSync('ed25519').privateKey);
+
+let certificates: Certificates;
+beforeAll(() => {
+  certificates = makeCertificates();
+});
+
+/** Loads a provider with these keys before those that are needed, in line 1 from column 22 on, beside these files. */
+function load(keys: string, files: Readonly<Record<string, string | Buffer>> = {}): Promise<LoadResult> {
+  const env = { SECRET, LINE: `${SECRET}\r\n`, FOLDER: 'secrets' };
+  return loadFiles({ 'gateway.yaml': `identity_provider: { ${keys}, ${NEEDED} }\n${REST}`, ...files }, env);
+}
+
+async function diagnosticsWith(...parameters: Parameters<typeof load>): Promise<string[]> {
+  const diagnostics = diagnosticsOf(await load(...parameters));
+  expect(diagnostics.join('\n')).not.toContain('hunter2');
+  return diagnostics.map(diagnostic =>
+    diagnostic.replace('gateway.yaml:1:', '').replace(/identity_provider(\.|: )/, ''),
+  );
+}
+
+async function providerWith(...parameters: Parameters<typeof load>): Promise<ProviderModel | undefined> {
+  const result = await load(...parameters);
+  expect(diagnosticsOf(result)).toEqual([]);
+  return result.ok ? result.snapshot.identity?.providers[0] : undefined;
+}
+
+describe('the secret of the gateway', () => {
+  it('may stand in a variable of the environment, whose line end does not count', async () => {
+    for (const name of ['SECRET', 'LINE']) {
+      const provider = await providerWith(`client_secret: "\${${name}}"`);
+      expect(provider?.signIn?.clientAuthentication).toEqual({ kind: 'client_secret_basic', secret: SECRET });
+    }
+  });
+
+  it('may stand in a file beside gateway.yaml, whose line ends do not count', async () => {
+    const keys = `client_secret_file: "\${FOLDER}/oidc", client_authentication: client_secret_post`;
+    const provider = await providerWith(keys, { 'secrets/oidc': `${SECRET}\r\n\n` });
+    expect(provider?.signIn?.clientAuthentication).toEqual({ kind: 'client_secret_post', secret: SECRET });
+  });
+
+  it('is read anew with the configuration, whose hash reveals eight bits of it at most', async () => {
+    const [one, other] = await Promise.all(
+      ['hunter2-one', 'hunter2-other'].map(text => load('client_secret_file: oidc', { oidc: text })),
+    );
+    expect(one).toMatchObject({
+      snapshot: {
+        identity: { providers: [{ signIn: { clientAuthentication: { secret: 'hunter2-one' } } }] },
+      },
+    });
+    expect(other).toMatchObject({
+      snapshot: {
+        identity: { providers: [{ signIn: { clientAuthentication: { secret: 'hunter2-other' } } }] },
+      },
+    });
+    expect(one?.ok && one.snapshot.hash.slice(0, 14)).toBe(other?.ok && other.snapshot.hash.slice(0, 14));
+  });
+
+  it('must be somewhere', async () => {
+    expect(await diagnosticsWith('scope: openid')).toEqual([
+      '20: missing key "client_secret_file": client_secret_basic needs it, or client_secret: "$' + '{NAME}"',
+    ]);
+  });
+
+  it('is in one place only', async () => {
+    expect(
+      await diagnosticsWith('client_secret_file: oidc, client_secret: "$' + '{SECRET}"', { oidc: SECRET }),
+    ).toEqual(['22: "client_secret" is given as well: remove one of the two']);
+  });
+
+  it.each([
+    ['is missing', {}, 'no such file (looked for in '],
+    ['is empty', { oidc: '\n' }, 'the file is empty'],
+    [
+      'has several lines',
+      { oidc: 'hunter2\nhunter2' },
+      'a secret must be one line without control characters',
+    ],
+    ['is not text', { oidc: Buffer.from([0xff, 0xfe]) }, 'the file is not UTF-8 text'],
+    ['is a folder', { 'oidc/x': '' }, 'this is a directory, expected a file'],
+    [
+      'is far too large',
+      { oidc: 'x'.repeat(2 ** 20 + 1) },
+      'the file is larger than 1 MiB: is this the right file?',
+    ],
+  ])('is not taken from a file that %s', async (_, files, why) => {
+    const [diagnostic = '', ...more] = await diagnosticsWith('client_secret_file: oidc', files);
+    expect(diagnostic).toContain(`42: client_secret_file: ${why}`);
+    expect(more).toEqual([]);
+  });
+
+  it('is not shown where it is put in the place of its file', async () => {
+    expect(await diagnosticsWith('client_secret_file: hunter2hunter2')).toEqual([
+      expect.stringMatching(/^42: client_secret_file: no such file \(looked for in \/.*\)$/),
+    ]);
+  });
+});
+
+describe('a way to authenticate', () => {
+  it.each([
+    [
+      'client_authentication: none, client_secret: "$' + '{SECRET}"',
+      '51: "client_secret" has no effect with client_authentication: none',
+    ],
+    [
+      'client_secret: "$' + '{SECRET}", private_key_id: gateway-2026',
+      '50: "private_key_id" has no effect with client_authentication: client_secret_basic',
+    ],
+    [
+      'client_authentication: private_key_jwt',
+      '20: missing key "private_key_file": private_key_jwt needs it',
+    ],
+    [
+      'client_authentication: tls_client_auth',
+      '45: client_authentication: needs a certificate and its key under tls',
+    ],
+  ])('is refused with what does not belong to it: %s', async (keys, diagnostic) => {
+    expect(await diagnosticsWith(keys)).toEqual([diagnostic]);
+  });
+
+  it('may be a private key, with the id by which the provider finds it', async () => {
+    const keys =
+      'client_authentication: private_key_jwt, private_key_file: key.pem, private_key_id: gateway-2026';
+    const provider = await providerWith(keys, { 'key.pem': rsa });
+    expect(provider?.signIn?.clientAuthentication).toMatchObject({
+      kind: 'private_key_jwt',
+      key: rsa.trim(),
+      keyId: 'gateway-2026',
+    });
+  });
+
+  it.each([
+    ['nonsense', 'the file contains no PEM private key, or an encrypted one'],
+    [ed25519, 'cannot be used: a key of type ed25519 cannot sign client assertions: use RSA or EC'],
+  ])('is refused with a key that cannot sign', async (key, why) => {
+    const keys = 'private_key_file: key.pem, client_authentication: private_key_jwt';
+    expect(await diagnosticsWith(keys, { 'key.pem': key })).toEqual([`40: private_key_file: ${why}`]);
+  });
+
+  it('does not show a key that is put in the place of its file', async () => {
+    const keys = `private_key_file: ${JSON.stringify(rsa)}, client_authentication: private_key_jwt`;
+    const diagnostics = await diagnosticsWith(keys);
+    expect(diagnostics).toEqual(['40: private_key_file: write the path of the file here, not its content']);
+  });
+});
+
+describe('the files for https', () => {
+  const NONE = 'client_authentication: none, ';
+
+  it('are read: whom to trust, and the certificate of the gateway', async () => {
+    const { ca, client } = certificates;
+    const tls = 'tls: { ca_file: ca.crt, certificate_file: tls.crt, key_file: tls.key }';
+    const provider = await providerWith(`${tls}, client_authentication: tls_client_auth`, {
+      'ca.crt': ca,
+      'tls.crt': client.certificate,
+      'tls.key': client.key,
+    });
+    expect(provider?.provider.tls).toEqual({
+      ca: ca.trim(),
+      certificate: client.certificate.trim(),
+      key: client.key.trim(),
+    });
+  });
+
+  it.each([
+    ['certificate_file', 'key_file', () => certificates.client.certificate],
+    ['key_file', 'certificate_file', () => certificates.client.key],
+  ])('come in pairs: %s needs %s', async (one, other, content) => {
+    expect(await diagnosticsWith(`${NONE}tls: { ${one}: a.pem }`, { 'a.pem': content() })).toEqual([
+      expect.stringMatching(new RegExp(`^\\d+: tls.${one}: needs "${other}" beside it$`)),
+    ]);
+  });
+
+  it('are refused where they hold something else', async () => {
+    const tls = 'tls: { ca_file: x, certificate_file: x, key_file: x }';
+    expect(await diagnosticsWith(NONE + tls, { x: SECRET })).toEqual([
+      '67: tls.ca_file: the file contains no PEM certificate',
+      '88: tls.certificate_file: the file contains no PEM certificate',
+      '101: tls.key_file: the file contains no PEM private key, or an encrypted one',
+    ]);
+  });
+
+  it('are refused where one of several certificates cannot be read', async () => {
+    const broken = '-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n';
+    expect(await diagnosticsWith(`${NONE}tls: { ca_file: x }`, { x: certificates.ca + broken })).toEqual([
+      '67: tls.ca_file: certificate 2 of the file cannot be read',
+    ]);
+  });
+
+  it('are refused where certificate and key do not belong together', async () => {
+    const files = { crt: certificates.client.certificate, key: certificates.server.key };
+    expect(await diagnosticsWith(`${NONE}tls: { certificate_file: crt, key_file: key }`, files)).toEqual([
+      '91: tls.key_file: the key does not belong to the certificate',
+    ]);
+  });
+});
+
+function pem(key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }): string {
+  return String(key.export({ type: 'pkcs8', format: 'pem' }));
+}
