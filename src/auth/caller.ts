@@ -31,9 +31,17 @@ export interface Caller extends Revocable {
   readonly key: VerificationKey;
   /** Fields for the upstream, ready to be sent: name, value, ... */
   readonly identityFields: Fields;
+  /**
+   * The claims of the token that the configuration names and the token has, with the values of its JSON. Read them with `claimOf`
+   * only. `NO_CLAIMS` if there are none.
+   */
+  readonly claims: JsonObject;
   /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
+
+/** What a caller keeps of a token that has none of the claims that the configuration names. */
+export const NO_CLAIMS: JsonObject = Object.freeze({});
 
 const MAX_PRINCIPAL_LENGTH = 256;
 
@@ -63,8 +71,20 @@ export function callerOf(
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
     identityFields: identityFields(claims, options.identityHeaders),
+    claims: keptOf(claims, options.keptClaims),
     passedVersion: 0,
   };
+}
+
+/** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */
+export function claimOf({ claims }: Pick<Caller, 'claims'>, name: string): unknown {
+  return member(claims, name);
+}
+
+function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
+  const kept = names.filter(name => Object.hasOwn(claims, name));
+  // `fromEntries` defines members, so that a claim named `__proto__` is one, too.
+  return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept.map(name => [name, claims[name]]));
 }
 
 function isBot(claims: JsonObject, rule: BotRule): boolean {

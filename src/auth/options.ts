@@ -14,6 +14,8 @@ export interface AccessTokenOptions {
   readonly bots: BotRule | null;
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
+  /** Claims that callers keep of their tokens, for what else the configuration decides by them. */
+  readonly keptClaims: readonly string[];
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
   /** The longest accepted time from `iat` to `exp`; `null` if any is accepted. */

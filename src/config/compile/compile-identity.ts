@@ -4,22 +4,25 @@ import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts'
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { accessTokensSchema } from '../schema/index.ts';
+import { namedClaims } from './named-claims.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 
 /** Compiles the part of a snapshot about providers, sign-in and tokens. Returns `null` if no provider is configured. */
 export function compileIdentity(
   config: GatewayConfig,
-  { failed_verifications: failures }: LimitsConfig,
+  limits: LimitsConfig,
   providers: readonly ProviderConfigOptions[],
 ): IdentityModel | null {
   const rules = tokenRulesIn(config);
   if (rules.length !== providers.length) throw new Error('the providers were not checked');
   if (rules.length === 0) return null;
   const shared = sharedTokens(config);
+  const { failed_verifications: failures } = limits;
+  const keptClaims = namedClaims(config, limits);
   return {
     providers: rules.flatMap((each, index) => {
       const options = providers[index];
-      return options === undefined ? [] : [compileProvider(options, each, config)];
+      return options === undefined ? [] : [compileProvider(options, { ...each, keptClaims }, config)];
     }),
     schemes: shared.schemes.map(word => word.toLowerCase()),
     failedVerifications:
@@ -29,7 +32,7 @@ export function compileIdentity(
 
 function compileProvider(
   { provider, client, maxInFlight, signIn, notices }: ProviderConfigOptions,
-  rules: TokenRules,
+  rules: ProviderRules,
   config: GatewayConfig,
 ): ProviderModel {
   const shared = sharedTokens(config);
@@ -70,7 +73,7 @@ function sharedTokens(config: GatewayConfig): AccessTokensConfig {
 }
 
 function accessTokenOptions(
-  rules: TokenRules,
+  rules: ProviderRules,
   shared: AccessTokensConfig,
   clientId: string | null,
 ): AccessTokenOptions {
@@ -83,6 +86,7 @@ function accessTokenOptions(
     principal: rules.principal,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
+    keptClaims: rules.keptClaims,
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };
@@ -98,6 +102,11 @@ interface TokenRules {
   readonly principal: readonly string[];
   readonly bots: AccessTokensConfig['bots'];
   readonly notBeforeS: number;
+}
+
+/** The same, and the claims that callers of every provider keep. */
+interface ProviderRules extends TokenRules {
+  readonly keptClaims: readonly string[];
 }
 
 /** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerOf } from '../../../src/auth/caller.ts';
+import { callerOf, claimOf, NO_CLAIMS } from '../../../src/auth/caller.ts';
 import type { AccessTokenOptions, Caller } from '../../../src/auth/index.ts';
 import { revocableOf } from '../../../src/auth/revocation/index.ts';
 import { readKeySet } from '../../../src/auth/token/jwk.ts';
@@ -119,6 +119,38 @@ describe('a caller', () => {
   it('may be identified by a claim named like a method of every object', () => {
     expect(inWords(read({}, { principal: ['constructor'] }))).toBe('invalid claim constructor');
     expect(caller({ constructor: 'x' }, { principal: ['constructor'] }).principal).toBe('user:x');
+  });
+});
+
+describe('the claims that a caller keeps', () => {
+  const kept = (changed: Readonly<Record<string, unknown>>, keptClaims: readonly string[]) =>
+    caller(changed, { keptClaims });
+
+  it('are those that the configuration names, as they stand in the token', () => {
+    const found = kept({ plan: { name: 'gold', seats: [1, 2] }, other: 'x', none: null }, [
+      'none',
+      'plan',
+      'rate',
+    ]);
+    expect(found.claims).toEqual({ plan: { name: 'gold', seats: [1, 2] }, none: null });
+    expect(claimOf(found, 'plan')).toEqual({ name: 'gold', seats: [1, 2] });
+    expect(claimOf(found, 'rate')).toBeUndefined();
+  });
+
+  it('are one and the same empty object where none is named or present', () => {
+    expect(kept({ plan: 'gold' }, []).claims).toBe(NO_CLAIMS);
+    expect(kept({}, ['plan']).claims).toBe(NO_CLAIMS);
+    expect(Object.isFrozen(NO_CLAIMS)).toBe(true);
+  });
+
+  it('never come from the prototype of every object, nor change it', () => {
+    const names = ['__proto__', 'constructor', 'toString'];
+    expect(kept({}, names).claims).toBe(NO_CLAIMS);
+    const found = kept(JSON.parse('{"__proto__":{"plan":"gold"},"toString":7}'), [...names, 'plan']);
+    expect(claimOf(found, '__proto__')).toEqual({ plan: 'gold' });
+    expect(claimOf(found, 'toString')).toBe(7);
+    expect(claimOf(found, 'plan')).toBeUndefined();
+    expect(claimOf(found, 'constructor')).toBeUndefined();
   });
 });
 

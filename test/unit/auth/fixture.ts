@@ -45,6 +45,7 @@ export const options: AccessTokenOptions = {
     { name: 'X-Auth-Subject', claim: 'sub' },
     { name: 'X-Auth-Client', claim: 'azp' },
   ],
+  keptClaims: [],
   leewayMs: 30_000,
   maxLifetimeMs: null,
 };
