@@ -3,14 +3,22 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import { type Network, randomKey, type Timer, type TimerClock } from '../core/index.ts';
+import {
+  type AdminApiListener,
+  type AdminEndpoint,
+  GatewayError,
+  type Network,
+  RpcCode,
+  randomKey,
+  type Timer,
+  type TimerClock,
+} from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
-import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
-import { AdminApi, type ApiSources } from './api/index.ts';
-import { answerFault } from './faults.ts';
+import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
+import { AdminApi, type ApiSources, sendError } from './api/index.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
-import { PAGE_POLICY, statusAsPage } from './page/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
+import { PAGE_POLICY, statusAsPage } from './status-page.ts';
 
 /** What the admin listener shows. */
 export interface AdminView {
@@ -228,4 +236,41 @@ class HandshakeLimit {
 
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+const ENDPOINTS: Readonly<Record<string, AdminEndpoint>> = {
+  healthz: 'health',
+  readyz: 'health',
+  metrics: 'metrics',
+  status: 'status',
+  'status.json': 'status',
+  'openapi.json': 'api',
+  api: 'api',
+  notices: 'notices',
+};
+
+/** Answers a request that the admin listener failed to serve, and reports the fault. */
+function answerFault(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  listener: AdminApiListener,
+): void {
+  // The client left before its body had arrived, which is no fault of the gateway.
+  if (request.destroyed && !request.complete) return;
+  const endpoint = ENDPOINTS[/^\/([a-z.]*)/.exec(request.url ?? '')?.[1] ?? ''] ?? 'other';
+  listener.failed(endpoint, error);
+  // Cut off, so that nobody takes what has been sent for the whole.
+  if (response.headersSent) response.destroy();
+  else sendError(response, fault());
+}
+
+function fault(): GatewayError {
+  return new GatewayError({
+    status: 500,
+    rpcCode: RpcCode.internal,
+    side: 'gateway',
+    message: 'The admin listener failed to answer. The log has the cause.',
+    close: true,
+  });
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../auth/index.ts';
 import type { NoticeKind, TimerClock } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
-import { peerOf } from './access/index.ts';
+import { peerOf } from './admin-access.ts';
 
 /** Where notices of providers go. */
 export interface NoticeTaker {

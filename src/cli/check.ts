@@ -10,8 +10,7 @@ import {
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
-import { asJson, asLines } from './output.ts';
-import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
+import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
 
 export const check: Command = {
   help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error. Variables such as

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { didYouMean, loadConfig } from '../config/index.ts';
 import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import { readClaims } from './caller-options.ts';
+import { explainRunning, type RunningQuestion } from './ask-gateway.ts';
+import { callerIn, readCaller, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
-import { explainRunning, type RunningQuestion } from './explain-running.ts';
-import { callerIn, readCaller } from './explained-caller.ts';
 import { asJson, formatRows, reportErrors } from './output.ts';
 
 export const explain: Command = {

@@ -1,5 +1,5 @@
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { askAdmin } from './ask-admin.ts';
+import { askAdmin } from './ask-gateway.ts';
 import { type Command, ExitCode } from './command.ts';
 
 export const health: Command = {

@@ -1,4 +1,4 @@
-import { type Diagnostic, formatDiagnostic } from '../config/index.ts';
+import { type Diagnostic, formatDiagnostic, type Snapshot, signInProvider } from '../config/index.ts';
 import type { ExplainedRow } from '../explain/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 
@@ -33,4 +33,11 @@ export function formatRows(rows: readonly ExplainedRow[]): string {
     return `  ${shown.padEnd(width)}  ${text}\n`;
   });
   return lines.join('');
+}
+
+/** Shown by `weir check` and in a gateway's first log line if it only checks tokens, because a forgotten `redirect_uri` has the same effect. */
+export const SIGN_IN_OFF = 'sign-in is off: no redirect_uri';
+
+export function isSignInOff({ identity }: Snapshot): boolean {
+  return identity !== null && signInProvider(identity) === null;
 }

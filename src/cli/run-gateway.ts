@@ -5,7 +5,7 @@ import { formatDiagnostic, formatHostPort, type LoadedConfig, type Snapshot } fr
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
-import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
+import { isSignInOff, SIGN_IN_OFF } from './output.ts';
 
 /**
  * Runs a gateway until its drain has ended.

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import type { Clock } from '../core/index.ts';
-import { type AppFile, appFile } from './app-files.ts';
-import { Messages } from './messages.ts';
+import { type Clock, PACKAGE_ROOT } from '../core/index.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const TICK_MS = 500;
@@ -14,7 +14,7 @@ const MAX_TICKS = 7_200;
 const MAX_DOWNLOAD_MIB = 10_240;
 
 /** An example of a service behind the gateway. */
-export interface Backend {
+interface Backend {
   readonly port: number;
   /** Closes all connections. */
   close(): Promise<void>;
@@ -127,4 +127,80 @@ async function close(server: Server): Promise<void> {
   server.close();
   server.closeAllConnections();
   await once(server, 'close');
+}
+
+const FOLDER = resolve(PACKAGE_ROOT, 'config/demo/app');
+const CLIENTS = resolve(PACKAGE_ROOT, 'docs/clients.md');
+
+const PAGE = { file: 'index.html', type: 'text/html; charset=utf-8' } as const;
+const FILES: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
+  '/app': PAGE,
+  '/app/': PAGE,
+  // The provider sends browsers back here.
+  '/app/callback': PAGE,
+  '/app/app.css': { file: 'app.css', type: 'text/css' },
+  '/app/app.js': { file: 'app.js', type: 'text/javascript' },
+  '/app/client.js': { file: 'client.js', type: 'text/javascript' },
+};
+
+/** A file of the demo's page. */
+interface AppFile {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** The file of the page at this path, or null. */
+async function appFile(path: string): Promise<AppFile | null> {
+  const found = FILES[path];
+  if (found === undefined) return null;
+  const text =
+    found.file === 'client.js' ? await clientCode() : await readFile(resolve(FOLDER, found.file), 'utf8');
+  return { type: found.type, text };
+}
+
+/** The JavaScript client of docs/clients.md, unchanged. */
+async function clientCode(): Promise<string> {
+  const code = /^```js\n([\s\S]*?)^```$/m.exec(await readFile(CLIENTS, 'utf8'))?.[1];
+  if (code === undefined) throw new Error('docs/clients.md has no client in JavaScript');
+  return code;
+}
+
+interface Message {
+  readonly id: number;
+  readonly channelId: string;
+  readonly text: string;
+  /** ISO 8601, UTC. */
+  readonly sentAt: string;
+}
+
+/** Keeps the last messages of a channel, and the channels that were written to last. */
+const MAX_MESSAGES = 100;
+const MAX_CHANNELS = 100;
+
+/** Channels and their messages, in memory. The first message creates its channel. */
+export class Messages {
+  readonly #clock: Clock;
+  readonly #channels = new Map<string, Message[]>();
+  #lastId = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The messages of a channel, oldest first. */
+  list(channelId: string): readonly Message[] {
+    return this.#channels.get(channelId) ?? [];
+  }
+
+  post(channelId: string, text: string): Message {
+    const sentAt = new Date(this.#clock.epochMs()).toISOString();
+    const message = { id: ++this.#lastId, channelId, text, sentAt };
+    const messages = [...this.list(channelId), message].slice(-MAX_MESSAGES);
+    // Delete and set again, so that the map's first key is the channel that was written to longest ago.
+    this.#channels.delete(channelId);
+    this.#channels.set(channelId, messages);
+    const [oldest] = this.#channels.keys();
+    if (oldest !== undefined && this.#channels.size > MAX_CHANNELS) this.#channels.delete(oldest);
+    return message;
+  }
 }

@@ -1,20 +1,22 @@
+import { relative, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, loadConfig } from '../config/index.ts';
-import { systemClock, thisMachine } from '../core/index.ts';
+import { PACKAGE_ROOT, systemClock, thisMachine } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
-import { DEMO_CONFIG } from './commands.ts';
-import { type StartIdentityProvider, startOwnProvider } from './identity-provider.ts';
+import { provideKeycloak, startKeycloak } from './keycloak.ts';
+import { demoRealm, KeycloakAdmin } from './keycloak-realm.ts';
 import { type DemoPart, freePort } from './ports.ts';
+import { startProvider } from './provider/index.ts';
 
 const MAX_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
 /** The ports of the demo's parts on 127.0.0.1; 0 means any free port. */
-export type DemoPorts = Readonly<Record<DemoPart, number>>;
+type DemoPorts = Readonly<Record<DemoPart, number>>;
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Path of the gateway's configuration, which is watched for changes. Default: the demo's. */
   readonly config?: string;
   /** Default: the demo's own provider. */
@@ -89,3 +91,57 @@ async function ready(adminPort: number): Promise<void> {
   }
   throw new Error('the gateway did not get the keys of the provider');
 }
+
+const FOLDER = resolve(PACKAGE_ROOT, 'config/demo');
+const FROM_SOURCES = import.meta.filename.endsWith('.ts');
+
+/** The gateway's configuration. */
+export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
+
+/** The folder of the configuration, as a reader in the working directory writes it. */
+export function demoFolder(): string {
+  const short = relative(process.cwd(), FOLDER);
+  return short.startsWith('..') ? FOLDER : short;
+}
+
+/** What the reader types: npm runs the sources in a checkout, npx the installed package. */
+export const DEMO_COMMANDS = FROM_SOURCES
+  ? { flow: 'npm run demo:flow', flowWith: 'npm run demo:flow --', weir: 'npm run -s weir --' }
+  : { flow: 'npx weir demo --flow', flowWith: 'npx weir demo --flow', weir: 'npx weir' };
+
+/** The lifetime of a code: a person who signs in by hand must have time to paste it. */
+const CODE_SECONDS = 300;
+
+/** The running identity provider of the demo. */
+interface IdentityProvider {
+  readonly issuer: string;
+  close(): Promise<unknown>;
+}
+
+interface IdentityProviderOptions {
+  /** On 127.0.0.1; 0: any free port, which Keycloak cannot choose. */
+  readonly port: number;
+  /** Where the demo's page is. */
+  readonly redirectUri: string;
+}
+
+export type StartIdentityProvider = (options: IdentityProviderOptions) => Promise<IdentityProvider>;
+
+/** Starts the demo's own provider, which looks like Keycloak and starts at once. */
+export const startOwnProvider: StartIdentityProvider = ({ port, redirectUri }) =>
+  startProvider({ port, redirectUris: [redirectUri], codeSeconds: CODE_SECONDS });
+
+/** Starts a real Keycloak with the same realm. Shows its progress, because the first start downloads it. */
+export const startRealKeycloak: StartIdentityProvider = async ({ port, redirectUri }) => {
+  const home = await provideKeycloak(line => console.log(line));
+  console.log('starting Keycloak, which takes about 15 seconds');
+  const keycloak = await startKeycloak({ home, port });
+  try {
+    const realm = await demoRealm({ name: 'demo', redirectUris: [redirectUri] });
+    await new KeycloakAdmin(keycloak.origin).createRealm({ ...realm, accessCodeLifespan: CODE_SECONDS });
+    return { issuer: `${keycloak.origin}/realms/demo`, close: () => keycloak.close() };
+  } catch (error) {
+    await keycloak.close();
+    throw error;
+  }
+};

@@ -1,7 +1,7 @@
 import { makeLogger } from '../observe/index.ts';
 import { startDemo } from './demo.ts';
-import { demoIssuer, walkSignIn } from './flow/index.ts';
 import { USUAL_PORTS } from './ports.ts';
+import { demoIssuer, walkSignIn } from './sign-in-flow.ts';
 
 /** How long to wait for a response: another program may listen there. */
 const SEARCH_MS = 2_000;

@@ -1,16 +1,18 @@
 import {
   describePolicies,
+  type FilePlace,
   type ForwardRoute,
   formatHostPort,
   type IdentityModel,
   type PoolModel,
   type ProviderModel,
+  type RouteModel,
+  type Snapshot,
   type UpstreamModel,
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import { findConflicts, GRPC_METHOD, RouteTable } from '../routing/index.ts';
+import { findConflicts, GRPC_METHOD, type RouteEntry, RouteTable } from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
-import type { ListedRoute } from './routes.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
 function nameOfRoute({ value, place }: ListedRoute): string {
@@ -140,4 +142,15 @@ function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): s
     { ...winner.pattern, methods: null },
   ]);
   return samePath.length > 0 ? 'same path, but the route above names the method' : 'less specific';
+}
+
+/** A route with its pattern and where it is written. */
+interface ListedRoute extends RouteEntry<RouteModel> {
+  /** Where it is written; `null` for the gateway's own routes. */
+  readonly place: FilePlace | null;
+}
+
+/** The routes in file order, then the gateway's own. */
+export function routesOf({ outline: { routes, ownRoutes } }: Snapshot): readonly ListedRoute[] {
+  return [...routes, ...ownRoutes.map(route => ({ ...route, place: null }))];
 }

@@ -3,13 +3,16 @@ import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/ind
 import { addressKey, authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
 import type { Rejection } from '../http1/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
-import { describeCall, describeForwarding, rivalsOf, routeRow } from './describe-route.ts';
-import { type ActiveRestrictions, describeActive } from './explain-active.ts';
+import { describeCall, describeForwarding, rivalsOf, routeRow, routesOf } from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
-import { describeCors, describeRestrictions } from './explain-restrictions.ts';
+import {
+  type ActiveRestrictions,
+  describeActive,
+  describeCors,
+  describeRestrictions,
+} from './explain-restrictions.ts';
 import { describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
-import { routesOf } from './routes.ts';
 
 /** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];

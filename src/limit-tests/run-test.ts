@@ -2,8 +2,7 @@ import type { ExpectedOutcome, Snapshot, TestedRequest } from '../config/index.t
 import { firstValue, formatDuration } from '../core/index.ts';
 import { type Exchange, RateLimitError } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
-import type { SentRequest } from './test-downstream.ts';
-import { type Asked, TestGateway } from './test-gateway.ts';
+import { type Asked, type SentRequest, TestGateway } from './test-gateway.ts';
 import type { TestIssuer } from './test-identity.ts';
 
 /** An expectation that failed: its place in the list of requests, and what happened instead. */

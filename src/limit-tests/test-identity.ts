@@ -12,9 +12,19 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
-import { type TimerClock, thisMachine } from '../core/index.ts';
+import {
+  type AuthListener,
+  type ExchangeListener,
+  type LimitListener,
+  type NoticeListener,
+  type OverloadListener,
+  type ProxyListener,
+  type SignInListener,
+  type StoreListener,
+  type TimerClock,
+  thisMachine,
+} from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
-import { SILENT } from './silent-listener.ts';
 
 /** The issuers of a configuration, with keys of their own, and what a gateway needs to know their tokens. */
 export interface TestIdentity {
@@ -118,3 +128,15 @@ export class TestIssuer {
     return `${signed}.${sign(null, Buffer.from(signed), this.#key).toString('base64url')}`;
   }
 }
+
+type EveryListener = AuthListener &
+  ExchangeListener &
+  LimitListener &
+  NoticeListener &
+  OverloadListener &
+  ProxyListener &
+  SignInListener &
+  StoreListener;
+
+/** Ignores every event: a test looks at responses only. */
+export const SILENT: EveryListener = new Proxy({} as EveryListener, { get: () => () => {} });

@@ -1,14 +1,20 @@
-import { type ClientAuth, ClientError, type Configuration, customFetch } from 'openid-client';
-import { clientAuth, libraryConfiguration } from './client-authentication.ts';
-import { refusedBy } from './failures.ts';
-import type { ClientOptions } from './options.ts';
+import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
 import {
-  askProvider,
-  type Provider,
-  ProviderFault,
-  type ProviderMetadata,
-  type ProviderResponse,
-} from './provider/index.ts';
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientError,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  customFetch,
+  None,
+  PrivateKeyJwt,
+  TlsClientAuth,
+} from 'openid-client';
+import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { refusedBy } from './failures.ts';
+import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
+import type { Provider, ProviderMetadata } from './provider.ts';
 
 /** One request to an endpoint where the gateway is known as a client. */
 interface ClientRequest<T> {
@@ -88,4 +94,115 @@ function unusable(endpoint: string, sent: boolean, error: unknown): Error {
   return sent && error instanceof ClientError && error.code !== undefined
     ? new ProviderFault('nonsense', `the response of the ${endpoint} cannot be used: ${error.code}`)
     : new Error(`a request to the ${endpoint} failed in the gateway`);
+}
+
+const CURVES: Readonly<Record<string, { curve: string; algorithm: AssertionAlgorithm }>> = {
+  prime256v1: { curve: 'P-256', algorithm: 'ES256' },
+  secp384r1: { curve: 'P-384', algorithm: 'ES384' },
+  secp521r1: { curve: 'P-521', algorithm: 'ES512' },
+};
+
+/** Translates the options for openid-client. Throws a `TypeError` with a message for the operator when a key is unusable. */
+export function clientAuth(authentication: ClientAuthentication): ClientAuth {
+  switch (authentication.kind) {
+    case 'client_secret_basic':
+      return ClientSecretBasic(authentication.secret);
+    case 'client_secret_post':
+      return ClientSecretPost(authentication.secret);
+    case 'private_key_jwt': {
+      const key = signingKey(authentication.key, authentication.algorithm);
+      return PrivateKeyJwt(authentication.keyId === null ? key : { key, kid: authentication.keyId });
+    }
+    case 'tls_client_auth':
+      return TlsClientAuth();
+    case 'none':
+      return None();
+  }
+}
+
+function signingKey(pem: string, algorithm: AssertionAlgorithm | null): webcrypto.CryptoKey {
+  const key = readKey(pem);
+  if (key.asymmetricKeyType === 'rsa') return rsaKey(key, algorithm ?? 'RS256');
+  if (key.asymmetricKeyType === 'ec') return ecKey(key, algorithm);
+  throw new TypeError(`a key of type ${key.asymmetricKeyType} cannot sign client assertions: use RSA or EC`);
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // Drop the cause: nothing that has seen a private key may get near a log.
+    throw new TypeError('the key is not an unencrypted private key in PEM form');
+  }
+}
+
+function rsaKey(key: KeyObject, algorithm: AssertionAlgorithm): webcrypto.CryptoKey {
+  if (algorithm.startsWith('ES')) throw new TypeError(`an RSA key cannot sign ${algorithm}`);
+  const name = algorithm.startsWith('PS') ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5';
+  return key.toCryptoKey({ name, hash: `SHA-${algorithm.slice(2)}` }, false, ['sign']);
+}
+
+function ecKey(key: KeyObject, algorithm: AssertionAlgorithm | null): webcrypto.CryptoKey {
+  const known = CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''];
+  if (known === undefined) throw new TypeError('an EC key must be on P-256, P-384 or P-521');
+  if (algorithm !== null && algorithm !== known.algorithm) {
+    throw new TypeError(`an EC key on ${known.curve} signs ${known.algorithm}, not ${algorithm}`);
+  }
+  return key.toCryptoKey({ name: 'ECDSA', namedCurve: known.curve }, false, ['sign']);
+}
+
+/** The provider and its client in the form that openid-client takes. Mutable and cheap, so each use makes its own. */
+export function libraryConfiguration(
+  metadata: ProviderMetadata,
+  clientId: string,
+  authentication: ClientAuth,
+): Configuration {
+  const endpoints = {
+    authorization_endpoint: metadata.authorizationEndpoint,
+    token_endpoint: metadata.tokenEndpoint,
+    revocation_endpoint: metadata.revocationEndpoint,
+    introspection_endpoint: metadata.introspectionEndpoint,
+  };
+  const known = Object.fromEntries(Object.entries(endpoints).filter(([, url]) => url !== null));
+  const server = { issuer: metadata.issuer, ...known };
+  const configuration = new Configuration(server, clientId, undefined, authentication);
+  // provider.ts already decided which addresses may be plain http.
+  allowInsecureRequests(configuration);
+  return configuration;
+}
+
+/** The share of the requests in flight that one address may hold. */
+const SHARE = 1 / 4;
+
+/**
+ * Counts requests to the provider in flight, in all and per address, so that one client with slow requests cannot stop everyone
+ * else from signing in.
+ */
+export class InFlight {
+  readonly #max: number;
+  readonly #maxOfOne: number;
+  readonly #byAddress = new Map<string, number>();
+  #all = 0;
+
+  /** @param max the maximum in all, at least 1 */
+  constructor(max: number) {
+    this.#max = max;
+    this.#maxOfOne = Math.max(1, Math.floor(max * SHARE));
+  }
+
+  /** Counts one more request and returns true, unless there is no room, in all or for this address. */
+  take(address: string): boolean {
+    const count = this.#byAddress.get(address) ?? 0;
+    if (this.#all >= this.#max || count >= this.#maxOfOne) return false;
+    this.#all += 1;
+    this.#byAddress.set(address, count + 1);
+    return true;
+  }
+
+  giveBack(address: string): void {
+    const count = this.#byAddress.get(address) ?? 0;
+    this.#all -= 1;
+    if (count <= 1) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, count - 1);
+  }
 }

@@ -1,16 +1,11 @@
 import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
 import { type Clock, GatewayError, RecentMap, RpcCode, type SignInListener } from '../core/index.ts';
-import { ProviderClient } from './client-request.ts';
+import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { InFlight, ProviderClient } from './client-request.ts';
 import { type ErrorKind, type Failure, judge, type ProviderFailure } from './failures.ts';
-import { InFlight } from './in-flight.ts';
 import type { IntrospectionOptions } from './options.ts';
-import {
-  type Provider,
-  ProviderFault,
-  type ProviderMetadata,
-  type ProviderResponse,
-} from './provider/index.ts';
+import type { Provider, ProviderMetadata } from './provider.ts';
 
 interface IntrospectionDependencies {
   readonly provider: Provider;

@@ -1,6 +1,7 @@
-import { clientAuth } from './client-authentication.ts';
+import { secureContextOf } from './ask-provider.ts';
+import { clientAuth } from './client-request.ts';
 import type { ClientOptions, EndpointOverrides, ProviderOptions, ProviderTls } from './options.ts';
-import { addressError, discoveryAddress, secureContextOf } from './provider/index.ts';
+import { addressError, discoveryAddress } from './provider.ts';
 
 /** An option that cannot work. The message follows the option's name in a sentence: "must begin with https://". */
 export interface OptionError {

@@ -6,12 +6,12 @@ import {
   type SignInListener,
   type SignOutOutcome,
 } from '../core/index.ts';
-import type { ProviderClient } from './client-request.ts';
+import { ProviderFault } from './ask-provider.ts';
+import type { InFlight, ProviderClient } from './client-request.ts';
 import { ERROR_KINDS, type ErrorKind, type Failure, judge } from './failures.ts';
-import type { InFlight } from './in-flight.ts';
 import type { SignOutEnds } from './options.ts';
-import { ProviderFault, type ProviderMetadata } from './provider/index.ts';
-import { readRefreshToken } from './redeem/index.ts';
+import type { ProviderMetadata } from './provider.ts';
+import { readRefreshToken } from './read-request.ts';
 
 /** How the provider's part of a valid sign-out can fail. */
 type FailedSignOut = Exclude<SignOutOutcome, 'success' | 'bad_body'>;

@@ -1,26 +1,20 @@
 import { buildAuthorizationUrl, None } from 'openid-client';
 import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
-import { libraryConfiguration } from './client-authentication.ts';
-import { ProviderClient } from './client-request.ts';
+import { InFlight, libraryConfiguration, ProviderClient } from './client-request.ts';
 import type { Failure } from './failures.ts';
-import { InFlight } from './in-flight.ts';
+import { type FailedOutcome, failure, failureOf, noLoginPageYet } from './failures.ts';
 import type { SignInOptions } from './options.ts';
-import type { Provider, ProviderMetadata } from './provider/index.ts';
+import type { Provider, ProviderMetadata } from './provider.ts';
 import {
   codeGrant,
-  type FailedOutcome,
-  failure,
-  failureOf,
   type Grant,
-  noLoginPageYet,
   readRefreshToken,
   readRequest,
-  readTokenResponse,
   redirectRefusal,
   refreshGrant,
-  requestTokens,
-} from './redeem/index.ts';
+} from './read-request.ts';
 import { SignOut } from './sign-out.ts';
+import { readTokenResponse, requestTokens } from './token-request.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {

@@ -1,11 +1,10 @@
 export { renderNeeds } from './draw-needs.ts';
 export { renderReplay } from './draw-replay.ts';
-export { LimitEngine } from './limit-engine.ts';
-export type { ReadCounts } from './log/index.ts';
+export { LimitEngine, VirtualClock } from './limit-engine.ts';
+export { type ReadCounts, ReplayError } from './log/index.ts';
 export { measureLogs } from './measure-logs.ts';
 export { type Replayed, replayLogs } from './replay.ts';
-export { ReplayError } from './replay-error.ts';
-export { type LogReport, type Report, simulationReport } from './report.ts';
+export { type LogReport, type Report, simulationReport, type Unanswered } from './report.ts';
 export {
   FEWEST_CALLERS,
   PERCENTILES,
@@ -16,5 +15,3 @@ export {
   type Suggestion,
   suggestLimits,
 } from './suggestion.ts';
-export type { Unanswered } from './unanswered.ts';
-export { VirtualClock } from './virtual-clock.ts';

@@ -1,9 +1,9 @@
 import type { LimitsModel } from '../config/index.ts';
+import type { Clock } from '../core/index.ts';
 import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
 import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters } from '../runtime/index.ts';
-import { ReplayError } from './replay-error.ts';
+import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
-import { VirtualClock } from './virtual-clock.ts';
 
 /** How often the store cleans up, in virtual time. A gateway does so more often, but each decision cleans a little, too. */
 const SWEEP_MS = 5_000;
@@ -143,5 +143,27 @@ export class CommonKey {
     }
     this.#seen.add(keyId);
     this.#keyId = keyId;
+  }
+}
+
+/** A clock that stands still until it is set. Both hands show the same time, in milliseconds since the epoch. */
+export class VirtualClock implements Clock {
+  #nowMs: number;
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs;
+  }
+
+  epochMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Goes on to this moment; stays where it is if that has passed. */
+  reach(nowMs: number): void {
+    if (nowMs > this.#nowMs) this.#nowMs = nowMs;
   }
 }

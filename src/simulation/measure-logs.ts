@@ -1,11 +1,10 @@
 import type { CallerClass, LimitRouteModel, LimitsModel } from '../config/index.ts';
 import type { Limit, LimitRole } from '../limits/index.ts';
 import { type Claim, claimOn } from '../runtime/index.ts';
-import { Demand, DemandRoom } from './demand.ts';
+import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
-import { type MeasuredOffences, OffenceDemand } from './offence-demand.ts';
 
 export interface MeasureOptions {
   /** Whose routes, buckets and periods count; their numbers do not. */

@@ -6,8 +6,7 @@ import { Blocked, claimOn } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
-import { RestrictionLedger } from './restriction-ledger.ts';
-import type { RestrictionReport } from './restriction-report.ts';
+import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions {

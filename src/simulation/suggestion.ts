@@ -1,11 +1,10 @@
 import type { CallerClass, LimitsModel } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
+import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
 import type { Measured, MeasuredLogs } from './measure-logs.ts';
-import type { MeasuredOffences } from './offence-demand.ts';
-import { type LogReport, logReportOf } from './report.ts';
-import { findUnanswered, type Unanswered } from './unanswered.ts';
+import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
 
 /** The shares of callers that are told, in percent. */
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;

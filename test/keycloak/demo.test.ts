@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { type Demo, startDemo } from '../../src/demo/demo.ts';
-import { walkSignIn } from '../../src/demo/flow/index.ts';
-import type { StartIdentityProvider } from '../../src/demo/identity-provider.ts';
-import { demoRealm, KeycloakAdmin } from '../../src/demo/keycloak/index.ts';
+import { type Demo, type StartIdentityProvider, startDemo } from '../../src/demo/demo.ts';
+import { demoRealm, KeycloakAdmin } from '../../src/demo/keycloak-realm.ts';
+import { walkSignIn } from '../../src/demo/sign-in-flow.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { BROWSER_INSTALL_MS, installBrowser, type Page, startBrowser } from '../support/browser.ts';
 

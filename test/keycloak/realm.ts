@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import { demoRealm, KeycloakAdmin, type Representation } from '../../src/demo/keycloak/index.ts';
+import { demoRealm, KeycloakAdmin, type Representation } from '../../src/demo/keycloak-realm.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
 
 /** Where the client `gateway` may send browsers back to. Nothing listens there. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startDemo } from '../../src/demo/demo.ts';
-import { walkLogin } from '../../src/demo/flow/login.ts';
+import { walkLogin } from '../../src/demo/login.ts';
 import { choosePorts } from '../../src/demo/ports.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';

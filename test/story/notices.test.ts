@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { walkLogin } from '../../src/demo/flow/login.ts';
+import { walkLogin } from '../../src/demo/login.ts';
 import { GATEWAY_CLIENT, startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/flow/login.ts';
+import { walkLogin } from '../../src/demo/login.ts';
 import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { ClientAuthentication, ProviderOptions } from '../../src/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/flow/login.ts';
+import { walkLogin } from '../../src/demo/login.ts';
 import {
   type DemoProviderOptions,
   GATEWAY_CLIENT,

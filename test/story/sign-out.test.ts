@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/flow/login.ts';
+import { walkLogin } from '../../src/demo/login.ts';
 import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { SignOutEnds } from '../../src/signin/index.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';

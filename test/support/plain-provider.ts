@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import OidcProvider from 'oidc-provider';
 import { systemClock } from '../../src/core/index.ts';
-import { memoryStore } from '../../src/demo/provider/grant-store.ts';
+import { memoryStore } from '../../src/demo/provider/demo-provider.ts';
 import { loginPage } from '../../src/demo/provider/pages.ts';
 
 export interface PlainProvider {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AdminApiListener, escapeUnseen, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
-import { type AdminAccess, peerOf } from '../access/index.ts';
+import { type AdminAccess, peerOf } from '../admin-access.ts';
 import { type BucketSources, BucketsApi } from './buckets-api.ts';
 import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
 import { openApiDocument } from './openapi.ts';

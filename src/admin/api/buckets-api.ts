@@ -3,7 +3,6 @@ import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import type { Allowances } from '../../runtime/index.ts';
-import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './bucket-shapes.ts';
 import { type ApiClient, clientOf } from './client.ts';
 import {
   type ApiCall,
@@ -14,6 +13,7 @@ import {
   readBy,
   unavailable,
 } from './operation.ts';
+import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './shapes.ts';
 
 export interface BucketSources {
   readonly allowances: Allowances;

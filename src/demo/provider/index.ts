@@ -1,2 +1,2 @@
 export { BOT_CLIENT, GATEWAY_CLIENT, startProvider } from './demo-provider.ts';
-export { PEOPLE } from './people.ts';
+export { PEOPLE } from './realm.ts';

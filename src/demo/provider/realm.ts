@@ -1,7 +1,6 @@
 import type { JsonWebKey } from 'node:crypto';
 import type { JwtParts, Provider, ProviderContext, Session, TokenSource } from 'oidc-provider';
 import { errorPage } from './pages.ts';
-import { personBySubject } from './people.ts';
 
 /** `aud` of the access tokens. */
 const AUDIENCE = 'api';
@@ -16,7 +15,7 @@ const API = 'urn:weir:demo:api';
 const ROOT = '/protocol/openid-connect';
 const SCOPE = 'openid profile email offline_access';
 
-export interface RealmOptions {
+interface RealmOptions {
   /** Client registrations in the terms of OpenID Connect (`redirect_uris`, ...). */
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   /** Private keys; the first one signs. */
@@ -203,4 +202,40 @@ function sessionOf(accessToken: unknown): unknown {
   const payload = String(accessToken).split('.')[1] ?? '';
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
   return typeof claims === 'object' && claims !== null && 'sid' in claims ? claims.sid : undefined;
+}
+
+/** A user of the demo provider. */
+interface Person {
+  readonly username: string;
+  readonly password: string;
+  /** `sub` of the user's tokens; opaque, as in Keycloak. */
+  readonly subject: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+/** The demo's users. Their passwords are in its documentation and protect nothing. */
+export const PEOPLE: readonly Person[] = [
+  {
+    username: 'alice',
+    password: 'wonderland',
+    subject: '5d1f0c9e-7a52-4c1c-9d52-6f1f6a1c0a11',
+    name: 'Alice Liddell',
+    email: 'alice@example.com',
+  },
+  {
+    username: 'bob',
+    password: 'builder',
+    subject: 'b2f4a7d3-03c8-4e7f-8f0e-2c9b7d54be22',
+    name: 'Bob Stone',
+    email: 'bob@example.com',
+  },
+];
+
+function personBySubject(subject: string): Person | undefined {
+  return PEOPLE.find(person => person.subject === subject);
+}
+
+export function personByPassword(username: string, password: string): Person | undefined {
+  return PEOPLE.find(person => person.username === username && person.password === password);
 }

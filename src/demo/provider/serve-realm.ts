@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type OidcProvider from 'oidc-provider';
 import { errorPage, loginPage } from './pages.ts';
-import { personByPassword } from './people.ts';
-import { LOGIN_PATH, REALM_PATH, RESTART_PATH } from './realm.ts';
+import { LOGIN_PATH, personByPassword, REALM_PATH, RESTART_PATH } from './realm.ts';
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,4 +1,3 @@
-export type { LoggedRequest } from './logged-request.ts';
+export { newReadCounts, type ReadCounts, ReplayError } from './log-file.ts';
+export type { LoggedRequest, Offence } from './logged-request.ts';
 export { type LogEvent, mergeLogs } from './merge-logs.ts';
-export { newReadCounts, type ReadCounts } from './read-counts.ts';
-export type { Offence } from './restriction-facts.ts';

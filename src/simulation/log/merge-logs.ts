@@ -1,6 +1,5 @@
-import { readLogFile } from './log-file.ts';
+import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
-import type { ReadCounts } from './read-counts.ts';
 
 /** A unit that a request drew is returned. */
 export interface Refund {

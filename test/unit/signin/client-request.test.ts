@@ -2,8 +2,9 @@ import { inspect } from 'node:util';
 import { genericGrantRequest, tokenIntrospection } from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { thisMachine } from '../../../src/core/index.ts';
+import { ProviderFault } from '../../../src/signin/ask-provider.ts';
 import { ProviderClient } from '../../../src/signin/client-request.ts';
-import { Provider, ProviderFault, type ProviderMetadata } from '../../../src/signin/provider/index.ts';
+import { Provider, type ProviderMetadata } from '../../../src/signin/provider.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 import { scripts, startScriptedProvider } from '../../support/scripted-provider.ts';
 

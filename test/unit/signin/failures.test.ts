@@ -2,9 +2,8 @@ import { inspect } from 'node:util';
 import { ClientError } from 'openid-client';
 import { describe, expect, test } from 'vitest';
 import type { RedeemOutcome } from '../../../src/core/index.ts';
-import { judge, refusedBy } from '../../../src/signin/failures.ts';
-import { ProviderFault } from '../../../src/signin/provider/fault.ts';
-import { failureOf } from '../../../src/signin/redeem/failures.ts';
+import { ProviderFault } from '../../../src/signin/ask-provider.ts';
+import { failureOf, judge, refusedBy } from '../../../src/signin/failures.ts';
 
 const refusal = (status: number, members: object, secrets: readonly string[] = []) =>
   refusedBy('token endpoint', { status, body: Buffer.from(JSON.stringify(members)) }, secrets);

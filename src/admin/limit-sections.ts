@@ -1,0 +1,178 @@
+import { type Html, type HtmlPart, html, listTable, momentHtml, section } from './html.ts';
+import type {
+  BucketStatus,
+  CallerName,
+  CallerStatus,
+  CallersStatus,
+  GatewayStatus,
+  LimitStatus,
+  RefusedCallerStatus,
+} from './status.ts';
+
+/** Rows shown of a long list; the JSON has all. */
+const MAX_ROWS = 60;
+
+const BUCKET_COLUMNS = [
+  'Bucket',
+  'Class',
+  'Limits',
+  'Admitted, last minute',
+  'Refused, last minute',
+  'By restriction, last minute',
+  'Admitted, last hour',
+  'Refused, last hour',
+  'Callers near limit',
+];
+
+const SHADOW_COLUMN = 'Would be refused (shadow), last hour';
+
+/** Buckets with the most refusals first, then those with the most requests. */
+export function bucketSection({ buckets }: GatewayStatus): Html {
+  const busiestFirst = buckets.toSorted(
+    (one, other) => refusals(other) - refusals(one) || other.lastHour.admitted - one.lastHour.admitted,
+  );
+  const shown = busiestFirst.slice(0, MAX_ROWS);
+  const idle = shown.map(row => row.lastHour.admitted + refusals(row) === 0);
+  const left = buckets.length - shown.length;
+  const idleNote = html`<span class="narrow">Those without a request in the last hour are shown on wider screens.</span>`;
+  const more = left > 0 ? [`${left} more rows are in /status.json.`] : [];
+  const note = idle.includes(true) ? [...more, idleNote] : more;
+  const hasShadow = buckets.some(({ limits }) => limits.some(({ enforcedPercent }) => enforcedPercent < 100));
+  const columns = hasShadow ? [...BUCKET_COLUMNS, SHADOW_COLUMN] : BUCKET_COLUMNS;
+  const rows = shown.map(row =>
+    hasShadow ? [...bucketRow(row), row.lastHour.shadowRefused] : bucketRow(row),
+  );
+  const table = listTable(columns, rows, at => idle[at] === true);
+  return section('Buckets', table, note);
+}
+
+/** Adds up refusals by limits and by restrictions. */
+function refusals({ lastHour: { refused, restricted } }: BucketStatus): number {
+  return refused + restricted;
+}
+
+function bucketRow(row: BucketStatus): HtmlPart[] {
+  return [
+    row.bucket,
+    row.class,
+    row.limits.length === 0 ? 'none' : row.limits.map(limitInWords).join(', '),
+    row.lastMinute.admitted,
+    counted(row.lastMinute.refused),
+    counted(row.lastMinute.restricted),
+    row.lastHour.admitted,
+    counted(row.lastHour.refused),
+    row.callersNearLimit,
+  ];
+}
+
+function limitInWords({ limit, quota, enforcedPercent }: LimitStatus): string {
+  if (enforcedPercent === 100) return `${limit} ${quota}`;
+  return `${limit} ${quota} (${enforcedPercent === 0 ? 'shadow' : `for ${enforcedPercent} % of callers`})`;
+}
+
+/** Stands out unless it is 0. */
+function counted(number: number): HtmlPart {
+  return number === 0 ? 0 : html`<b class="ill">${number}</b>`;
+}
+
+/** Shows who is refused, or will be soon. */
+export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
+  if (callers === null) return [hidden()];
+  const { refusedMost, nearLimit } = callers;
+  return [
+    section('Callers refused most', refusedTable(refusedMost, atMs), nobody(refusedMost, 'hour, none')),
+    section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
+    restrictionSection(callers, atMs),
+    ...shadowRestrictionSection(callers, atMs),
+  ];
+}
+
+function hidden(): Html {
+  return section(
+    'Callers',
+    '',
+    html`Callers and restrictions are shown with the token of <code>listen.admin.token_file</code>, and without one if the listener is bound to loopback.`,
+  );
+}
+
+function nobody(callers: readonly CallerStatus[], words: string): string {
+  return callers.length === 0 ? `In the last ${words}.` : '';
+}
+
+/** Says who is refused most, and why: by limits and by restrictions apart. */
+function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): Html | string {
+  if (callers.length === 0) return '';
+  const rows = callers.map(caller => [
+    nameOf(caller),
+    caller.class,
+    caller.bucket,
+    span(caller.count - caller.restricted, caller.maxCount - caller.restricted),
+    counted(caller.restricted),
+    whyInWords(caller.why),
+    momentHtml(caller.sinceMs, nowMs),
+    momentHtml(caller.lastAtMs, nowMs),
+  ]);
+  const columns = ['Caller', 'Class', 'Bucket', 'By limits', 'By restriction', 'Why, last', 'Since', 'Last'];
+  return listTable(columns, rows);
+}
+
+function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | string {
+  if (callers.length === 0) return '';
+  const rows = callers.map(caller => [
+    nameOf(caller),
+    caller.class,
+    caller.bucket,
+    span(caller.count, caller.maxCount),
+    momentHtml(caller.sinceMs, nowMs),
+    momentHtml(caller.lastAtMs, nowMs),
+  ]);
+  return listTable(['Caller', 'Class', 'Bucket', 'Times', 'Since', 'Last'], rows);
+}
+
+function span(count: number, maxCount: number): number | string {
+  return count === maxCount ? count : `${count} to ${maxCount}`;
+}
+
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['global', 'the global limit'],
+  ['caller', 'its limit in the bucket'],
+  ['resource', 'the limit of the resource'],
+  ['blocked', 'blocked'],
+  ['operator', 'restricted by an operator'],
+]);
+
+/** Other reasons are keys of limits.yaml. */
+function whyInWords(why: string): string {
+  return WHY.get(why) ?? `restricted: ${why}`;
+}
+
+function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatus, nowMs: number): Html {
+  const rows = restrictions.map(restriction => [
+    nameOf(restriction),
+    KINDS[restriction.kind],
+    restriction.reason,
+    momentHtml(restriction.sinceMs, nowMs),
+    momentHtml(restriction.untilMs, nowMs),
+  ]);
+  const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Since', 'Until'], rows);
+  if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
+  const more = 'more, which are not listed here or were told by other gateways.';
+  return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);
+}
+
+/** What is refused, in words. */
+const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], string>> = {
+  address: 'address',
+  principal: 'caller',
+  webhook: 'address on a webhook',
+};
+
+function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): Html[] {
+  if (shadowRestrictions.length === 0) return [];
+  const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, momentHtml(each.untilMs, nowMs)]);
+  return [section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.')];
+}
+
+function nameOf(name: CallerName): HtmlPart {
+  return 'address' in name ? name.address : html`<code>${name.caller}</code>`;
+}

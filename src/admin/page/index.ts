@@ -1,1 +1,0 @@
-export { PAGE_POLICY, statusAsPage } from './status-page.ts';

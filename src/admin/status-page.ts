@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto';
+import { formatDuration } from '../core/index.ts';
+import {
+  factTable,
+  Html,
+  type HtmlPart,
+  html,
+  lined,
+  listTable,
+  momentHtml,
+  SCRIPT,
+  STYLE,
+  section,
+  span,
+} from './html.ts';
+import { bucketSection, callerSections } from './limit-sections.ts';
+import type { GatewayStatus } from './status.ts';
+
+/** Allows the page its own style and script and to fetch itself, and nothing else, whatever a name or message on it contains. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src '${hashOf(STYLE)}'`,
+  `script-src '${hashOf(SCRIPT)}'`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Without JavaScript, a browser loads the page anew. */
+const REFRESH_SECONDS = 5;
+
+/** The status as one page that updates itself. */
+export function statusAsPage(status: GatewayStatus): string {
+  const word = wordFor(status);
+  const { version, host, uptimeSeconds } = status;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Weir on ${host}: ${word}</title>
+<style>${new Html(STYLE)}</style>
+<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}"></noscript>
+</head>
+<body>
+<header>
+<h1>Weir</h1>
+<p id="word" role="status" class="${word === 'ready' ? 'well' : 'ill'}">${word}</p>
+<p id="facts">${host}, version ${version}, up ${span(uptimeSeconds * 1_000)}</p>
+<p id="live"></p>
+</header>
+<main>
+${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+<script>${new Html(SCRIPT)}</script>
+</body>
+</html>
+`.text;
+}
+
+function wordFor({
+  notReady,
+  configuration: { lastFailure, waiting, pendingRestart },
+}: GatewayStatus): string {
+  if (notReady !== null) return `not ready: ${notReady}`;
+  if (lastFailure !== null && !lastFailure.mended) return 'ready; the configuration files have errors';
+  if (waiting !== null) return 'ready; a new configuration waits';
+  return pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
+}
+
+/** Names a hash the way the policy does (Content Security Policy Level 3, 2.3.1). */
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+const NOTICED = {
+  watch: 'immediately',
+  poll: 'within seconds: the files cannot be watched, so they are polled',
+  off: 'never',
+} as const;
+
+type Fact = readonly [name: string, value: HtmlPart];
+type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
+
+function configurationSection({ configuration: now, traffic, atMs, startedAtMs }: GatewayStatus): Html {
+  return section(
+    'Configuration',
+    factTable([
+      ['Generation', [`${now.generation}, since `, momentHtml(now.sinceMs, atMs)]],
+      ['Files', now.files.join('\n')],
+      ['Hash', html`<code>${now.hash}</code>`],
+      ...(now.lastChanges.length === 0 ? [] : [['Last changes', now.lastChanges.join('\n')] satisfies Fact]),
+      ['Changes are noticed', NOTICED[now.reload]],
+      ...notInUse(now, atMs),
+      ['Process started', momentHtml(startedAtMs, atMs)],
+      ['Client connections', traffic.connections],
+      ['Requests in flight', traffic.requestsInFlight],
+    ]),
+  );
+}
+
+/** Changes of the files since the start, and what became of them. */
+function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
+  if (reloads.length === 0) return '';
+  const rows = reloads.map(reload => [
+    reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
+    momentHtml(reload.atMs, atMs),
+    lined(whatCame(reload).join('\n')),
+  ]);
+  return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
+}
+
+function whatCame(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
+  if (reload.outcome === 'refused')
+    return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more`];
+  const { changes, moreChanges } = reload;
+  if (changes.length === 0) return ['nothing that callers notice'];
+  return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more`];
+}
+
+/** What is written but does not run. */
+function notInUse(
+  { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
+  nowMs: number,
+): Fact[] {
+  const facts: Fact[] = pendingRestart.map(({ key, running, wanted }) => [
+    'Waiting for a restart',
+    `${key}: ${running} is running, ${wanted} is configured`,
+  ]);
+  if (waiting !== null) {
+    const { generation, hash, sinceMs } = waiting;
+    facts.unshift([
+      'Waiting for its provider',
+      [`generation ${generation}, hash ${hash}, since `, momentHtml(sinceMs, nowMs)],
+    ]);
+  }
+  if (lastFailure !== null) {
+    const { mended, atMs, errors } = lastFailure;
+    const lines = errors.map(error => [html`<br>`, error]);
+    facts.push([
+      mended ? 'Last refused' : 'Refused',
+      [momentHtml(atMs, nowMs), mended ? ', valid since' : '', lines],
+    ]);
+  }
+  return facts;
+}
+
+function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ address, sinceMs, message }): Fact => [
+      address,
+      [message, html`<br>since `, momentHtml(sinceMs, atMs)],
+    ],
+  );
+  return section('Proxies missing in trusted_proxies', factTable(rows));
+}
+
+function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
+  if (providers.length === 0) return [section('Identity provider', factTable([['Configured', 'none']]))];
+  return providers.map(({ name, issuer, endpointsKnown, keys, keysAsOfMs, revocations }) =>
+    section(
+      name === null ? 'Identity provider' : `Identity provider ${name}`,
+      factTable([
+        ['Issuer', issuer],
+        ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
+        ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, momentHtml(keysAsOfMs, atMs)]],
+        ...revocationFacts(revocations, atMs),
+      ]),
+    ),
+  );
+}
+
+function revocationFacts(
+  { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
+  nowMs: number,
+): Fact[] {
+  const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
+  return [
+    ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
+    ['Sessions that ended', `${sessions}, kept ${kept}`],
+    ['Users with older tokens refused', `${subjects}, kept ${kept}`],
+    ...(outliveRestart
+      ? []
+      : [['A restart', 'forgets which tokens are revoked: there is no Redis'] satisfies Fact]),
+  ];
+}
+
+function storeSection({
+  store: { kind, state, keys, evictions, restrictions, behind },
+}: GatewayStatus): Html {
+  return section(
+    'Limits',
+    factTable([
+      ['Counted in', `${kind}: ${state}`],
+      ['Counters', keys],
+      ['Counters evicted for lack of room', evictions],
+      ['Restrictions', restrictions],
+      ...(behind
+        ? [['Not known here yet', 'what other gateways have revoked and restricted'] satisfies Fact]
+        : []),
+    ]),
+  );
+}
+
+/** Says nothing while the log is whole. */
+function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
+  if (linesDropped === 0 && trouble === null) return '';
+  const state =
+    trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, momentHtml(trouble.sinceMs, atMs)];
+  return section(
+    'Log',
+    factTable([
+      ['Written', state],
+      ['Lines dropped', linesDropped],
+    ]),
+  );
+}
+
+function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ listener, certificate, notAfterMs }): Fact => [
+      `${listener}: ${certificate}`,
+      ['valid until ', momentHtml(notAfterMs, atMs)],
+    ],
+  );
+  return section('Certificates', factTable(rows));
+}
+
+const UPSTREAM_COLUMNS = [
+  'Name',
+  'Address',
+  'Connections',
+  'Requests in flight',
+  'Errors, last minute',
+  'Errors, last hour',
+  'Last error',
+];
+
+function upstreamSection({ upstreams, atMs }: GatewayStatus): Html {
+  const rows = upstreams.map(({ name, address, connections, requestsInFlight, errors }) => [
+    name,
+    address,
+    connections,
+    requestsInFlight,
+    errors?.lastMinute ?? 0,
+    errors?.lastHour ?? 0,
+    errors === null ? 'none' : [momentHtml(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
+  ]);
+  return section('Upstreams', listTable(UPSTREAM_COLUMNS, rows));
+}
+
+const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];
+
+function errorSection({ errors, atMs }: GatewayStatus): Html {
+  if (errors.length === 0) return section('Errors', '', 'None since the start.');
+  const rows = errors.map(({ kind, lastMinute, lastHour, count, lastAtMs, cause }) => [
+    kind,
+    lastMinute,
+    lastHour,
+    count,
+    momentHtml(lastAtMs, atMs),
+    cause ?? '',
+  ]);
+  return section('Errors', listTable(ERROR_COLUMNS, rows));
+}

@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
+import type { CallerOnCommandLine } from './caller-options.ts';
+import { messageOf } from './output.ts';
+
+const TIMEOUT_MS = 3_000;
+/** A gateway that listens on all addresses of the machine is asked at this one. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+interface AdminReply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The response of a gateway, or a message that says why there is none. */
+type Asked =
+  | { readonly ok: true; readonly reply: AdminReply }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Asks the admin listener of the gateway that runs with this file, of which it reads "listen.admin" only.
+ *
+ * @param token `null` sends none
+ */
+export async function askAdmin(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  path: string,
+  token: string | null = null,
+): Promise<Asked> {
+  const admin = await readAdmin(file, env);
+  if (admin.kind === 'unknown') return { ok: false, message: admin.message };
+  if (admin.kind === 'off')
+    return { ok: false, message: `listen.admin of ${file} is off: there is nothing to ask` };
+  const address = { ...admin.address, host: LOOPBACK[admin.address.host] ?? admin.address.host };
+  try {
+    return { ok: true, reply: await ask(address, admin.tls, path, token) };
+  } catch (error) {
+    const place = `${formatHostPort(address)} (listen.admin of ${file})`;
+    return { ok: false, message: `no response from ${place}: ${messageOf(error)}` };
+  }
+}
+
+/** Rejects if no response comes in time. Accepts any certificate: its names need not fit an address of this machine. */
+async function ask(
+  { host, port }: HostPort,
+  tls: boolean,
+  path: string,
+  token: string | null,
+): Promise<AdminReply> {
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const options = { host, port, path, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  const request = tls ? requestHttps({ ...options, rejectUnauthorized: false }) : requestHttp(options);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject).end();
+  });
+  return { status: response.statusCode ?? 0, body: await text(response) };
+}
+
+/** A request that a running gateway is asked about. */
+export interface RunningQuestion {
+  readonly method: string;
+  readonly path: string;
+  readonly caller: CallerOnCommandLine;
+  /** The gateway's configuration file, which says where its admin listener is. */
+  readonly file: string;
+  /** The file of the token to send; `null` sends none. */
+  readonly tokenFile: string | null;
+}
+
+const explanationSchema = z.object({
+  method: z.string(),
+  path: z.string(),
+  served: z.boolean(),
+  facts: z.array(z.object({ about: z.string(), text: z.string() })),
+});
+type RunningExplanation = z.infer<typeof explanationSchema>;
+
+const errorSchema = z.object({ message: z.string() });
+
+/** Asks the gateway that runs on this machine. Resolves to a text if there is no explanation: it says why. */
+export async function explainRunning(
+  question: RunningQuestion,
+  env: NodeJS.ProcessEnv,
+): Promise<RunningExplanation | string> {
+  const { tokenFile } = question;
+  const token = tokenFile === null ? null : await readToken(tokenFile);
+  if (token instanceof Error) return token.message;
+  const asked = await askAdmin(question.file, env, `/api/explain?${queryOf(question)}`, token);
+  if (!asked.ok) return asked.message;
+  const { status, body } = asked.reply;
+  const value = parse(body);
+  const explanation = explanationSchema.safeParse(value);
+  if (status === 200 && explanation.success) return explanation.data;
+  const error = errorSchema.safeParse(value);
+  const message = error.success ? error.data.message : body.trim();
+  const hint = status === 401 && tokenFile === null ? ' Name the file of its token with --token-file.' : '';
+  return `the gateway answered ${status}: ${message}${hint}`;
+}
+
+async function readToken(file: string): Promise<string | Error> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    return new Error(`--token-file ${file}: ${messageOf(error)}`);
+  }
+}
+
+function queryOf({ method, path, caller }: RunningQuestion): URLSearchParams {
+  const { as, address, provider, claims } = caller;
+  const query = new URLSearchParams({ method, path });
+  if (as !== null) query.set('as', as);
+  if (address !== null) query.set('address', address);
+  if (provider !== null) query.set('provider', provider);
+  for (const [name, value] of claims) query.set(`claims[${name}]`, value);
+  return query;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

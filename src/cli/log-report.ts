@@ -1,0 +1,64 @@
+import type { LogReport, Unanswered } from '../simulation/index.ts';
+
+interface Column {
+  readonly title: string;
+  /** Whether to align to the right. */
+  readonly isNumber: boolean;
+}
+
+/** Lines of aligned columns under their titles. */
+export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const all = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, at) => Math.max(...all.map(row => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, at) =>
+        columns[at]?.isNumber === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return all.map(row => `${line(row)}\n`).join('');
+}
+
+export function formatCount(number: number): string {
+  return number.toLocaleString('en');
+}
+
+/** `1 request was`, `2 requests were`. */
+export function countOf(number: number, one: string, several: string): string {
+  return `${formatCount(number)} ${number === 1 ? one : several}`;
+}
+
+export function percent(part: number, all: number): string {
+  return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
+}
+
+/** Notes for the reader of a report about the logs behind it. */
+export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): string[] {
+  const alone =
+    log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';
+  return [
+    ...(log.gateways > 1 ? [`${formatCount(log.gateways)} starts of gateways, ${alone}`] : []),
+    ...(log.early > 0
+      ? [
+          `${countOf(log.early, 'request was', 'requests were')} refused before the limits were asked (a restriction, or blocked), and left out`,
+        ]
+      : []),
+    ...(log.broken > 0
+      ? [`${formatCount(log.broken)} of ${countOf(log.lines, 'line was', 'lines were')} broken and left out`]
+      : []),
+    ...(log.ambiguous > 0
+      ? [`${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`]
+      : []),
+    ...log.torn.map(torn => `read only up to damaged data: ${torn}`),
+    ...unanswered.map(
+      ({ path, word, requests }) =>
+        `cannot be answered: "${path}" has the new word "${word}", which the log shows as a pseudonym; up to ${countOf(requests, 'request', 'requests')} may be its`,
+    ),
+  ];
+}
+
+/** Notes as sentences, one a line, after an empty line. */
+export function sentences(notes: readonly string[]): string {
+  return notes.length === 0 ? '' : `\n${notes.map(note => `${note}.\n`).join('')}`;
+}

@@ -1,0 +1,279 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CallerClass, LimitsText, QUOTA_KEYS, type QuotaChange } from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import {
+  FEWEST_CALLERS,
+  measureLogs,
+  PERCENTILES,
+  type Percentile,
+  panelsOf,
+  renderNeeds,
+  type SuggestedLimit,
+  type SuggestedRestriction,
+  type Suggestion,
+  suggestLimits,
+} from '../simulation/index.ts';
+import { oneOf, readArguments } from './arguments.ts';
+import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
+import { countOf, formatCount, logNotes, percent, sentences, table } from './log-report.ts';
+import { readLogs, STORES, type Store, withoutDecisions } from './logs.ts';
+import { asJson } from './output.ts';
+
+export const suggest: Command = {
+  help: `Suggests numbers for a limits.yaml from access logs: it measures how many units each caller needed in its busiest period,
+per main value if a bucket has one. Routes, buckets and periods come from that limits.yaml. Refused requests count, too.
+
+weir suggest --limits FILE LOG... [OPTIONS]
+
+  --limits FILE   the limits.yaml to find numbers for, or a folder of such files
+  LOG             access logs, of one gateway or of several; compressed by gzip or not
+  --percentile P  the share of callers that should never be refused: ${PERCENTILES.join(', ')} (99)
+  --headroom H    added to what they need, in percent (20)
+  --store STORE   memory: each gateway counts alone; redis: all count together (memory)
+  --format FORMAT text, json, or yaml: the limits.yaml with the numbers suggested (text)
+  --write FILE    also writes that limits.yaml; for a folder of limits, names the folder to write to
+  --svg FILE      also draws which share of callers needs more than a number, for each limit
+  --help          show this text
+
+Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limits have errors.
+`,
+  async run(args, terminal) {
+    const asked = read(args);
+    const { limitsFile, logs, store, format, write, svg } = asked;
+    return readLogs(
+      { command: 'suggest', limitsFile, logs },
+      terminal,
+      (limits, onProgress) => measureLogs({ limits, logs, store, onProgress }),
+      async (measured, { limits, patterns }) => {
+        const suggestion = suggestLimits(measured, limits, patterns, asked);
+        if (suggestion.requests === 0) return withoutDecisions('suggest', suggestion.log, terminal);
+        const files = await suggestedFiles(limitsFile, suggestion);
+        if (svg !== undefined) await writeFile(svg, renderNeeds(panelsOf(measured, suggestion)));
+        if (write !== undefined) await writeFiles(write, files);
+        if (format === 'yaml') return printYaml(files, terminal);
+        terminal.out(format === 'json' ? asJson(suggestion) : formatSuggestion(suggestion));
+        return ExitCode.ok;
+      },
+    );
+  },
+};
+
+function printYaml(files: readonly { readonly text: string }[], terminal: CommandOutput): number {
+  const [only, more] = files;
+  if (only === undefined || more !== undefined)
+    throw new UsageError('--format yaml takes one file of limits: name a folder by --write for several');
+  terminal.out(only.text);
+  return ExitCode.ok;
+}
+
+interface Asked {
+  readonly limitsFile: string;
+  readonly logs: readonly string[];
+  readonly store: Store;
+  readonly percentile: Percentile;
+  readonly headroomPercent: number;
+  readonly format: 'text' | 'json' | 'yaml';
+  readonly write: string | undefined;
+  readonly svg: string | undefined;
+}
+
+function read(args: readonly string[]): Asked {
+  const options = {
+    limits: { type: 'string' },
+    percentile: { type: 'string', default: '99' },
+    headroom: { type: 'string', default: '20' },
+    store: { type: 'string', default: 'memory' },
+    format: { type: 'string', default: 'text' },
+    write: { type: 'string' },
+    svg: { type: 'string' },
+  } as const;
+  const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
+  const { limits: limitsFile, headroom, write, svg } = values;
+  if (limitsFile === undefined)
+    throw new UsageError('missing --limits: name the limits.yaml to find numbers for');
+  const percentile = oneOf('--percentile', values.percentile.replace(/ ?%$/, ''), PERCENTILES);
+  if (!/^\d{1,4} ?%?$/.test(headroom))
+    throw new UsageError(`--headroom takes a whole number up to 9999, not "${headroom}"`);
+  const store = oneOf('--store', values.store, STORES);
+  const format = oneOf('--format', values.format, ['text', 'json', 'yaml']);
+  const headroomPercent = Number.parseInt(headroom, 10);
+  return { limitsFile, logs, percentile, headroomPercent, store, format, write, svg };
+}
+
+/** The suggestion as a table, with notes below. */
+function formatSuggestion(suggestion: Suggestion): string {
+  const { from, to, requests, limits } = suggestion;
+  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. Share of callers that never need more than:`;
+  return `${head}\n\n${table(COLUMNS, limits.map(cells))}${restrictions(suggestion)}${notes(suggestion)}`;
+}
+
+const TITLES = ['BUCKET', 'CLASS', 'CALLERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
+const COLUMNS = [...TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({ title, isNumber: at >= 2 }));
+
+function cells(limit: SuggestedLimit): string[] {
+  const { bucket, class: callerClass, callers, needs, periodMs, now, callersOverNow, suggested } = limit;
+  const period = formatDuration(periodMs);
+  return [
+    bucket ?? '(global)',
+    callerClass,
+    ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
+    ...[`${now}/${period}`, percent(callersOverNow, callers)],
+    suggested === null ? '-' : `${suggested}/${period}`,
+  ];
+}
+
+const RULE_TITLES = ['RULE', 'BY', 'SENDERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
+const RULE_COLUMNS = [...RULE_TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({
+  title,
+  isNumber: at >= 2,
+}));
+
+/** The table of requests that count towards restrictions; '' if there were none. */
+function restrictions({ restrictions: rules }: Suggestion): string {
+  if (rules.length === 0) return '';
+  const head = 'Share of senders of requests that count towards a restriction who never sent more than:';
+  return `\n${head}\n\n${table(RULE_COLUMNS, rules.map(ruleCells))}`;
+}
+
+function ruleCells(restriction: SuggestedRestriction): string[] {
+  const { rule, by, senders, needs, periodMs, now, sendersOverNow, suggested } = restriction;
+  const period = formatDuration(periodMs);
+  return [
+    ...[rule, by],
+    ...[senders, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
+    ...[`${now}/${period}`, percent(sendersOverNow, senders)],
+    suggested === null ? '-' : `${suggested}/${period}`,
+  ];
+}
+
+function countOrNone(number: number | null): string {
+  return number === null ? '-' : formatCount(number);
+}
+
+/** A note about the limits without a suggested number, because they have too few callers for the percentile. */
+function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
+  const few = FEWEST_CALLERS[percentile];
+  const names = [
+    ...limits.map(each => ({ ...each, name: `${each.bucket ?? 'global'}, ${each.class}`, of: each.callers })),
+    ...restrictions
+      .filter(({ by }) => by === 'address' || by === 'webhook')
+      .map(each => ({ ...each, name: `${each.rule}, ${each.by}`, of: each.senders })),
+  ].flatMap(({ name, of }) => (of < few ? [`${name} (${formatCount(of)})`] : []));
+  if (names.length === 0) return [];
+  return [
+    `no number is suggested where fewer than ${formatCount(few)} callers were seen, too few to tell what ${percentile} % of them need: ${names.join('; ')}. A longer log has more callers; --percentile 100 takes the highest need`,
+  ];
+}
+
+function notes(suggestion: Suggestion): string {
+  const { limits, restrictions, unused, unmeasured, log, unanswered, percentile, headroomPercent } =
+    suggestion;
+  const refused = limits.filter(limit => limit.refused > 0);
+  const hasNumbers = limits.some(({ suggested }) => suggested !== null);
+  return sentences([
+    ...(hasNumbers ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`] : []),
+    ...tooFew(suggestion),
+    ...refused.map(
+      limit =>
+        `${limit.bucket ?? 'global'}, ${limit.class}: ${formatCount(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,
+    ),
+    ...(restrictions.length > 0
+      ? [
+          'The top senders of such requests may be attackers: look at the last columns before you use a number',
+          ...(log.early > 0
+            ? [
+                'restrictions or blocks were active, so the highest numbers are too low: restricted senders could not send more',
+              ]
+            : []),
+        ]
+      : []),
+    ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
+    ...(unmeasured > 0
+      ? [
+          `${countOf(unmeasured, 'request was', 'requests were')} not measured: there were more than a million callers or open windows`,
+        ]
+      : []),
+    ...logNotes(log, unanswered),
+  ]);
+}
+
+/** A file with the suggested numbers. Its name is '' if the limits are a single file. */
+interface SuggestedFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+async function suggestedFiles(limits: string, suggestion: Suggestion): Promise<SuggestedFile[]> {
+  const { from, to, requests, percentile, headroomPercent } = suggestion;
+  const written = await LimitsText.read(limits);
+  const placed = suggestion.limits.flatMap(limit => {
+    const path = pathOf(limit, written);
+    return path === null ? [] : [{ path, limit }];
+  });
+  // Several classes may share a quota: it must suffice for each class with enough callers.
+  const changes = [...Map.groupBy(placed, ({ path }) => path.join('\0')).values()].flatMap(same => {
+    const [most] = same.toSorted((a, b) => (b.limit.suggested ?? 0) - (a.limit.suggested ?? 0));
+    return most === undefined ? [] : changeOf(most.path, most.limit, suggestion);
+  });
+  const rules = suggestion.restrictions.flatMap(each => changeOfRule(each, written, suggestion));
+  const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${countOf(requests, 'request', 'requests')}, ${from} to ${to}`;
+  return written.with([...changes, ...rules], [heading, ...unplaced(suggestion, written)]);
+}
+
+/** Comments with numbers for limits that the file does not write, because they apply by default. */
+function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): string[] {
+  const missing = limits.filter(limit => pathOf(limit, written) === null);
+  const rules = restrictions.filter(({ rule }) => !written.has([rule, 'limit']));
+  const ofRules = rules.flatMap(({ rule, suggested, periodMs }) =>
+    suggested === null
+      ? []
+      : [`${rule}.limit is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`],
+  );
+  const ofLimits = missing.flatMap(({ bucket, class: callerClass, suggested, periodMs }) => {
+    if (suggested === null) return [];
+    const key = bucket === null ? 'global' : `buckets.${bucket}`;
+    return `${key}.${callerClass} is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`;
+  });
+  return [...ofLimits, ...ofRules];
+}
+
+/** Where the file has the quota of a class; `null` if the quota applies by default. */
+function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
+  const keys = keysOf(limit);
+  const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
+  return keys.map(key => [...within, key]).find(path => written.has(path)) ?? null;
+}
+
+function keysOf({ bucket, class: callerClass }: SuggestedLimit): readonly (CallerClass | 'resource')[] {
+  if (callerClass === 'resource' || bucket === null) return [callerClass];
+  return QUOTA_KEYS[callerClass];
+}
+
+function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
+  const { callers, class: callerClass, periodMs, needs, now, suggested: units } = limit;
+  if (units === null) return [];
+  const { percentile } = suggestion;
+  const who = callerClass === 'resource' ? 'main values' : `callers of class ${callerClass}`;
+  const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
+  return [{ path, units, periodMs, why }];
+}
+
+function changeOfRule(
+  { rule, by, periodMs, senders, needs, now, suggested: units }: SuggestedRestriction,
+  written: LimitsText,
+  { percentile, log }: Suggestion,
+): QuotaChange[] {
+  const path = [rule, 'limit'];
+  if (units === null || !written.has(path)) return [];
+  const who = by === 'webhook' ? 'addresses on a webhook' : 'addresses';
+  const cut = log.early > 0 ? '; some were restricted or blocked, which cuts the highest numbers' : '';
+  const why = `${rule}: ${percentile} % of the ${formatCount(senders)} ${who} that sent any sent at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}${cut}`;
+  return [{ path, units, periodMs, why }];
+}
+
+/** @param target the file, or the folder where there are several */
+async function writeFiles(target: string, files: readonly SuggestedFile[]): Promise<void> {
+  if (files.some(({ name }) => name !== '')) await mkdir(target, { recursive: true });
+  for (const { name, text } of files) await writeFile(name === '' ? target : join(target, name), text);
+}

@@ -1,1 +1,0 @@
-export { demoIssuer, walkSignIn } from './sign-in-flow.ts';

@@ -1,0 +1,166 @@
+import { type Configuration, genericGrantRequest } from 'openid-client';
+import { jsonMembers, ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import type { ProviderClient } from './client-request.ts';
+import type { ProviderMetadata } from './provider.ts';
+import { GRANT_TYPES, type Grant } from './read-request.ts';
+
+/**
+ * Trades a code or a refresh token for tokens with at most one token request. A provider that rotates refresh tokens takes a
+ * second one with the same token for theft and ends the session (RFC 9700, 4.14.2). If a disconnect could cancel the request,
+ * the code or token might or might not be spent.
+ *
+ * Uses `genericGrantRequest` because `authorizationCodeGrant` passes `redirect_uri` through `URL`, which changes its
+ * spelling, and the provider compares it byte for byte. Rejects as `ProviderClient.ask` does.
+ */
+export function requestTokens(
+  { kind, parameters }: Grant,
+  client: ProviderClient,
+  metadata: ProviderMetadata,
+): Promise<TokenMembers> {
+  let members: TokenMembers = new Map();
+  const request = {
+    endpoint: 'token endpoint',
+    successes: [200],
+    secrets: Object.values(parameters),
+    async send(configuration: Configuration) {
+      await genericGrantRequest(configuration, GRANT_TYPES[kind], { ...parameters });
+      return members;
+    },
+    read({ body }: ProviderResponse) {
+      const found = jsonMembers(body);
+      if (found === undefined)
+        throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
+      members = found;
+      return essentials(found);
+    },
+  };
+  return client.ask(request, metadata);
+}
+
+/**
+ * What the library gets to see of a good response. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
+ * token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is
+ * spent. `readTokenResponse` judges the members.
+ */
+function essentials(members: TokenMembers): Response {
+  return Response.json({
+    access_token: members.get('access_token'),
+    token_type: members.get('token_type') ?? 'Bearer',
+  });
+}
+
+/** The members of the provider's token response, unchecked. */
+type TokenMembers = ReadonlyMap<string, unknown>;
+
+/** What a client gets for its code (docs/contract.md, 1.4), without the members that the provider did not issue. */
+interface AuthResponse {
+  readonly accessToken: string;
+  readonly tokenType: 'Bearer';
+  /** Seconds. */
+  readonly expiresIn?: number;
+  readonly refreshToken?: string;
+  /** Seconds. */
+  readonly refreshExpiresIn?: number;
+  readonly idToken?: string;
+  /** Seconds since the epoch; 0: no mark. */
+  readonly notBeforePolicy: number;
+  readonly sessionState?: string;
+  readonly scope: string;
+}
+
+/** A not-before mark that came with a subject's tokens. */
+interface LearntMark {
+  readonly subject: string;
+  /** Seconds since the epoch, above 0. */
+  readonly notBefore: number;
+}
+
+interface ReadResponse {
+  readonly response: AuthResponse;
+  readonly mark: LearntMark | undefined;
+}
+
+/**
+ * Turns the provider's response into the client's. Throws a `ProviderFault` when there is no access token that works as a
+ * bearer token. Nothing else is a reason to fail, because the code is spent: a member of the wrong type counts as missing.
+ *
+ * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection
+ * that authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway
+ * takes only `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in
+ * this one response, and `sub` is the subject of a not-before mark.
+ */
+export function readTokenResponse(
+  members: TokenMembers,
+  requestedScope: string,
+  nowSeconds: number,
+): ReadResponse {
+  const accessToken = text(members, 'access_token');
+  if (accessToken === undefined)
+    throw new ProviderFault('nonsense', 'the token response has no access_token');
+  if (!isBearer(members.get('token_type'))) {
+    throw new ProviderFault('nonsense', 'the token response has a token_type other than Bearer');
+  }
+  const claims = unverifiedClaims(accessToken);
+  const refreshToken = text(members, 'refresh_token');
+  const idToken = text(members, 'id_token');
+  const notBeforePolicy = count(members.get('not-before-policy')) ?? 0;
+  const subject = text(claims, 'sub');
+
+  const expiresIn = count(members.get('expires_in')) ?? secondsLeft(claims, nowSeconds);
+  const refreshExpiresIn =
+    refreshToken === undefined
+      ? undefined
+      : (count(members.get('refresh_expires_in')) ?? secondsLeft(unverifiedClaims(refreshToken), nowSeconds));
+  const sessionState =
+    text(members, 'session_state') ?? text(claims, 'sid') ?? text(unverifiedClaims(idToken), 'sid');
+
+  return {
+    response: {
+      accessToken,
+      tokenType: 'Bearer',
+      ...(expiresIn === undefined ? undefined : { expiresIn }),
+      ...(refreshToken === undefined ? undefined : { refreshToken }),
+      ...(refreshExpiresIn === undefined ? undefined : { refreshExpiresIn }),
+      ...(idToken === undefined ? undefined : { idToken }),
+      notBeforePolicy,
+      ...(sessionState === undefined ? undefined : { sessionState }),
+      scope: text(members, 'scope') ?? requestedScope,
+    },
+    mark: subject !== undefined && notBeforePolicy > 0 ? { subject, notBefore: notBeforePolicy } : undefined,
+  };
+}
+
+/** Compares without letter case (RFC 6749, 7.1). Providers that omit `token_type` mean Bearer. */
+function isBearer(tokenType: unknown): boolean {
+  if (tokenType === undefined || tokenType === null) return true;
+  return typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
+}
+
+function text(members: ReadonlyMap<string, unknown>, name: string): string | undefined {
+  const value = members.get(name);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A whole number from 0. Some providers send digits in quotes, or fractions. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || number < 0) return undefined;
+  const whole = Math.floor(number);
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** Seconds until `exp` (RFC 7519, 4.1.4), rounded down; 0 when it has passed. */
+function secondsLeft(claims: ReadonlyMap<string, unknown>, nowSeconds: number): number | undefined {
+  const expiry = count(claims.get('exp'));
+  return expiry === undefined ? undefined : Math.max(0, Math.floor(expiry - nowSeconds));
+}
+
+/**
+ * The claims of a JWT without a check of its signature; an empty map if it is not a JWT. Use it only for tokens that come
+ * straight from the provider.
+ */
+function unverifiedClaims(token: string | undefined): ReadonlyMap<string, unknown> {
+  const parts = (token ?? '').split('.', 4);
+  if (parts.length !== 3) return new Map();
+  return jsonMembers(Buffer.from(parts[1] ?? '', 'base64url')) ?? new Map();
+}
