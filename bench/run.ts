@@ -64,7 +64,8 @@ async function runAll(): Promise<Report> {
     issuer.close();
     await Promise.all([upstream.stop(), grpcUpstream.stop(), webSocketUpstream.stop(), redis?.stop()]);
   }
-  return { date: new Date().toISOString(), ...settings, machine, versions: versionsNow(), results };
+  const { mode, rounds, seconds } = settings;
+  return { date: new Date().toISOString(), mode, rounds, seconds, machine, versions: versionsNow(), results };
 }
 
 /** Starts a program of `servers/`. */

@@ -8,33 +8,43 @@ import { type Job, routePrefixes } from './job.ts';
 import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf } from './peer.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
-const MAIN = join(CHECKOUT, 'src/main.ts');
+const mainOf = (checkout: string) => join(checkout, 'src/main.ts');
 
-/** The gateway as an operator starts it. WEIR_PROFILE names a directory that takes its processor profiles. */
-export const weir: Peer = {
-  name: 'Weir',
-  install: 'npm ci',
-  version: () => JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).version,
-  leavesOut: () => null,
-  async start(job, surroundings) {
-    const file = await writeWeirFiles(job, surroundings);
-    const profile = process.env['WEIR_PROFILE'];
-    const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-    return startPart(
-      {
-        command: process.execPath,
-        parameters: [...flags, MAIN, 'serve', '--config', file],
-        outputFile: join(surroundings.directory, 'weir.log'),
-      },
-      surroundings.port,
-    );
-  },
-};
+/** The gateway as an operator starts it. */
+export const weir: Peer = checkoutPeer('Weir', CHECKOUT);
+
+/** The gateway of another checkout, with the same configuration. */
+export function weirBefore(checkout: string): Peer {
+  return checkoutPeer('Weir before', checkout);
+}
+
+/** WEIR_PROFILE names a directory that takes processor profiles. */
+function checkoutPeer(name: string, checkout: string): Peer {
+  return {
+    name,
+    install: 'npm ci',
+    version: () => JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')).version,
+    leavesOut: () => null,
+    async start(job, surroundings) {
+      const file = await writeWeirFiles(job, surroundings);
+      const profile = process.env['WEIR_PROFILE'];
+      const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+      return startPart(
+        {
+          command: process.execPath,
+          parameters: [...flags, mainOf(checkout), 'serve', '--config', file],
+          outputFile: join(surroundings.directory, 'weir.log'),
+        },
+        surroundings.port,
+      );
+    },
+  };
+}
 
 /** Whether this version's `weir check` accepts the configuration of a job. */
 export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<boolean> {
   const file = await writeWeirFiles(job, surroundings);
-  return spawnSync(process.execPath, [MAIN, 'check', '--config', file]).status === 0;
+  return spawnSync(process.execPath, [mainOf(CHECKOUT), 'check', '--config', file]).status === 0;
 }
 
 /** Writes gateway.yaml, whose path it returns, and limits.yaml beside it. */

@@ -3,6 +3,7 @@ import type { LoadPlan } from '../load/plan.ts';
 import type { Comparison, Entrant } from '../measure/compare.ts';
 import { PEERS } from '../peers/index.ts';
 import type { Job } from '../peers/job.ts';
+import { weirBefore } from '../peers/weir.ts';
 import type { Aim, Result } from '../report/result.ts';
 
 /** A situation of a gateway's user. */
@@ -24,10 +25,21 @@ export interface Who {
   readonly quick?: readonly string[];
 }
 
-/** The peers with one job. */
+/** The peers with one job, and the other checkout of Weir if there is one. */
 export function everyone(bench: Bench, job: Job, { without = [], quick }: Who = {}): Entrant[] {
-  return PEERS.filter(({ name }) => !without.includes(name))
-    .filter(({ name }) => bench.settings.mode === 'full' || quick === undefined || quick.includes(name))
+  const { mode, peers, before } = bench.settings;
+  const all = before === null ? PEERS : [weirBefore(before), ...PEERS];
+  return all
+    .filter(({ name }) => !without.includes(name))
+    .filter(({ name }) => name === 'Weir before' || peers === null || peers.includes(name))
+    .filter(
+      ({ name }) =>
+        name === 'Weir before' ||
+        peers !== null ||
+        mode === 'full' ||
+        quick === undefined ||
+        quick.includes(name),
+    )
     .map(peer => ({ name: peer.name, peer, job }));
 }
 
@@ -45,7 +57,12 @@ export function planOf(bench: Bench, changes: Partial<LoadPlan> = {}): LoadPlan 
   };
 }
 
+/** How much dearer than another checkout a request may be: the spread of the figures, not a permission. */
+const NO_DEARER = 1.03;
+
 export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []): Findings {
   const { how, columns, rows, notes } = comparison;
-  return { how: `${what}; ${how}`, columns, rows, aims, notes };
+  const figure = comparison.ratio('Weir', 'Weir before');
+  const ownAims = figure === null ? [] : [{ what: 'CPU, Weir to Weir before', max: NO_DEARER, figure }];
+  return { how: `${what}; ${how}`, columns, rows, aims: [...aims, ...ownAims], notes };
 }
