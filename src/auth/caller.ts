@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../core/index.ts';
 import type { AccessTokenOptions, BotRule, IdentityHeader } from './options.ts';
-import type { Revocable } from './revocation/index.ts';
+import type { Revocable } from './revocation-rules.ts';
 import {
   dateClaim,
   type Invalid,

@@ -1,16 +1,16 @@
-export { VerificationBudget } from './budget.ts';
+export { OwnerChecks, VerificationBudget } from './budget.ts';
 export { type Caller, type CallerKind, isPrincipal, principalOf, type Verdict } from './caller.ts';
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
+export { MAX_NOTICE_BYTES } from './notice-token.ts';
 export {
-  MAX_NOTICE_BYTES,
   type NoticeIssuer,
   type NoticeRequest,
   type NoticeResponse,
   Notices,
   type NoticesDependencies,
   SeenNotices,
-} from './notices/index.ts';
+} from './notices.ts';
 export {
   type AccessTokenOptions,
   BUDGET_LIMITS,
@@ -22,14 +22,12 @@ export {
   NOTICE_BUDGET,
   REVOCATION_LIMITS,
 } from './options.ts';
-export { OwnerChecks } from './owner-checks.ts';
 export {
   type AnonymousRevocation,
-  type IssuerRevocations,
   NO_SUBJECT,
   REVOCATION_KINDS,
   type RevocationFacts,
-  Revocations,
-} from './revocation/index.ts';
+} from './revocation-rules.ts';
+export { type IssuerRevocations, Revocations } from './revocations.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
 export { type TokenVerifier, Verifier } from './verifier.ts';

@@ -6,13 +6,13 @@ import {
   type RevocationReason,
   wholeSeconds,
 } from '../core/index.ts';
-import type { CheckBudget } from './budget.ts';
+import type { CheckBudget, OwnerChecks } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
-import type { OwnerChecks } from './owner-checks.ts';
 import { Refusals } from './refusals.ts';
-import { type IssuerRevocations, type Revocable, revocableOf } from './revocation/index.ts';
+import { type Revocable, revocableOf } from './revocation-rules.ts';
+import type { IssuerRevocations } from './revocations.ts';
 import {
   dateClaim,
   type Invalid,

@@ -1,3 +1,4 @@
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { lookup } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
@@ -11,9 +12,153 @@ import {
   type Socket,
   type TcpNetConnectOpts,
 } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
-import { systemClock, type TimerClock } from './clock.ts';
-import { type Random, systemRandom } from './random.ts';
+
+/** Returns a number from 0 up to but not including 1. Handed in, so that tests can fix it; not for secrets. */
+export type Random = () => number;
+
+const systemRandom: Random = Math.random;
+
+/** A secret from the cryptographic source, 256 bits by default. */
+export function randomKey(bytes = 32): Buffer {
+  return randomBytes(bytes);
+}
+
+/** Makes a source of random bytes in hexadecimal digits, for ids. It takes many at a time from the system. Not for secrets. */
+export function hexSource(): (bytes: number) => string {
+  const pool = Buffer.alloc(8_192);
+  let at = pool.length;
+  return bytes => {
+    if (at + bytes > pool.length) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    at += bytes;
+    return pool.toString('hex', at - bytes, at);
+  };
+}
+
+/**
+ * Makes request ids, unique across processes by 60 random bits and within one by a counter. Not a secret: an id names a
+ * request and proves nothing.
+ */
+export function requestIdSource(): () => string {
+  const prefix = randomBytes(8).toString('base64url').replaceAll(/[-_]/g, '0').slice(0, 10);
+  let count = 0;
+  return () => `${prefix}-${(++count).toString(36)}`;
+}
+
+/** Where time comes from. All other files are handed a clock, so that tests can stop it. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, by the wall clock; may step. For what people and clients read. */
+  epochMs(): number;
+  /** Milliseconds since some fixed moment; never goes back. For measuring durations. */
+  monotonicMs(): number;
+}
+
+/** A timer that was set. Only the clock that set it knows more. */
+export type Timer = object;
+
+/** A clock that one can wait by. Its timers do not keep the process running: a gateway runs as long as it listens. */
+export interface TimerClock extends Clock {
+  /** Calls back once, after so many milliseconds. */
+  after(ms: number, run: () => void): Timer;
+  /** Calls back every so many milliseconds. */
+  every(ms: number, run: () => void): Timer;
+  /** Stops a timer of either kind. Does nothing if it has fired or there is none. */
+  cancel(timer: Timer | null): void;
+  /** Returns a signal that is aborted after so many milliseconds, with a `TimeoutError`. */
+  signalAfter(ms: number): AbortSignal;
+}
+
+/** The clock of this machine. */
+export const systemClock: TimerClock = {
+  epochMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after: (ms, run) => setTimeout(run, ms).unref(),
+  every: (ms, run) => setInterval(run, ms).unref(),
+  // Node stops intervals by the same call.
+  cancel: timer => clearTimeout((timer as NodeJS.Timeout | null) ?? undefined),
+  signalAfter: ms => AbortSignal.timeout(ms),
+};
+
+/** Adds the timers of this machine to a clock that a test or a simulation sets. */
+export function withTimers(clock: Clock): TimerClock {
+  return { ...systemClock, epochMs: () => clock.epochMs(), monotonicMs: () => clock.monotonicMs() };
+}
+
+/** A wait that no sweep has seen yet. */
+const NOT_SEEN = -1;
+
+/** Measures how long a wait has lasted, from the first sweep that sees it, so that requests never read the clock. */
+export class StallTimer {
+  #sinceMs = NOT_SEEN;
+
+  /** Another wait begins. */
+  begin(): void {
+    this.#sinceMs = NOT_SEEN;
+  }
+
+  /** Milliseconds since the wait began, or something last moved. Ask at each sweep, and only then. */
+  waitedMs(nowMs: number, moved: boolean): number {
+    if (moved || this.#sinceMs === NOT_SEEN) this.#sinceMs = nowMs;
+    return nowMs - this.#sinceMs;
+  }
+}
+
+/** Has something to do at the end of a turn of the event loop. */
+export interface TurnTask {
+  turnEnded(): void;
+}
+
+/** The number of waiting tasks at which they run, even if sockets still have data to read. */
+const MAX_WAITING = 256;
+/** How often tasks that follow from others are done before sockets are read again. */
+const MAX_ROUNDS = 16;
+
+let tasks: TurnTask[] = [];
+let isAsked = false;
+let isDoing = false;
+
+/**
+ * Calls the task once, in order, when the present turn of the event loop has read what waited on its sockets.
+ *
+ * Messages that leave here leave one right after the other. Written between reads, each would wake its receiver, which has gone
+ * back to sleep since the last: bench/README.md has the figures.
+ */
+export function atTurnEnd(task: TurnTask): void {
+  const waiting = tasks.push(task);
+  // Tasks that follow from others wait in any case: timers and sockets would have to wait for the last of them.
+  if (waiting === MAX_WAITING && !isDoing) process.nextTick(doTasks);
+  if (isAsked) return;
+  isAsked = true;
+  setImmediate(endTurn);
+}
+
+/** Calls back in the next turn of the event loop. Between a timer and that, the loop reads every socket. */
+export function inNextTurn(run: () => void): void {
+  setImmediate(run);
+}
+
+function endTurn(): void {
+  for (let round = 0; round < MAX_ROUNDS && tasks.length > 0; round++) doTasks();
+  isAsked = tasks.length > 0;
+  if (isAsked) setImmediate(endTurn);
+}
+
+function doTasks(): void {
+  const due = tasks;
+  tasks = [];
+  isDoing = true;
+  for (const task of due) task.turnEnded();
+  isDoing = false;
+}
+
+/** Rounds a wait up to whole seconds, at least 1, as `Retry-After` tells it: a client that comes back earlier is refused again. */
+export function wholeSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1_000));
+}
 
 /**
  * The world of a gateway: all that it hears, sees and waits for comes from here. Handed in, so that a test can put another world
@@ -54,14 +199,14 @@ export interface Files {
 }
 
 /** A file that can be read. */
-export interface OpenFile {
+interface OpenFile {
   stat(): Promise<FileStat>;
   /** Reads on from where the last read ended. No bytes: the file ends there. */
   read(into: Buffer, offset: number, length: number, position: null): Promise<{ readonly bytesRead: number }>;
   close(): Promise<void>;
 }
 
-export interface FileStat {
+interface FileStat {
   readonly dev: number;
   readonly ino: number;
   readonly birthtimeMs: number;

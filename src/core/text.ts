@@ -29,3 +29,19 @@ const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-
 export function escapeUnseen(text: string): string {
   return text.replaceAll(UNSEEN, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Parses a duration as operators write it (`250ms`, `5s`, `10m`, `1h`) to milliseconds; undefined for anything else. */
+export function parseDurationMs(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  if (match === null) return undefined;
+  return Number(match[1]) * (UNITS[match[2] ?? ''] ?? 0);
+}
+
+/** Formats a duration as the configuration writes it, in the largest unit without a fraction: `90s`, `2m`, `1500ms`. */
+export function formatDuration(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}

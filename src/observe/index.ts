@@ -9,7 +9,8 @@ export {
 } from './log/index.ts';
 export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';
-export type { DecisionCounts, Recent, RecentError, TopCaller } from './recent/index.ts';
+export type { Recent, RecentError } from './recent.ts';
+export type { DecisionCounts, TopCaller } from './recent-decisions.ts';
 export {
   MissingPackages,
   missingSdk,
@@ -17,4 +18,4 @@ export {
   type SpanExport,
   type SpanExportOptions,
   type SpanPeer,
-} from './tracing/index.ts';
+} from './span-export.ts';

@@ -52,7 +52,7 @@ import {
   StoreMetrics,
   type StoreView,
 } from './metrics/index.ts';
-import { Recent } from './recent/index.ts';
+import { Recent } from './recent.ts';
 
 interface ObservationOptions {
   readonly clock: TimerClock;

@@ -1,4 +1,3 @@
-export type { Allowances } from './allowances.ts';
 export {
   type Generation,
   Generations,
@@ -7,8 +6,7 @@ export {
   type RequestIdentity,
 } from './generations.ts';
 export { Identity, type ProviderFacts } from './identity.ts';
-export { Limiting } from './limiting.ts';
-export { followLimits, memoryCounters } from './memory-counters.ts';
+export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export {
   type Claim,
   claimOn,

@@ -1,26 +1,31 @@
-import type { Revocations } from '../auth/index.ts';
-import type { LimitsModel, StoreModel } from '../config/index.ts';
-import type { Clock, LimitListener, StoreListener, Timer, TimerClock } from '../core/index.ts';
+import { isPrincipal, type Revocations } from '../auth/index.ts';
+import type { BucketLimits, LimitsModel, StoreModel } from '../config/index.ts';
+import type { Clock, Facts, LimitListener, StoreListener, Timer, TimerClock } from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import {
+  type AllowanceReading,
+  type AllowanceStore,
+  type CountedIn,
   DEFAULT_MAX_EVENT_KEYS,
   type Decision,
   type IgnoredRefusals,
   type InvalidRequests,
+  type Limit,
+  type LimitSet,
   type LimitStore,
-  type MemoryStore,
+  MemoryStore,
   type OffenceFeed,
   Restrictions,
   type ShadowRestrictions,
   type StoreCounts,
   type WebhookNotFound,
 } from '../limits/index.ts';
-import { Allowances } from './allowances.ts';
-import { followLimits, memoryCounters } from './memory-counters.ts';
 import { type Claim, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
+  announceReset,
   announceRestriction,
+  onReset,
   type Replication,
   shareRestrictions,
   shareRevocations,
@@ -28,7 +33,6 @@ import {
 } from './replication.ts';
 import { Blocked, Restricting } from './restricting.ts';
 import { SharedStore } from './shared-store.ts';
-import { StoppableClock } from './stoppable-clock.ts';
 
 /** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
@@ -195,5 +199,108 @@ export class Limiting {
       // If it is restricted already, the first gateway has set the end.
       else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
     });
+  }
+}
+
+/** The counters of this process, for callers as a gateway names them. Call `followLimits` with each configuration. */
+export function memoryCounters(clock: Clock, maxKeys: number): MemoryStore {
+  const networkOf = (caller: string) => (isPrincipal(caller) ? null : networkOfKey(caller));
+  return new MemoryStore({ clock, maxKeys, networkOf });
+}
+
+/** Divides the room for counters among the limits of this configuration. Existing counts stay. */
+export function followLimits(counters: MemoryStore, model: LimitsModel): void {
+  counters.keysPerCaller = model.keysPerCaller;
+  counters.share(limitsIn(model));
+}
+
+const ROLES = ['global', 'caller', 'resource'] as const;
+
+/** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
+function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
+  for (const set of Object.values(global)) yield* limitsOfSet(set);
+  for (const bucket of buckets) {
+    yield* limitsOfBucket(bucket);
+    if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);
+  }
+}
+
+function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
+  for (const set of Object.values(sets)) yield* limitsOfSet(set);
+}
+
+function* limitsOfSet(set: LimitSet): Generator<Limit> {
+  for (const role of ROLES)
+    for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
+}
+
+/**
+ * A clock that stands still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
+ * replay of the log could not know on which side of a window's end it fell.
+ */
+export class StoppableClock implements Clock {
+  readonly #clock: Clock;
+  #stoppedMs: number | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  epochMs(): number {
+    return this.#clock.epochMs();
+  }
+
+  monotonicMs(): number {
+    return this.#stoppedMs ?? this.#clock.monotonicMs();
+  }
+
+  /** Stands at this moment of the monotonic clock while `count` runs. */
+  stopAt(ms: number, count: () => void): void {
+    this.#stoppedMs = ms;
+    try {
+      count();
+    } finally {
+      this.#stoppedMs = null;
+    }
+  }
+}
+
+interface AllowancesDependencies {
+  readonly store: AllowanceStore;
+  /** What gateways tell each other; `null` if there is one alone. */
+  readonly facts: Facts | null;
+  /** Makes the store ask again about the keys that it knows to be exhausted. */
+  readonly forgetKnown: () => void;
+  readonly ignoredRefusals: IgnoredRefusals;
+}
+
+/** Shows and resets what callers have consumed, for an operator. A reset counts at all gateways that share the limits. */
+export class Allowances {
+  readonly #dependencies: AllowancesDependencies;
+
+  constructor(dependencies: AllowancesDependencies) {
+    this.#dependencies = dependencies;
+    if (dependencies.facts !== null) onReset(dependencies.facts, () => this.#forgetRefusals());
+  }
+
+  /** Reads what is left of these limits; `null` if nothing counts now. */
+  async read(limits: readonly Limit[], caller: string, main: string): Promise<AllowanceReading | null> {
+    return this.#dependencies.store.read(limits, caller, main);
+  }
+
+  /** Says where the counters were that it has reset; `null` if nothing counts now. */
+  async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
+    const { store, facts } = this.#dependencies;
+    const countedIn = await store.reset(limits, caller, main);
+    this.#forgetRefusals();
+    if (countedIn === 'redis' && facts !== null) announceReset(facts);
+    return countedIn;
+  }
+
+  /** Forgets the refusals that are remembered, to repeat them without asking and to tell who ignores them: they no longer hold. */
+  #forgetRefusals(): void {
+    const { forgetKnown, ignoredRefusals } = this.#dependencies;
+    forgetKnown();
+    ignoredRefusals.forgetWaits();
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { REVOCATION_LIMITS, Revocations } from '../../src/auth/index.ts';
-import { revocableOf, sessionDigest } from '../../src/auth/revocation/revocation-rules.ts';
+import { revocableOf, sessionDigest } from '../../src/auth/revocation-rules.ts';
 import { digestOf, systemClock } from '../../src/core/index.ts';
 import { Board, RedisConnection } from '../../src/redis/index.ts';
 import { shareRevocations } from '../../src/runtime/replication.ts';

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { RecentErrors } from '../../src/observe/recent/recent.ts';
+import { RecentErrors } from '../../src/observe/recent.ts';
 import { startGateway } from '../support/gateway.ts';
 import { connectRaw, startUpstream } from '../support/wire/index.ts';
 

@@ -1,6 +1,5 @@
 import type { AccessTokenOptions } from '../options.ts';
-import { type Invalid, invalid, lacking } from './invalid.ts';
-import { type JsonObject, type Jwt, member } from './jwt.ts';
+import { type Invalid, invalid, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
 
 /**
  * Why this is not a valid access token now, or null when only the signature remains to be checked. Runs before the

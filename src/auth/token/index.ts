@@ -1,11 +1,13 @@
 export { isSignature, type SigningAlgorithm } from './algorithms.ts';
 export { dateClaim, refuseClaims, textClaim } from './claims.ts';
-export { type Invalid, invalid, lacking } from './invalid.ts';
 export { KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 export {
+  type Invalid,
+  invalid,
   isJsonObject,
   type JsonObject,
   type Jwt,
+  lacking,
   member,
   parseJwt,
   percentEncode,

@@ -1,5 +1,4 @@
-import type { Cap, ErrorSide } from '../error.ts';
-import type { RpcCode } from '../rpc-code.ts';
+import type { Cap, ErrorSide, RpcCode } from '../error.ts';
 import type { InvalidReason } from './auth-listener.ts';
 import type { CallerClass, DecisionOutcome, ShadowRefuser } from './limit-listener.ts';
 
@@ -315,4 +314,19 @@ export interface AdminApiListener {
   changed(change: AdminChange): void;
   /** A fault of the gateway: the request was answered 500. */
   failed(endpoint: AdminEndpoint, error: unknown): void;
+}
+
+/** A sender that looks like a proxy in front of the gateway but is not trusted as one. */
+export interface UnlistedProxy {
+  readonly address: string;
+  readonly field: 'X-Forwarded-For' | 'Forwarded';
+  /** When it was first seen, milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** What this means, as a sentence for the operator. */
+  readonly message: string;
+}
+
+export interface ProxyListener {
+  /** Called at most once an hour for each sender. */
+  unlistedProxy(proxy: UnlistedProxy): void;
 }

@@ -62,12 +62,14 @@ export {
   PROXY_HEADER_FAULTS,
   type Protocol,
   type ProxyHeaderFault,
+  type ProxyListener,
   type ReloadListener,
   type ReplacedEvent,
   type RestrictedBy,
   type RestrictionRecord,
   type TokenRefusal,
   type TraceRecord,
+  type UnlistedProxy,
 } from './events.ts';
 export {
   CALLER_CLASSES,

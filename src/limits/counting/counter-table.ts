@@ -1,7 +1,6 @@
 import type { Counter } from './counter.ts';
-import { type Partition, Partitions } from './partitions.ts';
-import { CallerTable, type Keyspace, type NetworkOf, RecordTable } from './record-table.ts';
-import { StringHash } from './string-hash.ts';
+import { type Keyspace, type Partition, Partitions } from './partitions.ts';
+import { CallerTable, type NetworkOf, RecordTable, StringHash } from './record-table.ts';
 
 // The words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;

@@ -1,4 +1,3 @@
-export { OTHER_PARTS } from './consumption.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
 export {
@@ -13,6 +12,8 @@ export {
   UNLIMITED,
 } from './decision.ts';
 export {
+  BucketHash,
+  type BucketHashing,
   CallerShare,
   defineLimit,
   type Limit,
@@ -25,13 +26,13 @@ export {
   parseQuota,
   type Quota,
   QuotaError,
+  RecentDigests,
 } from './limit-definition.ts';
 export {
   MemoryStore,
   type MemoryStoreOptions,
+  OTHER_PARTS,
   type PartitionCounts,
   type StoreCounts,
 } from './memory-store.ts';
-export { newPartition } from './partitions.ts';
-export { Keyspaces } from './record-table.ts';
-export { BucketHash, type BucketHashing, RecentDigests } from './string-hash.ts';
+export { Keyspaces, newPartition } from './partitions.ts';

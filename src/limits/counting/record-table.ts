@@ -1,7 +1,77 @@
-import { type Counter, type CounterRule, fixedWindow, newCounter, smooth } from './counter.ts';
-import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
-import type { Partition } from './partitions.ts';
-import { StringHash } from './string-hash.ts';
+import { randomKey } from '../../core/index.ts';
+
+/**
+ * Represents a string in a table by 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
+ * that collide. The chance that any two of a million strings share a value is 3 in a hundred million; those two would count as
+ * one, so they are admitted less often, never more.
+ *
+ * The strings themselves are not kept: they would be the only objects in a table that the garbage collector has to trace, they
+ * can be of any length, and a slice of a request's head keeps the whole head alive.
+ * Source: https://github.com/veorq/SipHash (halfsiphash.c, with one round per word and three to finish)
+ */
+export class StringHash {
+  /** The hash of the last string read, as two signed integers; both 0 for the empty string. */
+  low = 0;
+  high = 0;
+  readonly #key0: number;
+  readonly #key1: number;
+  // The limits of one request hash the same string in turn.
+  #last = '';
+
+  constructor(key0: number, key1: number) {
+    this.#key0 = key0 | 0;
+    this.#key1 = key1 | 0;
+  }
+
+  /** Uses a cryptographic random key, which no client can derive from other random numbers it has seen. */
+  static withRandomKey(): StringHash {
+    const key = randomKey();
+    return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
+  }
+
+  read(text: string): void {
+    if (text === this.#last) return;
+    this.#last = text;
+    if (text === '') this.low = this.high = 0;
+    else this.#compute(text);
+  }
+
+  /** Hashes the string's UTF-16 units, low byte first. */
+  #compute(text: string): void {
+    let v0 = this.#key0;
+    let v1 = this.#key1 ^ 0xee;
+    let v2 = this.#key0 ^ 0x6c796765;
+    let v3 = this.#key1 ^ 0x74656462;
+    // One round for each word of two units (the last word holds the length), then twice three rounds without a word.
+    const words = (text.length >> 1) + 1;
+    for (let i = 0; i < words + 6; i++) {
+      const word = i < words ? wordAt(text, i * 2) : 0;
+      if (i === words) v2 ^= 0xee;
+      if (i === words + 3) {
+        this.low = v1 ^ v3;
+        v1 ^= 0xdd;
+      }
+      v3 ^= word;
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= word;
+    }
+    this.high = v1 ^ v3;
+  }
+}
+
+function wordAt(text: string, at: number): number {
+  if (at + 1 < text.length) return text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);
+  return (at < text.length ? text.charCodeAt(at) : 0) | (text.length << 25);
+}
 
 /** The word of a record that belongs to the table. The others belong to its user. */
 const NEXT = 0;
@@ -88,74 +158,6 @@ export class RecordTable {
   /** The record after one that `first` or `after` returned, or -1. */
   after(record: number): number {
     return (this.ints[record * this.#width + NEXT] ?? 0) - 1;
-  }
-}
-
-const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };
-
-/** The place of the counters of one identity, across all configurations that have it. */
-export interface Keyspace {
-  /** Counts from 1 on. */
-  readonly number: number;
-  /** The partition in which they find room. */
-  readonly partition: Partition;
-  /** The counter that stands in for all keys without room. */
-  readonly overflow: Counter;
-}
-
-/** A limit with what a store needs to count it. */
-export interface BoundLimit {
-  readonly limit: Limit;
-  readonly rule: CounterRule;
-  readonly keyspace: Keyspace;
-}
-
-export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
-
-export interface BoundSet extends BoundLimits {
-  readonly shadow: BoundLimits | null;
-}
-
-/** Lets limits keep their counters across reloads. It grows with configurations, never with requests. */
-export class Keyspaces {
-  readonly #partitionOf: (limit: Limit) => Partition;
-  readonly #byIdentity = new Map<string, Keyspace>();
-  /** Weak, so that entries go with their configuration. */
-  readonly #bound = new WeakMap<LimitSet, BoundSet>();
-
-  constructor(partitionOf: (limit: Limit) => Partition) {
-    this.#partitionOf = partitionOf;
-  }
-
-  bindSet(limits: LimitSet): BoundSet {
-    const known = this.#bound.get(limits);
-    if (known !== undefined) return known;
-    const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
-    const bound = { ...this.#bindEach(limits), shadow };
-    this.#bound.set(limits, bound);
-    return bound;
-  }
-
-  bind(limit: Limit): BoundLimit {
-    let keyspace = this.#byIdentity.get(limit.identity);
-    if (keyspace === undefined) {
-      const partition = this.#partitionOf(limit);
-      keyspace = { number: this.#byIdentity.size + 1, partition, overflow: newCounter() };
-      this.#byIdentity.set(limit.identity, keyspace);
-    }
-    return { limit, rule: RULES[limit.algorithm], keyspace };
-  }
-
-  #bindEach({ global, caller, resource }: LimitsByRole): BoundLimits {
-    return {
-      global: this.#bindOrNull(global),
-      caller: this.#bindOrNull(caller),
-      resource: this.#bindOrNull(resource),
-    };
-  }
-
-  #bindOrNull(limit: Limit | null): BoundLimit | null {
-    return limit === null ? null : this.bind(limit);
   }
 }
 

@@ -1,14 +1,15 @@
-export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
 export {
   DEFAULT_MAX_EVENT_KEYS,
   EventCounter,
+  IgnoredRefusals,
+  type IgnoredRefusalsRule,
   InvalidRequests,
   type OffenceFeed,
   type OffenceRule,
   type OffencesExceeded,
   type OffenceTally,
   WebhookNotFound,
-} from './offence-counter.ts';
+} from './offences.ts';
 export {
   type AnonymousRestriction,
   digestOfWhom,
@@ -21,5 +22,4 @@ export {
   type Restriction,
   type RestrictionListener,
 } from './restriction.ts';
-export { Restrictions } from './restrictions.ts';
-export { ShadowRestrictions } from './shadow-restrictions.ts';
+export { Restrictions, ShadowRestrictions } from './restrictions.ts';

@@ -13,7 +13,15 @@ import {
   randomKey,
   type TokenRefusal,
 } from '../../core/index.ts';
-import type { PathNaming } from './path-naming.ts';
+
+/** Writes paths for the log. */
+export interface PathNaming {
+  /**
+   * A path with what the configuration names as it is, and `{name}` for each segment that a client chose. `path`: canonical;
+   * `isCall`: of a gRPC call.
+   */
+  rewrite(path: string, isCall: boolean, name: (value: string) => string): string;
+}
 
 /**
  * Writes one JSON line for each request, with what operators and a replay of the traffic need, and without tokens, codes,

@@ -1,10 +1,14 @@
-export { FaultLog, pseudonymOf } from './access-log.ts';
+export { FaultLog, type PathNaming, pseudonymOf } from './access-log.ts';
 export { AdminLog } from './admin-log.ts';
-export { ConnectionLog } from './connection-log.ts';
+export { ConnectionLog, ListenerFaults } from './connection-log.ts';
 export { IdentityLog, NoticeLog } from './identity-log.ts';
-export { ListenerFaults } from './listener-faults.ts';
-export { type LogLosses, NO_LOSSES } from './log-destination.ts';
-export { type Logger, Logging, type LoggingOptions, makeLogger } from './logging.ts';
-export type { PathNaming } from './path-naming.ts';
+export {
+  type Logger,
+  Logging,
+  type LoggingOptions,
+  type LogLosses,
+  makeLogger,
+  NO_LOSSES,
+} from './logging.ts';
 export { standardOutput } from './standard-output.ts';
 export { LimitLog, OverloadLog, ReloadLog, StoreLog } from './store-log.ts';

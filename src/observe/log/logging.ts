@@ -1,9 +1,29 @@
 import { write, writeSync } from 'node:fs';
-import { type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import { type Clock, escapeUnseen, randomKey } from '../../core/index.ts';
-import { AccessLine, AccessLog, Pseudonyms } from './access-log.ts';
-import type { LogDestination, LogLosses, LogTrouble } from './log-destination.ts';
-import type { PathNaming } from './path-naming.ts';
+import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
+
+/** Where log lines go, each in a call of its own. */
+interface LogDestination extends DestinationStream {
+  /** Absent: it takes every line. */
+  readonly losses?: LogLosses;
+}
+
+/** What became of log lines. */
+export interface LogLosses {
+  /** Lines dropped since the start. */
+  readonly linesDropped: number;
+  /** Why lines cannot be written now; `null` while they are. */
+  readonly trouble: LogTrouble | null;
+}
+
+/** Nothing of the log is written. */
+interface LogTrouble {
+  readonly cause: string;
+  readonly sinceMs: number;
+}
+
+export const NO_LOSSES: LogLosses = { linesDropped: 0, trouble: null };
 
 /** What is logged, and how callers are named in the log. */
 export interface LoggingOptions {

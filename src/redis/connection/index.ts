@@ -1,4 +1,4 @@
-export { Health } from './health.ts';
+export { Health, Replicas } from './health.ts';
 export {
   defineScript,
   RedisConnection,
@@ -7,4 +7,3 @@ export {
   type ReplyCallback,
   type Subscriber,
 } from './redis-connection.ts';
-export { Replicas } from './replicas.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callerOf, claimOf, NO_CLAIMS } from '../../../src/auth/caller.ts';
 import type { AccessTokenOptions, Caller } from '../../../src/auth/index.ts';
-import { revocableOf } from '../../../src/auth/revocation/index.ts';
+import { revocableOf } from '../../../src/auth/revocation-rules.ts';
 import { readKeySet } from '../../../src/auth/token/jwk.ts';
 import { digestOf } from '../../../src/core/index.ts';
 import { keySetJson } from '../../support/token-issuer.ts';

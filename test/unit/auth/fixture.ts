@@ -12,7 +12,7 @@ import {
   VerificationBudget,
   Verifier,
 } from '../../../src/auth/index.ts';
-import type { RevocationSharing } from '../../../src/auth/revocation/revocation-rules.ts';
+import type { RevocationSharing } from '../../../src/auth/revocation-rules.ts';
 import { type AuthListener, systemClock } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../../../src/auth/index.ts';
-import { sessionDigest } from '../../../src/auth/revocation/revocation-rules.ts';
+import { sessionDigest } from '../../../src/auth/revocation-rules.ts';
 import { digestOf } from '../../../src/core/index.ts';
 import { base64Url, issuerKey, type SigningAlgorithm, signToken } from '../../support/token-issuer.ts';
 import {

@@ -5,8 +5,8 @@ import {
   SeenNotices,
   VerificationBudget,
 } from '../../../../src/auth/index.ts';
-import type { NoticeIssuer } from '../../../../src/auth/notices/index.ts';
-import { Notices } from '../../../../src/auth/notices/index.ts';
+import type { NoticeIssuer } from '../../../../src/auth/notices.ts';
+import { Notices } from '../../../../src/auth/notices.ts';
 import type { NoticeEvent, NoticeKind } from '../../../../src/core/index.ts';
 import { BUDGET_OPTIONS, KEY_SET_OPTIONS } from '../../../support/identity-options.ts';
 import { type IssuerKey, signToken } from '../../../support/token-issuer.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MAX_PREPARED_LINES, prepareSeries } from '../../../../src/observe/metrics/label-model.ts';
-import { Tally } from '../../../../src/observe/metrics/tally.ts';
+import { Tally } from '../../../../src/observe/metrics/metric-set.ts';
 
 /** The series of a tally with two labels. */
 function series(tally: Tally): Record<string, number> {

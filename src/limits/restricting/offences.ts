@@ -1,0 +1,299 @@
+import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
+import {
+  CounterTable,
+  defineLimit,
+  Keyspaces,
+  type Limit,
+  type LimitSet,
+  MemoryStore,
+  NO_LIMITS,
+  newCounter,
+  newPartition,
+  type Quota,
+} from '../counting/index.ts';
+import type { Restricted } from './restriction.ts';
+import type { Restrictions, ShadowRestrictions } from './restrictions.ts';
+
+/** How many offences are tolerated, and for how long the next one restricts. */
+export interface OffenceRule {
+  /** How many offences are tolerated. The next one in the same window restricts. */
+  readonly quota: Quota;
+  readonly restrictForMs: number;
+  /** Whether the rule is in shadow, so that the next one is only noted. Default false. */
+  readonly shadow?: boolean;
+}
+
+/** Adds up the offences seen by several gateways. Called on the request's path: must be quick and must not throw. */
+export interface OffenceTally {
+  note(offence: Restricted, rule: OffenceRule): void;
+  /** Forgets the offences of a client that was lifted. */
+  forget(offence: Restricted, rule: OffenceRule): void;
+}
+
+/** An `OffenceTally` in operation. It calls back when all gateways together saw more offences than a rule tolerates. */
+export interface OffenceFeed extends OffenceTally {
+  /** Counts the offences that this gateway alone has seen, because too many were waiting. */
+  readonly left: number;
+  start(): void;
+  stop(): void;
+}
+
+/** Called when all gateways together saw more offences than the rule tolerates. May be called repeatedly. */
+export type OffencesExceeded = (offence: Restricted, rule: OffenceRule) => void;
+
+interface OffenceCounterOptions extends EventCounterOptions {
+  /** Adds up what all gateways see. Default `null`: this process counts alone. */
+  readonly tally?: OffenceTally | null;
+  /** Notes who would be restricted by rules in shadow. Default `null`: no rule is in shadow. */
+  readonly shadow?: ShadowRestrictions | null;
+}
+
+/**
+ * The base of all offences: a count per offender, a rule that a reload may change, and a restriction past it. It counts nothing
+ * without a rule. The count of this process decides at once; the tally finds out what all gateways have seen together.
+ */
+class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
+  readonly #counter: EventCounter;
+  readonly #restrictions: Restrictions;
+  readonly #reason: RestrictionReason;
+  readonly #tally: OffenceTally | null;
+  readonly #shadow: ShadowRestrictions | null;
+  #rule: Rule | null = null;
+
+  constructor(restrictions: Restrictions, reason: RestrictionReason, options: OffenceCounterOptions) {
+    this.#counter = new EventCounter(options);
+    this.#restrictions = restrictions;
+    this.#reason = reason;
+    this.#tally = options.tally ?? null;
+    restrictions.onLift(lifted => this.#forget(lifted));
+    this.#shadow = options.shadow ?? null;
+  }
+
+  /** Sets the rule; null switches the offence off. */
+  use(rule: Rule | null): void {
+    this.#rule = rule;
+    if (rule?.shadow !== true) this.#shadow?.end(this.#reason);
+    this.#counter.use(rule?.quota ?? null);
+  }
+
+  protected get rule(): Rule | null {
+    return this.#rule;
+  }
+
+  /** Whether offences from this address never count. */
+  protected isExempt(address: string): boolean {
+    return this.#restrictions.isExempt(address);
+  }
+
+  /** A client that was lifted begins anew: its next offence must not restrict it again. */
+  #forget({ kind, key, webhook }: Restricted): void {
+    if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
+    this.#counter.forget(key, webhook);
+    if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
+  }
+
+  /** Counts one offence. `webhook`: '' for the other kinds. */
+  protected count(kind: RestrictedKind, key: string, webhook: string): void {
+    const rule = this.#rule;
+    if (rule === null) return;
+    const offence = { kind, key, webhook, reason: this.#reason };
+    this.#tally?.note(offence, rule);
+    if (this.#counter.count(key, webhook) === 0) return;
+    if (rule.shadow === true) this.#shadow?.restrict(offence, rule.restrictForMs);
+    else this.#restrictions.restrict(offence, rule.restrictForMs);
+  }
+}
+
+/** Counts the invalid requests of each address and restricts it past the threshold (docs/contract.md, 5.2). */
+export class InvalidRequests extends OffenceCounter {
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'invalid_requests', options);
+  }
+
+  /** Notes an invalid request of this address. Do not call it for responses that a restriction caused. */
+  note(address: string): void {
+    if (!this.isExempt(address)) this.count('address', address, '');
+  }
+}
+
+/**
+ * Counts the upstream's 404s per address and webhook. Past the threshold the address is refused on that webhook: it should
+ * have stopped calling (docs/contract.md, 5.3). Other addresses are not affected.
+ */
+export class WebhookNotFound extends OffenceCounter {
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'webhook_not_found', options);
+  }
+
+  /** Notes a 404. `webhook`: the hash of the route's parameters, whose values are secrets. */
+  note(address: string, webhook: string): void {
+    if (!this.isExempt(address)) this.count('webhook', address, webhook);
+  }
+}
+
+interface EventCounterOptions {
+  readonly clock: Clock;
+  /** Most keys counted. Default 200,000. */
+  readonly maxKeys?: number;
+}
+
+export const DEFAULT_MAX_EVENT_KEYS = 200_000;
+
+/**
+ * Counts events against a quota: the same windows, bounds and evictions as the limits of requests, under keys of one or two
+ * parts. Off until it is given a quota.
+ */
+export class EventCounter {
+  readonly #store: MemoryStore;
+  #limits: LimitSet = NO_LIMITS;
+
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#store = new MemoryStore({ clock, maxKeys });
+  }
+
+  /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
+  use(quota: Quota | null): void {
+    if (quota === null) this.#limits = NO_LIMITS;
+    else
+      this.#limits = {
+        ...NO_LIMITS,
+        caller: defineLimit({ role: 'caller', bucket: '', main: null, algorithm: 'window', quota }),
+      };
+  }
+
+  /**
+   * Counts one event. Returns 0 while the quota admits it, else the milliseconds until it would. Also returns 0 when the table
+   * is full and the key has only the counter that all share then: one client must not pay for the others.
+   */
+  count(key: string, part: string): number {
+    const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);
+    return admitted || sharedKey ? 0 : retryAfterMs;
+  }
+
+  /** Forgets the events of a key. */
+  forget(key: string, part: string): void {
+    if (this.#limits.caller !== null) this.#store.reset(this.#limits.caller, key, part);
+  }
+}
+
+/** A client may have had several requests in flight when the first was refused. Milliseconds. */
+const IN_FLIGHT_MS = 1_000;
+/** For waits no longer than that, this share of the wait: otherwise nothing would stop a flood on a bucket with short waits. */
+const IN_FLIGHT_PART = 0.5;
+/** No smooth limit announces a shorter wait. */
+const MIN_STEP_MS = 2;
+
+/** Remembers, for each key of a limit, when it first refused and until when it announced a wait. Bounded; evicts when full. */
+class RefusalMemory {
+  readonly #clock: Clock;
+  readonly #table: CounterTable;
+  /** All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody. */
+  readonly #partition = newPartition('', 'caller');
+  readonly #keyspaces = new Keyspaces(() => this.#partition);
+  readonly #refusal = newCounter();
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#clock = clock;
+    this.#table = new CounterTable(maxKeys);
+  }
+
+  /** Excuses everyone from the waits announced so far. */
+  forget(): void {
+    this.#forgottenAtMs = Math.floor(this.#clock.monotonicMs());
+  }
+
+  /** Notes a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
+  note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
+    const nowMs = Math.floor(this.#clock.monotonicMs());
+    this.#table.begin(nowMs);
+    const { keyspace } = this.#keyspaces.bind(limit);
+    const part = limit.role === 'global' ? '' : main;
+    const row = this.#table.find(keyspace.number, caller, part);
+    const stepMs = stepOf(limit);
+    const refusal = this.#refusal;
+    let firstMs = nowMs;
+    if (row >= 0) {
+      this.#table.load(row, refusal);
+      // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
+      // once that wait was ignored.
+      const { markMs, resetMs, count } = refusal;
+      const isExcused = markMs <= this.#forgottenAtMs;
+      if (!isExcused && nowMs < resetMs - stepMs) {
+        const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
+        if (nowMs - toldAtMs <= inFlightMs(limit)) return false;
+        refusal.count = 1;
+        this.#table.save(row, refusal);
+        return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
+      }
+      // A smooth limit admits one request a step, which does not make up for a wait that was ignored.
+      if (!isExcused && count === 1 && nowMs < resetMs) firstMs = markMs;
+    }
+    refusal.markMs = firstMs;
+    // A client that comes within the slack is not early.
+    refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
+    refusal.count = 0;
+    const kept = row >= 0 ? row : this.#table.open(keyspace, caller, part);
+    if (kept >= 0) this.#table.save(kept, refusal);
+    return false;
+  }
+}
+
+/** The time between two admissions of a bucket's smooth limit whose burst is used up; 0 for other limits. */
+function stepOf({ role, algorithm, periodMs, units }: Limit): number {
+  return role === 'caller' && algorithm === 'smooth' ? Math.max(MIN_STEP_MS, periodMs / units) : 0;
+}
+
+/** How far into a wait further requests are excused. Global refusals count as invalid requests anyway. */
+function inFlightMs(limit: Limit): number {
+  if (limit.role !== 'caller') return IN_FLIGHT_MS;
+  return Math.min(IN_FLIGHT_MS, (stepOf(limit) || limit.periodMs) * IN_FLIGHT_PART);
+}
+
+/** A request that was refused. */
+interface Refusal {
+  /** Key of the client's address. */
+  readonly address: string;
+  /** The principal of the caller; `null` if the caller counts as its address. */
+  readonly principal: string | null;
+  /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
+  readonly limit: Limit;
+  readonly main: string;
+  /** The wait announced in the response. */
+  readonly waitMs: number;
+}
+
+export interface IgnoredRefusalsRule extends OffenceRule {
+  /** Whether callers identified by address can be restricted, and with them everyone behind that address. */
+  readonly addresses: boolean;
+}
+
+/**
+ * Counts requests of callers that ignore the announced wait: refused again by the same key of a limit, more than a second
+ * after its first refusal and before the wait is over. Restricts the caller past the threshold (docs/contract.md, 5.4).
+ */
+export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
+  readonly #memory: RefusalMemory;
+
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'ignored_refusals', options);
+    this.#memory = new RefusalMemory(options);
+  }
+
+  /** Excuses everyone from the waits announced so far. Call it when an operator has given somebody a fresh allowance. */
+  forgetWaits(): void {
+    this.#memory.forget();
+  }
+
+  /**
+   * Call this for refusals by a key of the caller's own: its global limit or its limit in a bucket (also a shared bucket). Not
+   * for a decision with `sharedKey`: that key may have refused another caller first.
+   */
+  note({ address, principal, limit, main, waitMs }: Refusal): void {
+    const { rule } = this;
+    if (rule === null || (principal === null && !rule.addresses) || this.isExempt(address)) return;
+    const caller = principal ?? address;
+    if (!this.#memory.note(limit, caller, main, waitMs)) return;
+    this.count(principal === null ? 'address' : 'principal', caller, '');
+  }
+}

@@ -1,0 +1,414 @@
+import { STATUS_CODES } from 'node:http';
+import { collectDefaultMetrics, type Gauge } from 'prom-client';
+import {
+  type AuthListener,
+  type DecisionEvent,
+  type DiscoveryEvent,
+  type EvictionEvent,
+  type ExchangeListener,
+  type ExchangeRecord,
+  type HeldOutcome,
+  type IntrospectionEvent,
+  type InvalidReason,
+  type LimitListener,
+  type NoticeEvent,
+  type NoticeListener,
+  type RedeemEvent,
+  type RestrictionEvent,
+  type RestrictionRefusal,
+  readVersion,
+  rpcCodeName,
+  type ShadowEvent,
+  type SignatureAlgorithm,
+  type SignInListener,
+  type SignOutEvent,
+} from '../../core/index.ts';
+import { type LabelModel, prepareSeries } from './label-model.ts';
+import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
+
+/** Connections open now, read at each scrape. */
+export interface ConnectionGauges {
+  clientConnections(): number;
+  upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
+}
+
+/** Gauges of the library that end like counters, which `promtool check metrics` rejects. */
+const MISNAMED = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+];
+
+/**
+ * The metrics of exchanges and of the process. Labels come from the configuration and from short fixed lists, never from what clients
+ * send, so that the number of series is bounded.
+ */
+export class ExchangeMetrics implements ExchangeListener {
+  readonly #set: MetricSet;
+  readonly #requests: Tally;
+  readonly #grpc: Tally;
+  readonly #duration: TallyHistogram;
+  readonly #webSocketDuration: TallyHistogram;
+  /** Open WebSockets, by upstream. */
+  readonly #webSockets = new Tally();
+  readonly #upstreamDuration: TallyHistogram;
+  readonly #bytesReceived: Tally;
+  readonly #bytesSent: Tally;
+  readonly #retries: Tally;
+  readonly #errors: Tally;
+  readonly #caps: Tally;
+  readonly #untrusted: Tally;
+  #inFlight = 0;
+  #routeDurations = false;
+
+  constructor(set: MetricSet) {
+    this.#set = set;
+    collectDefaultMetrics({ register: set.registry });
+    for (const name of MISNAMED) set.registry.removeSingleMetric(name);
+    this.#requests = set.counter('weir_requests_total');
+    this.#grpc = set.counter('weir_grpc_calls_total');
+    this.#duration = set.histogram('weir_request_duration_seconds', () =>
+      this.#routeDurations ? ['upstream', 'route'] : ['upstream'],
+    );
+    this.#webSocketDuration = set.histogram('weir_websocket_duration_seconds');
+    this.#upstreamDuration = set.histogram('weir_upstream_duration_seconds');
+    this.#bytesReceived = set.counter('weir_request_body_bytes_total');
+    this.#bytesSent = set.counter('weir_response_body_bytes_total');
+    this.#retries = set.counter('weir_upstream_retries_total');
+    this.#errors = set.counter('weir_errors_total');
+    this.#caps = set.counter('weir_caps_met_total');
+    this.#untrusted = set.counter('weir_untrusted_forwarding_headers_total');
+    set.read('weir_requests_in_flight', () => this.#inFlight);
+    set.read('weir_websockets_open', () =>
+      Array.from(this.#webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
+    );
+    set.gauge('weir_build_info').set({ version: readVersion(), node: process.versions.node }, 1);
+  }
+
+  /** Follows the configuration. Called before `MetricSet.use`, which shows the series. */
+  use({ routeDurations, webSocketUpstreams }: LabelModel): void {
+    if (this.#routeDurations !== routeDurations) this.#duration.parts.clear();
+    this.#routeDurations = routeDurations;
+    // A WebSocket outlives the configuration that it began with: what is open stays in the count.
+    const open = [...this.#webSockets.parts].filter(([, { count }]) => count > 0);
+    const rows = [...webSocketUpstreams, ...open.map(([upstream]) => upstream)].map(upstream => [upstream]);
+    prepareSeries(this.#webSockets, rows, 0);
+    prepareSeries(this.#webSocketDuration, rows, 0);
+  }
+
+  /** Registers what is read at each scrape. */
+  observe(gauges: ConnectionGauges): void {
+    this.#set.read('weir_client_connections', () => gauges.clientConnections());
+    this.#set.read('weir_upstream_connections', () =>
+      Array.from(gauges.upstreamConnections(), ([upstream, connections]) => [{ upstream }, connections]),
+    );
+  }
+
+  started(): void {
+    this.#inFlight++;
+  }
+
+  switched(upstream: string): void {
+    this.#inFlight--;
+    this.#webSockets.of(upstream).count++;
+  }
+
+  lasting(): void {}
+
+  finished(record: ExchangeRecord): void {
+    const upstream = record.upstream ?? 'none';
+    this.#noteEnd(record, upstream);
+    this.#requests
+      .of(record.route ?? 'none')
+      .of(statusLabel(record.status))
+      .of(record.outcome)
+      .of(record.protocol).count++;
+    if (record.protocol === 'grpc') this.#countCall(record);
+    if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
+    this.#bytesReceived.count += record.bytesReceived;
+    this.#bytesSent.count += record.bytesSent;
+    if (record.retried) this.#retries.of(upstream).count++;
+    if (record.error !== null) this.#countError(record.error, upstream);
+  }
+
+  /** A WebSocket is not among the requests, in number or duration: one would hide thousands of them. */
+  #noteEnd({ protocol, status, durationMs, route }: ExchangeRecord, upstream: string): void {
+    if (protocol === 'websocket' && status === 101) {
+      this.#webSockets.of(upstream).count--;
+      this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
+    } else {
+      this.#inFlight--;
+      const duration = this.#duration.of(upstream);
+      (this.#routeDurations ? duration.of(route ?? 'none') : duration).observe(durationMs / 1_000);
+    }
+  }
+
+  #countCall({ route, grpcStatus }: ExchangeRecord): void {
+    const code = grpcStatus === null ? 'none' : rpcCodeName(grpcStatus);
+    this.#grpc.of(route ?? 'none').of(code).count++;
+  }
+
+  #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {
+    this.#errors.of(side).of(upstream).count++;
+    if (cap !== null) this.#caps.of(cap).of(upstream).count++;
+  }
+
+  untrustedForwarding(): void {
+    this.#untrusted.count++;
+  }
+}
+
+/** An upstream may invent a status for every response, so only registered ones get a label of their own. */
+function statusLabel(status: number): string {
+  if (status === 0) return 'none';
+  return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);
+}
+
+/** What a store holds, read at each scrape. Counts are since the start. */
+export interface StoreView {
+  readonly keys: number;
+  readonly callerOverflows: number;
+  readonly partitions: readonly PartitionView[];
+}
+
+/** Counters that compete for room with each other alone. */
+interface PartitionView {
+  /** The bucket as configured; '' for the global limit. */
+  readonly bucket: string;
+  readonly role: 'global' | 'caller' | 'resource';
+  readonly evictions: number;
+  readonly overflows: number;
+}
+
+/** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
+export class LimitMetrics implements LimitListener {
+  /** Decisions by bucket, class and outcome. */
+  readonly decisions: Tally;
+  /** Requests that limits in shadow would have refused: by bucket, class and limit. */
+  readonly inShadow: Tally;
+  /** Requests that restrictions and blocks refused: by class and reason. */
+  readonly byRestriction: Tally;
+  readonly #set: MetricSet;
+  readonly #nearLimit: Tally;
+  readonly #held: Tally;
+  readonly #invalid: Tally;
+  readonly #restrictions: Tally;
+  readonly #shadowRestrictions: Tally;
+  readonly #restricted: Gauge<string>;
+  readonly #evicted: Tally;
+
+  constructor(set: MetricSet) {
+    this.#set = set;
+    this.decisions = set.counter('weir_limit_decisions_total');
+    this.byRestriction = set.counter('weir_restriction_refusals_total');
+    this.#nearLimit = set.counter('weir_limit_near_total');
+    this.#held = set.counter('weir_limit_held_total');
+    this.inShadow = set.counter('weir_shadow_refused_total');
+    this.#invalid = set.counter('weir_invalid_requests_total');
+    this.#restrictions = set.counter('weir_restrictions_total');
+    this.#shadowRestrictions = set.counter('weir_shadow_restrictions_total');
+    this.#restricted = set.gauge('weir_restricted');
+    this.#evicted = set.counter('weir_restrictions_evicted_total');
+  }
+
+  /** Registers what is read at each scrape. Counters of limits in shadow count with those of limits that hold. */
+  observe(store: () => StoreView): void {
+    const byPartition = (count: (partition: PartitionView) => number) =>
+      store().partitions.map(partition => {
+        const { bucket, role } = partition;
+        return [{ bucket: bucket || 'none', limit: role }, count(partition)] as const;
+      });
+    this.#set.read('weir_limit_keys', () => store().keys);
+    this.#set.read('weir_limit_caller_overflows_total', () => store().callerOverflows);
+    this.#set.read('weir_limit_keys_evicted_total', () => byPartition(({ evictions }) => evictions));
+    this.#set.read('weir_limit_shared_overflows_total', () => byPartition(({ overflows }) => overflows));
+  }
+
+  decided({ bucket, callerClass, outcome, nearLimit }: DecisionEvent): void {
+    const name = bucket ?? 'none';
+    this.decisions.of(name).of(callerClass).of(outcome).count++;
+    if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
+  }
+
+  refusedByRestriction({ callerClass, why }: RestrictionRefusal): void {
+    this.byRestriction.of(callerClass).of(why).count++;
+  }
+
+  shadowRefused({ bucket, callerClass, by }: ShadowEvent): void {
+    this.inShadow
+      .of(bucket ?? 'none')
+      .of(callerClass)
+      .of(by).count++;
+  }
+
+  held(outcome: HeldOutcome): void {
+    this.#held.of(outcome).count++;
+  }
+
+  shadowRestricted({ kind, reason }: RestrictionEvent): void {
+    this.#shadowRestrictions.of(kind).of(reason).count++;
+  }
+
+  invalid(status: number): void {
+    this.#invalid.of(String(status)).count++;
+  }
+
+  restricted({ kind, reason }: RestrictionEvent): void {
+    this.#restrictions.of(kind).of(reason).count++;
+    this.#restricted.inc({ kind });
+  }
+
+  prolonged(): void {
+    // It is counted already.
+  }
+
+  released({ kind }: RestrictionEvent): void {
+    this.#restricted.dec({ kind });
+  }
+
+  evicted({ kind, key, table }: EvictionEvent): void {
+    this.#evicted.of(table).count++;
+    if (key !== null) this.#restricted.dec({ kind });
+  }
+}
+
+/** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */
+export class IdentityMetrics {
+  readonly #tokens: Tally;
+  readonly #refused: Tally;
+  readonly #checks: Tally;
+  readonly #keys: Gauge;
+  readonly #keySetFetches: Tally;
+  readonly #revocationsEvicted: Tally;
+  readonly #redeemed: Tally;
+  readonly #redeemDuration: TallyHistogram;
+  readonly #refreshed: Tally;
+  readonly #refreshDuration: TallyHistogram;
+  readonly #signedOut: Tally;
+  readonly #discoveries: Tally;
+  readonly #introspections: Tally;
+  readonly #introspectionDuration: TallyHistogram;
+  /** The values of the label `provider` that have series. */
+  #shown: ReadonlySet<string> = new Set();
+
+  constructor(set: MetricSet) {
+    this.#tokens = set.counter('weir_tokens_total');
+    this.#refused = set.counter('weir_tokens_refused_total');
+    this.#checks = set.counter('weir_signature_checks_total');
+    this.#keys = set.gauge('weir_key_set_keys');
+    this.#keySetFetches = set.counter('weir_key_set_fetches_total');
+    this.#revocationsEvicted = set.counter('weir_revocations_evicted_total');
+    this.#redeemed = set.counter('weir_sign_ins_total');
+    this.#redeemDuration = set.histogram('weir_sign_in_duration_seconds');
+    this.#refreshed = set.counter('weir_refreshes_total');
+    this.#refreshDuration = set.histogram('weir_refresh_duration_seconds');
+    this.#signedOut = set.counter('weir_sign_outs_total');
+    this.#discoveries = set.counter('weir_provider_discoveries_total');
+    this.#introspections = set.counter('weir_introspections_total');
+    this.#introspectionDuration = set.histogram('weir_introspection_duration_seconds');
+  }
+
+  /** Follows the configuration: without an identity provider there is nothing to show. */
+  use({ providers }: LabelModel): void {
+    const labels = new Set((providers ?? []).map(provider => provider ?? ''));
+    for (const gone of this.#shown) if (!labels.has(gone)) this.#keys.remove(labelled(gone));
+    this.#shown = labels;
+    for (const label of labels) this.#keys.inc(labelled(label), 0);
+  }
+
+  /**
+   * Counts what is found of one provider's tokens.
+   *
+   * @param provider its name, or `none`; `null` for the only one, whose series have no such label
+   */
+  of(provider: string | null): AuthListener & SignInListener {
+    const label = provider ?? '';
+    const tokens = this.#tokens.of(label);
+    const refused = this.#refused.of(label);
+    const checks = this.#checks.of(label);
+    const fetches = this.#keySetFetches.of(label);
+    const discoveries = this.#discoveries.of(label);
+    const introspections = this.#introspections.of(label);
+    return {
+      tokenKnown: () => {
+        tokens.of('known').count++;
+      },
+      signatureChecked: (algorithm: SignatureAlgorithm, good: boolean) => {
+        checks.of(algorithm).of(String(good)).count++;
+        if (good) tokens.of('verified').count++;
+      },
+      tokenRefused: (reason: InvalidReason) => {
+        tokens.of('refused').count++;
+        refused.of(reason).count++;
+      },
+      tokenUndecided: () => {
+        tokens.of('undecided').count++;
+      },
+      budgetSpent: () => {
+        tokens.of('put_off').count++;
+      },
+      keySetLoaded: (usable: number) => {
+        this.#keys.set(labelled(label), usable);
+        fetches.of('loaded').count++;
+      },
+      keySetFailed: () => {
+        fetches.of('failed').count++;
+      },
+      revocationEvicted: () => {
+        this.#revocationsEvicted.count++;
+      },
+      redeemed: ({ grant, outcome, durationMs }: RedeemEvent) => {
+        const [attempts, duration] =
+          grant === 'code'
+            ? [this.#redeemed, this.#redeemDuration]
+            : [this.#refreshed, this.#refreshDuration];
+        attempts.of(outcome).count++;
+        duration.observe(durationMs / 1_000);
+      },
+      signedOut: ({ outcome }: SignOutEvent) => {
+        this.#signedOut.of(outcome).count++;
+      },
+      introspected: ({ outcome, durationMs }: IntrospectionEvent) => {
+        introspections.of(outcome).count++;
+        if (outcome !== 'overloaded') this.#introspectionDuration.observe(durationMs / 1_000);
+      },
+      discovered: (event: DiscoveryEvent) => {
+        discoveries.of(event.outcome).count++;
+      },
+    };
+  }
+}
+
+function labelled(provider: string): Partial<Record<'provider', string>> {
+  return provider === '' ? {} : { provider };
+}
+
+/** Counts what providers tell the gateway unasked. */
+export class NoticeMetrics implements NoticeListener {
+  readonly #received: Tally;
+
+  constructor(set: MetricSet) {
+    this.#received = set.counter('weir_notices_total');
+  }
+
+  noticeReceived({ kind, outcome }: NoticeEvent): void {
+    this.#received.of(kind).of(outcome).count++;
+  }
+}
+
+/** How many revocations are remembered, of all providers, read at each scrape. */
+export interface RevocationView {
+  readonly sessions: number;
+  readonly subjects: number;
+}
+
+/** Registers how many revocations this gateway remembers. */
+export function observeRevocations(set: MetricSet, revocations: () => RevocationView): void {
+  set.read('weir_revocations', () => {
+    const { sessions, subjects } = revocations();
+    return [
+      [{ kind: 'session' }, sessions],
+      [{ kind: 'subject' }, subjects],
+    ];
+  });
+}

@@ -1,0 +1,276 @@
+import type {
+  AuthListener,
+  Clock,
+  ConnectionListener,
+  DecisionEvent,
+  DiscoveryEvent,
+  EvictionEvent,
+  ExchangeListener,
+  ExchangeRecord,
+  HandshakeOutcome,
+  Http2FaultReason,
+  IntrospectionEvent,
+  InvalidReason,
+  LimitListener,
+  NoticeEvent,
+  NoticeListener,
+  ProxyHeaderFault,
+  RedeemEvent,
+  RestrictionRefusal,
+  SignInListener,
+  SignOutEvent,
+  StoreFailure,
+  StoreListener,
+  Timer,
+  TimerClock,
+} from '../core/index.ts';
+import {
+  type LimitTallies,
+  RecentDecisions,
+  SlidingCount,
+  TICK_MS,
+  type TopCaller,
+  TopCallers,
+} from './recent-decisions.ts';
+
+/** What happened within the last hour, for the status page. Bounded, and looked after every few seconds. */
+export class Recent {
+  readonly decisions: RecentDecisions;
+  readonly callers: RecentCallers;
+  readonly errors: RecentErrors;
+  readonly #upstreams: () => Iterable<string>;
+  readonly #clock: TimerClock;
+  #timer: Timer | null = null;
+
+  /** @param upstreams the names of those configured */
+  constructor(clock: TimerClock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
+    this.#clock = clock;
+    this.decisions = new RecentDecisions(tallies);
+    this.callers = new RecentCallers(clock);
+    this.errors = new RecentErrors(clock);
+    this.#upstreams = upstreams;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.every(TICK_MS, () => this.advance());
+  }
+
+  stop(): void {
+    this.#clock.cancel(this.#timer);
+  }
+
+  /** Ends a tick. */
+  advance(): void {
+    this.decisions.advance();
+    this.callers.advance();
+    this.errors.advance(new Set(this.#upstreams()));
+  }
+}
+
+/** Callers held in each list. */
+const CAPACITY = 128;
+const MINUTE_MS = 60_000;
+
+/** Which callers limits and restrictions refuse most, and which are close to that. */
+class RecentCallers implements Partial<LimitListener> {
+  readonly #clock: Clock;
+  readonly #refused = new TopCallers(CAPACITY);
+  readonly #nearLimit = new TopCallers(CAPACITY);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  decided({ bucket, callerClass, caller, outcome, nearLimit }: DecisionEvent): void {
+    if (outcome !== 'admitted')
+      this.#refused.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs()).why = outcome;
+    else if (nearLimit) this.#nearLimit.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
+  }
+
+  refusedByRestriction({ callerClass, caller, why }: RestrictionRefusal): void {
+    const entry = this.#refused.note('none', callerClass, caller, this.#clock.epochMs());
+    entry.restricted++;
+    entry.why = why;
+  }
+
+  advance(): void {
+    const nowMs = this.#clock.epochMs();
+    this.#refused.sweep(nowMs);
+    this.#nearLimit.sweep(nowMs);
+  }
+
+  /** Callers refused within the last hour, the most refused first. */
+  get refused(): readonly TopCaller[] {
+    return this.#refused.list();
+  }
+
+  /** Callers admitted within the last minute with at least 80 % of a limit used up. */
+  get nearLimit(): readonly TopCaller[] {
+    const fromMs = this.#clock.epochMs() - MINUTE_MS;
+    return this.#nearLimit.list().filter(({ lastMs }) => lastMs > fromMs);
+  }
+}
+
+/** Characters kept of a cause: those of faults have a stack. */
+const MAX_CAUSE = 300;
+
+/** Errors of one kind. */
+export interface RecentError {
+  /** The kind of error, from a closed list with the names of configured upstreams. */
+  readonly kind: string;
+  /** Since the start. */
+  readonly count: number;
+  readonly lastMinute: number;
+  readonly lastHour: number;
+  /** When the last one happened, milliseconds since the epoch. */
+  readonly lastAtMs: number;
+  /** What the last one was; null: its kind says all. May hold text from outside: escape it. */
+  readonly cause: string | null;
+}
+
+interface Kept {
+  count: number;
+  lastAtMs: number;
+  cause: string | null;
+  readonly lately: SlidingCount;
+}
+
+type Heard = ExchangeListener &
+  AuthListener &
+  SignInListener &
+  StoreListener &
+  ConnectionListener &
+  LimitListener &
+  NoticeListener;
+
+/** The last error of each kind, and how many there were. */
+export class RecentErrors implements Partial<Heard> {
+  readonly #clock: Clock;
+  readonly #kinds = new Map<string, Kept>();
+  readonly #upstreams = new Map<string, Kept>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  finished({ error, outcome, upstream }: ExchangeRecord): void {
+    if (error === null) {
+      if (outcome === 'truncated') this.#note(this.#upstreams, upstream ?? 'none', 'the response broke off');
+      return;
+    }
+    if (error.cap !== null) this.#note(this.#kinds, `cap ${error.cap}`, null);
+    else if (error.side === 'upstream') this.#note(this.#upstreams, upstream ?? 'none', describe(error));
+    // Sign-in and the store report their own.
+    else if (error.side === 'gateway') this.#note(this.#kinds, 'gateway', describe(error));
+  }
+
+  tokenRefused(reason: InvalidReason, claim: string | null): void {
+    this.#note(this.#kinds, `token refused: ${reason}`, claim);
+  }
+
+  budgetSpent(): void {
+    this.#note(this.#kinds, 'signatures not checked: too many bad ones from an address', null);
+  }
+
+  keySetFailed(cause: unknown): void {
+    this.#note(this.#kinds, 'keys of the provider', text(cause));
+  }
+
+  discovered({ outcome, cause }: DiscoveryEvent): void {
+    if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', text(cause));
+  }
+
+  redeemed(event: RedeemEvent): void {
+    this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
+  }
+
+  introspected({ error, outcome }: IntrospectionEvent): void {
+    if (error !== null)
+      this.#note(this.#kinds, `introspection: ${outcome}`, text(error.cause ?? error.message));
+  }
+
+  signedOut(event: SignOutEvent): void {
+    this.#noteAttempt('sign-out', event);
+  }
+
+  noticeReceived({ kind, outcome, flaw, claim }: NoticeEvent): void {
+    if (outcome !== 'accepted' && outcome !== 'outdated')
+      this.#note(this.#kinds, `${kind}: ${outcome}`, claim ?? flaw);
+  }
+
+  failed(failure: StoreFailure, cause: string): void {
+    this.#note(this.#kinds, `Redis: ${failure}`, cause);
+  }
+
+  proxyHeaderRefused(fault: ProxyHeaderFault): void {
+    this.#note(this.#kinds, `PROXY protocol: ${fault}`, null);
+  }
+
+  handshakeEnded(listener: string, outcome: HandshakeOutcome): void {
+    if (outcome !== 'full' && outcome !== 'resumed')
+      this.#note(this.#kinds, `TLS handshake: ${outcome}`, `listen.${listener}`);
+  }
+
+  http2Closed(fault: Http2FaultReason): void {
+    this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
+  }
+
+  evicted({ reason }: EvictionEvent): void {
+    this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
+  }
+
+  /** @param upstreams those configured: others are forgotten */
+  advance(upstreams: ReadonlySet<string>): void {
+    for (const kept of this.#kinds.values()) kept.lately.advance(kept.count);
+    for (const [upstream, kept] of this.#upstreams) {
+      if (upstreams.has(upstream)) kept.lately.advance(kept.count);
+      else this.#upstreams.delete(upstream);
+    }
+  }
+
+  /** All kinds but the errors of upstreams, the latest first. */
+  get list(): readonly RecentError[] {
+    const all = [...this.#kinds].map(([kind, kept]) => view(kind, kept));
+    return all.sort((one, other) => other.lastAtMs - one.lastAtMs);
+  }
+
+  /** The last error of an upstream; `null` if it had none. */
+  ofUpstream(upstream: string): RecentError | null {
+    const kept = this.#upstreams.get(upstream);
+    return kept === undefined ? null : view(upstream, kept);
+  }
+
+  /** Leaves out errors of clients, which are everyday events. */
+  #noteAttempt(what: string, { error, outcome }: RedeemEvent | SignOutEvent): void {
+    if (error === null || error.side === 'client') return;
+    const cause = error.cause === undefined ? error.message : text(error.cause);
+    this.#note(this.#kinds, `${what}: ${outcome}`, cause);
+  }
+
+  #note(kinds: Map<string, Kept>, kind: string, cause: string | null): void {
+    const kept = kinds.get(kind) ?? { count: 0, lastAtMs: 0, cause: null, lately: new SlidingCount() };
+    if (kept.count === 0) kinds.set(kind, kept);
+    kept.count++;
+    kept.lastAtMs = this.#clock.epochMs();
+    kept.cause = cause;
+  }
+}
+
+function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentError {
+  return {
+    kind,
+    count,
+    lastMinute: lately.lastMinute(count),
+    lastHour: lately.lastHour(count),
+    lastAtMs,
+    cause: cause === null ? null : cause.slice(0, MAX_CAUSE),
+  };
+}
+
+function describe({ message, cause }: NonNullable<ExchangeRecord['error']>): string {
+  return cause ?? message;
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

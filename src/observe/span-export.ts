@@ -1,0 +1,267 @@
+import { createRequire } from 'node:module';
+import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
+import type { Clock, ExchangeListener, ExchangeRecord, TraceRecord } from '../core/index.ts';
+import type { Logger } from './log/index.ts';
+
+/** Where an upstream is. */
+export interface SpanPeer {
+  readonly host: string;
+  readonly port: number;
+}
+
+// The attributes of HTTP spans, by their stable names (https://opentelemetry.io/docs/specs/semconv/http/http-spans/). What may
+// hold a secret or names a person is left out: path, query, address and header fields.
+
+/** Methods of RFC 9110 and RFC 5789. Anything else is a value that a client chose. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
+
+function serverAttributes(record: ExchangeRecord): Attributes {
+  const { method, route, status, protocol, error } = record;
+  return {
+    'http.request.method': methodOf(method),
+    ...(route === null ? {} : { 'http.route': pathOf(route) }),
+    ...(status === 0 ? {} : { 'http.response.status_code': status }),
+    'network.protocol.name': 'http',
+    'network.protocol.version': protocol === 'h2' || protocol === 'grpc' ? '2' : '1.1',
+    ...(status >= 500 || status === 0 ? { 'error.type': error?.side ?? errorType(status) } : {}),
+  };
+}
+
+/** The attributes of the span that covers the upstream's part. */
+function clientAttributes(record: ExchangeRecord, peer: SpanPeer | undefined): Attributes {
+  const { method, status, upstreamMs, retried } = record;
+  const answered = upstreamMs !== null;
+  return {
+    'http.request.method': methodOf(method),
+    ...(peer === undefined ? {} : { 'server.address': peer.host, 'server.port': peer.port }),
+    ...(answered ? { 'http.response.status_code': status } : {}),
+    ...(isFailedUpstream(record) ? { 'error.type': errorType(answered ? status : 0) } : {}),
+    ...(retried ? { 'http.request.resend_count': 1 } : {}),
+  };
+}
+
+/** Whether the upstream's part went wrong: for a client, from 400 on. */
+function isFailedUpstream({ status, upstreamMs }: ExchangeRecord): boolean {
+  return upstreamMs === null || status >= 400;
+}
+
+/** `GET /v1/things/{id}`, or the method alone. */
+function spanName({ method, route }: ExchangeRecord): string {
+  const known = METHODS.has(method) ? method : 'HTTP';
+  return route === null ? known : `${known} ${pathOf(route)}`;
+}
+
+function methodOf(method: string): string {
+  return METHODS.has(method) ? method : '_OTHER';
+}
+
+/** The template of a route such as `GET,HEAD /v1/things/{id}`. */
+function pathOf(route: string): string {
+  return route.slice(route.lastIndexOf(' ') + 1);
+}
+
+function errorType(status: number): string {
+  return status === 0 ? '_OTHER' : String(status);
+}
+
+/** Where spans go. */
+export interface SpanExportOptions {
+  readonly endpoint: string;
+  /** `service.name` */
+  readonly service: string;
+  /** Spans that may wait; further ones are lost. */
+  readonly queue: number;
+  readonly timeoutMs: number;
+}
+
+/** A receiver that is away would otherwise fill the log. */
+const LOG_INTERVAL_MS = 60_000;
+
+/**
+ * Exports two spans for each recorded exchange once it is over: its own, and that of its upstream until the head of the response.
+ * The spans have the ids that the exchange has told others.
+ */
+export class SpanExport implements Partial<ExchangeListener> {
+  readonly #sdk: Sdk;
+  readonly #tracer: Tracer;
+  readonly #shutdown: () => Promise<void>;
+  /** The ids of the next span that is made. */
+  #ids = { traceId: '', spanId: '' };
+  #peers: ReadonlyMap<string, SpanPeer> = new Map();
+
+  constructor(options: SpanExportOptions, version: string, sdk: Sdk, log: Logger, clock: Clock) {
+    const { api, trace, resources, otlp } = sdk;
+    this.#sdk = sdk;
+    api.diag.setLogger(failureLog(log, clock), api.DiagLogLevel.ERROR);
+    const exporter = new otlp.OTLPTraceExporter({ url: options.endpoint, timeoutMillis: options.timeoutMs });
+    const provider = new trace.TracerProvider({
+      // What is not to be recorded never comes here.
+      sampler: new trace.AlwaysOnSampler(),
+      resource: resources.resourceFromAttributes({
+        'service.name': options.service,
+        'service.version': version,
+      }),
+      idGenerator: {
+        generateTraceId: () => this.#ids.traceId,
+        generateSpanId: () => this.#ids.spanId,
+      },
+      spanProcessors: [
+        new trace.BatchSpanProcessor({
+          exporter,
+          maxQueueSize: options.queue,
+          maxExportBatchSize: Math.min(options.queue, 512),
+          exportTimeoutMillis: options.timeoutMs,
+          scheduledDelayMillis: 1_000,
+        }),
+      ],
+    });
+    this.#tracer = provider.getTracer('weir', version);
+    this.#shutdown = () => provider.shutdown();
+  }
+
+  /** Follows the configuration: where each upstream is. */
+  use(peers: ReadonlyMap<string, SpanPeer>): void {
+    this.#peers = peers;
+  }
+
+  finished(record: ExchangeRecord): void {
+    const { trace } = record;
+    if (trace?.sampled !== true) return;
+    const { SpanKind } = this.#sdk.api;
+    const { arrivedAtMs, durationMs, upstream } = record;
+    const kind = SpanKind.SERVER;
+    const parent = this.#contextOf(trace, trace.parentId);
+    this.#span(record, trace.spanId, parent, kind, serverAttributes(record), {
+      ...{
+        fromMs: arrivedAtMs,
+        toMs: arrivedAtMs + durationMs,
+        failed: record.status >= 500 || record.status === 0,
+      },
+    });
+    if (upstream === null || record.sentAfterMs === null) return;
+    const fromMs = arrivedAtMs + record.sentAfterMs;
+    const toMs = record.upstreamMs === null ? arrivedAtMs + durationMs : fromMs + record.upstreamMs;
+    const attributes = clientAttributes(record, this.#peers.get(upstream));
+    this.#span(
+      record,
+      trace.upstreamSpanId,
+      this.#contextOf(trace, trace.spanId),
+      SpanKind.CLIENT,
+      attributes,
+      {
+        ...{ fromMs, toMs, failed: isFailedUpstream(record) },
+      },
+    );
+  }
+
+  /** Sends what waits. */
+  stop(): Promise<void> {
+    return this.#shutdown().catch(() => {});
+  }
+
+  #span(
+    record: ExchangeRecord,
+    spanId: string,
+    parent: Context,
+    kind: number,
+    attributes: Attributes,
+    { fromMs, toMs, failed }: { readonly fromMs: number; readonly toMs: number; readonly failed: boolean },
+  ): void {
+    const { api } = this.#sdk;
+    this.#ids = { traceId: record.trace?.traceId ?? '', spanId };
+    const span = this.#tracer.startSpan(
+      spanName(record),
+      { kind, attributes, startTime: hrTime(fromMs) },
+      parent,
+    );
+    if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR });
+    span.end(hrTime(toMs));
+  }
+
+  /** The context of what a span is part of. */
+  #contextOf({ traceId }: TraceRecord, spanId: string | null): Context {
+    const { ROOT_CONTEXT, trace, TraceFlags } = this.#sdk.api;
+    if (spanId === null) return ROOT_CONTEXT;
+    return trace.setSpanContext(ROOT_CONTEXT, {
+      traceId,
+      spanId,
+      traceFlags: TraceFlags.SAMPLED,
+      isRemote: true,
+    });
+  }
+}
+
+/** A number would be taken for one of another clock if it is small. */
+function hrTime(epochMs: number): HrTime {
+  const seconds = Math.floor(epochMs / 1_000);
+  return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];
+}
+
+/** What the SDK tells of failures, once a minute. */
+function failureLog(log: Logger, clock: Clock) {
+  const silent = () => {};
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  const error = (message: string) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - loggedAtMs < LOG_INTERVAL_MS) return;
+    loggedAtMs = nowMs;
+    log.warn({ type: 'tracing', cause: message }, 'spans cannot be exported: some are lost');
+  };
+  return { error, warn: silent, info: silent, debug: silent, verbose: silent };
+}
+
+/** Loads the SDK of OpenTelemetry and begins to export. Rejects with `MissingPackages` if it is not installed. */
+export async function openSpanExport(
+  options: SpanExportOptions,
+  version: string,
+  log: Logger,
+  clock: Clock,
+): Promise<SpanExport> {
+  return new SpanExport(options, version, await loadSdk(), log, clock);
+}
+
+/** The packages that an operator who exports spans installs beside the gateway. */
+const PACKAGES = [
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace',
+  '@opentelemetry/resources',
+  '@opentelemetry/exporter-trace-otlp-http',
+] as const;
+
+const NEEDS = `needs packages that are not installed: npm install ${PACKAGES.join(' ')}`;
+
+/** The parts of OpenTelemetry's SDK. */
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** Loads the SDK, which is optional. Rejects with `MissingPackages` if it is not installed. */
+async function loadSdk() {
+  try {
+    const [api, trace, resources, otlp] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+    ]);
+    return { api, trace, resources, otlp };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new MissingPackages(`tracing.export ${NEEDS}`);
+  }
+}
+
+/** What an operator has to do before the SDK can be loaded; null: nothing. Loads nothing. */
+export function missingSdk(): string | null {
+  return PACKAGES.every(isInstalled) ? null : NEEDS;
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Packages are not installed. The message says which, and how to install them. */
+export class MissingPackages extends Error {}
