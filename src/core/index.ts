@@ -21,6 +21,7 @@ export { PACKAGE_ROOT, readVersion } from './package.ts';
 export {
   atTurnEnd,
   type Clock,
+  type DatagramSocket,
   type Files,
   hexSource,
   inNextTurn,

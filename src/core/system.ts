@@ -1,5 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { lookup } from 'node:dns';
+import { createSocket, type Socket as DatagramSocket, type SocketType } from 'node:dgram';
+import { lookup, Resolver } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
@@ -160,6 +161,8 @@ export function wholeSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1_000));
 }
 
+export type { DatagramSocket };
+
 /**
  * The world of a gateway: all that it hears, sees and waits for comes from here. Handed in, so that a test can put another world
  * in its place: the linter keeps other rooms from reaching for Node's own.
@@ -178,6 +181,10 @@ export interface Network {
   secureConnect(options: ConnectionOptions): TLSSocket;
   /** Finds the addresses of a name. To be given to `connect` and `secureConnect`. */
   readonly lookup: LookupFunction;
+  /** Lists the DNS servers of this machine as they are now: `10.0.0.10`, `10.0.0.10:5353`, `[2001:db8::1]:5353`. */
+  nameServers(): readonly string[];
+  /** Makes a socket for UDP. */
+  createDatagramSocket(type: SocketType): DatagramSocket;
   /** Makes a server, which listens when it is asked to. */
   createServer(options: ServerOpts, onSocket: (socket: Socket) => void): Server;
   /** Makes a server that speaks HTTP/1.1. */
@@ -219,7 +226,12 @@ interface FileStat {
 export const thisMachine: System = {
   clock: systemClock,
   random: systemRandom,
-  network: { connect, secureConnect, lookup, createServer, createHttpServer },
+  network: {
+    ...{ connect, secureConnect, lookup, createServer, createHttpServer },
+    // A new resolver reads the configuration of the system again.
+    nameServers: () => new Resolver().getServers(),
+    createDatagramSocket: type => createSocket(type),
+  },
   files: {
     open: path => open(path),
     readdir: folder => readdir(folder),

@@ -1,0 +1,3 @@
+export { systemLookup } from './lookup.ts';
+export { NamedEndpoints } from './named-endpoints.ts';
+export { srvLookup } from './srv-lookup.ts';

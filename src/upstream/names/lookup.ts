@@ -1,0 +1,55 @@
+import type { Network } from '../../core/index.ts';
+import type { EndpointAddress } from '../transport.ts';
+
+/** An address that a lookup found. */
+export interface FoundAddress extends EndpointAddress {
+  /** Its part of the requests, beside the others: 1 on average. */
+  readonly weight: number;
+}
+
+/** What a lookup found. */
+export interface LookupAnswer {
+  /** Groups of addresses, the best first: each is for when none of those before it can be reached. At least one; none is empty. */
+  readonly tiers: readonly (readonly FoundAddress[])[];
+  /** How long the answer is good. */
+  readonly goodForMs: number;
+}
+
+/** Looks a name up; throws where nothing is found. */
+export type Lookup = () => Promise<LookupAnswer>;
+
+/** An address as the system lists it, with its family. */
+interface SystemAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** How long the addresses that the system finds are good: it does not tell. */
+const GOOD_FOR_MS = 30_000;
+
+/**
+ * Looks a name up as the system does: with its hosts file and search domains. The family that the system lists first makes the
+ * first group, the other the second.
+ */
+export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<Network, 'lookup'>): Lookup {
+  return () =>
+    new Promise((resolve, reject) => {
+      lookup(host, { all: true, order: 'verbatim' }, (error, found) => {
+        if (error !== null) {
+          reject(error);
+          return;
+        }
+        const addresses: readonly SystemAddress[] =
+          typeof found === 'string' ? [{ address: found, family: 0 }] : found;
+        const tiers = byFamily(addresses).map(tier =>
+          tier.map(({ address }) => ({ host: address, port, weight: 1 })),
+        );
+        if (tiers.length === 0) reject(new Error(`${host} has no address`));
+        else resolve({ tiers, goodForMs: GOOD_FOR_MS });
+      });
+    });
+}
+
+function byFamily(addresses: readonly SystemAddress[]): SystemAddress[][] {
+  return [...Map.groupBy(addresses, ({ family }) => family).values()];
+}

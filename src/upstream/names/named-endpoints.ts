@@ -1,0 +1,180 @@
+import type { Random, System, Timer, TimerClock } from '../../core/index.ts';
+import type { EndpointSource, SourcedEndpoint } from '../endpoint-source.ts';
+import type { EndpointAddress } from '../transport.ts';
+import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
+
+/** How soon a failed lookup is tried again. */
+const AGAIN_AFTER_MS = 5_000;
+/** A failed connect has a name looked up at most this often. */
+const REFRESH_MS = 1_000;
+/** The part of the time between two lookups that chance adds: gateways must not all ask at once. */
+const JITTER = 0.1;
+/** How long it counts that no connection could be made to an address. */
+const UNREACHED_MS = 30_000;
+/** How long an address that was out of reach has to take a connection. */
+const PROBE_MS = 1_000;
+/** The addresses that are used; a name that has more is a mistake or an attack. */
+const MOST_ADDRESSES = 1_000;
+
+export type NamedSystem = Pick<System, 'clock' | 'random' | 'network'>;
+
+/** What the configuration says about the addresses of a name. */
+interface NamedOptions {
+  /** Verified in certificates. */
+  readonly name: string;
+  /** The weight of an average address. */
+  readonly weight: number;
+}
+
+/**
+ * Looks a name up again and again, and offers its addresses.
+ *
+ * A lookup may find groups of addresses: two families, or several priorities. Uses the first group. Where none of its addresses
+ * could be reached of late, goes on to the next group, and back once an address of a better one takes a connection, which is
+ * tried after each lookup.
+ */
+export class NamedEndpoints implements EndpointSource {
+  endpoints: readonly SourcedEndpoint[] = [];
+  fault: Error | null = null;
+  readonly #lookup: Lookup;
+  readonly #options: NamedOptions;
+  readonly #clock: TimerClock;
+  readonly #random: Random;
+  readonly #network: System['network'];
+  #tiers: LookupAnswer['tiers'] = [];
+  /** The place of the group in use. */
+  #tier = 0;
+  /** When a connection to an address in use could not be made last, by `keyOf`. */
+  #unreached = new Map<string, number>();
+  #changed: () => void = () => {};
+  #timer: Timer | null = null;
+  #running: Promise<void> | null = null;
+  #lookedUpAtMs = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(lookup: Lookup, options: NamedOptions, { clock, random, network }: NamedSystem) {
+    this.#lookup = lookup;
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#network = network;
+  }
+
+  start(changed: () => void): void {
+    this.#changed = changed;
+    this.#lookUp();
+  }
+
+  refresh(failed: EndpointAddress | null): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    const hasMoved = failed !== null && this.#noteUnreached(failed);
+    const isRecent = this.#clock.monotonicMs() - this.#lookedUpAtMs < REFRESH_MS;
+    const running = this.#running ?? (isRecent ? Promise.resolve() : this.#lookUp());
+    return hasMoved ? Promise.resolve() : running;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#clock.cancel(this.#timer);
+  }
+
+  /** Goes on to the next group if no address of this one can be reached. Returns whether it did. */
+  #noteUnreached(failed: EndpointAddress): boolean {
+    const key = keyOf(failed);
+    if (!this.endpoints.some(endpoint => keyOf(endpoint) === key)) return false;
+    const nowMs = this.#clock.monotonicMs();
+    this.#unreached.set(key, nowMs);
+    const isUnreached = (endpoint: EndpointAddress) =>
+      nowMs - (this.#unreached.get(keyOf(endpoint)) ?? Number.NEGATIVE_INFINITY) < UNREACHED_MS;
+    if (this.#tiers.length < 2 || !this.endpoints.every(isUnreached)) return false;
+    this.#unreached.clear();
+    this.#useTier((this.#tier + 1) % this.#tiers.length);
+    return true;
+  }
+
+  #lookUp(): Promise<void> {
+    this.#clock.cancel(this.#timer);
+    this.#timer = null;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let nextMs = AGAIN_AFTER_MS;
+    try {
+      const { tiers, goodForMs } = await this.#lookup();
+      nextMs = goodForMs;
+      if (!this.#closed) await this.#take(tiers);
+    } catch (error) {
+      this.fault = error instanceof Error ? error : new Error(String(error));
+    }
+    this.#lookedUpAtMs = this.#clock.monotonicMs();
+    if (this.#closed) return;
+    this.#timer = this.#clock.after(nextMs * (1 + this.#random() * JITTER), () => void this.#lookUp());
+  }
+
+  async #take(tiers: LookupAnswer['tiers']): Promise<void> {
+    this.fault = null;
+    this.#tiers = tiers;
+    const best = await this.#bestTier(Math.min(this.#tier, tiers.length - 1));
+    if (!this.#closed) this.#useTier(best);
+  }
+
+  /** Returns the first group before this one that takes a connection, or this one. */
+  async #bestTier(tier: number): Promise<number> {
+    for (let better = 0; better < tier; better++) {
+      const taken = (this.#tiers[better] ?? []).map(address => this.#takesConnection(address));
+      if ((await Promise.all(taken)).includes(true)) return better;
+    }
+    return tier;
+  }
+
+  #takesConnection({ host, port }: EndpointAddress): Promise<boolean> {
+    return new Promise(resolve => {
+      const socket = this.#network.connect({ host, port });
+      const over = (taken: boolean) => {
+        this.#clock.cancel(timer);
+        socket.destroy();
+        resolve(taken);
+      };
+      const timer = this.#clock.after(PROBE_MS, () => over(false));
+      socket.once('connect', () => over(true));
+      socket.once('error', () => over(false));
+    });
+  }
+
+  #useTier(tier: number): void {
+    this.#tier = tier;
+    const next = this.#endpointsOf(this.#tiers[tier] ?? []);
+    if (sameEndpoints(this.endpoints, next)) return;
+    this.endpoints = next;
+    const kept = new Set(next.map(keyOf));
+    for (const key of this.#unreached.keys()) if (!kept.has(key)) this.#unreached.delete(key);
+    this.#changed();
+  }
+
+  #endpointsOf(tier: readonly FoundAddress[]): SourcedEndpoint[] {
+    const { name, weight } = this.#options;
+    const byKey = new Map<string, SourcedEndpoint>();
+    for (const found of tier) {
+      if (byKey.size === MOST_ADDRESSES) break;
+      const { host, port } = found;
+      byKey.set(keyOf(found), { host, port, weight: weight * found.weight, name });
+    }
+    return [...byKey.values()];
+  }
+}
+
+/** Writes an address so that equal ones are written alike. */
+function keyOf({ host, port }: EndpointAddress): string {
+  return `${host} ${port}`;
+}
+
+/** Whether two lists have the same addresses with the same weights; DNS servers change the order. */
+function sameEndpoints(some: readonly SourcedEndpoint[], others: readonly SourcedEndpoint[]): boolean {
+  if (some.length !== others.length) return false;
+  const weights = new Map(some.map(endpoint => [keyOf(endpoint), endpoint.weight]));
+  return others.every(endpoint => weights.get(keyOf(endpoint)) === endpoint.weight);
+}

@@ -1,0 +1,119 @@
+import type { SrvAnswer, StringAnswer } from 'dns-packet';
+import {
+  canonicalName,
+  DnsClient,
+  type DnsReply,
+  type DnsSystem,
+  NoSuchRecords,
+  sameName,
+} from './dns-client.ts';
+import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
+
+/** However long DNS allows, and however short: a change is noticed in the one time, and no server is flooded in the other. */
+const LONGEST_MS = 300_000;
+const SHORTEST_MS = 5_000;
+/** The number of hosts that are looked up at the same time. */
+const AT_ONCE = 16;
+/** The part of an average host that one with weight 0 gets: a very small chance (RFC 2782). */
+const SMALLEST_PART = 0.01;
+
+/** The addresses of a host that SRV records name. */
+interface HostAddresses {
+  /** The family to use first, then the other; at least one, none empty. */
+  readonly families: readonly (readonly string[])[];
+  readonly ttlMs: number;
+}
+
+/**
+ * Looks SRV records up (RFC 2782) in DNS itself, since the system does not tell how long they are good. A host that has addresses
+ * of both families is used by IPv4 first.
+ */
+export function srvLookup(name: string, system: DnsSystem): Lookup {
+  const client = new DnsClient(system);
+  /** What hosts had last. Those that no record names any more are forgotten. */
+  let known = new Map<string, HostAddresses>();
+  return async () => {
+    const reply = await client.ask(name, 'SRV');
+    const records = srvRecords(reply);
+    if (records.length === 0) throw new NoSuchRecords(`${name} says that its service is not offered`);
+    const hosts = new Map<string, HostAddresses>();
+    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))];
+    for (let from = 0; from < targets.length; from += AT_ONCE) {
+      const found = targets.slice(from, from + AT_ONCE).map(async target => {
+        const addresses = await findHost(client, target, reply, known.get(target));
+        if (addresses !== null) hosts.set(target, addresses);
+      });
+      await Promise.all(found);
+    }
+    known = hosts;
+    return answerOf(name, records, hosts);
+  };
+}
+
+/** Returns the records that name a host. A single dot for a host says that the service is not offered. */
+function srvRecords({ answers }: DnsReply): SrvAnswer[] {
+  return answers.filter(record => record.type === 'SRV').filter(({ data }) => data.target !== '.');
+}
+
+/**
+ * Finds the addresses of a host: in the response that named it, or by asking. Returns what was known where no server answers,
+ * and `null` where the host has no address.
+ */
+async function findHost(
+  client: DnsClient,
+  target: string,
+  { additionals }: DnsReply,
+  known: HostAddresses | undefined,
+): Promise<HostAddresses | null> {
+  const added = addressesIn(additionals.filter(record => sameName(record.name, target)));
+  if (added !== null) return added;
+  const replies = await Promise.allSettled([client.ask(target, 'A'), client.ask(target, 'AAAA')]);
+  const found = addressesIn(
+    replies.flatMap(reply => (reply.status === 'fulfilled' ? reply.value.answers : [])),
+  );
+  if (found !== null) return found;
+  const isGone = replies.every(reply => reply.status === 'rejected' && reply.reason instanceof NoSuchRecords);
+  return isGone ? null : (known ?? null);
+}
+
+function addressesIn(records: DnsReply['answers']): HostAddresses | null {
+  const v4 = records.filter((record): record is StringAnswer => record.type === 'A');
+  const v6 = records.filter((record): record is StringAnswer => record.type === 'AAAA');
+  const families = [v4, v6].filter(family => family.length > 0).map(family => family.map(({ data }) => data));
+  return families.length === 0 ? null : { families, ttlMs: shortestTtl([...v4, ...v6]) };
+}
+
+function shortestTtl(records: readonly { readonly ttl?: number | undefined }[]): number {
+  return Math.min(...records.map(({ ttl = 0 }) => ttl * 1_000));
+}
+
+function answerOf(
+  name: string,
+  records: readonly SrvAnswer[],
+  hosts: ReadonlyMap<string, HostAddresses>,
+): LookupAnswer {
+  const priorities = Map.groupBy(records, ({ data }) => data.priority ?? 0);
+  const tiers = [...priorities]
+    .toSorted(([one], [other]) => one - other)
+    .flatMap(([, alike]) => [0, 1].map(family => tierOf(alike, hosts, family)))
+    .filter(tier => tier.length > 0);
+  if (tiers.length === 0) throw new Error(`DNS knows no address of the hosts of ${name}`);
+  const ttlMs = Math.min(shortestTtl(records), ...[...hosts.values()].map(({ ttlMs }) => ttlMs));
+  return { tiers, goodForMs: Math.max(SHORTEST_MS, Math.min(ttlMs, LONGEST_MS)) };
+}
+
+/** Returns the addresses of the records of one priority: those of the first family of each host, or those of the second. */
+function tierOf(
+  records: readonly SrvAnswer[],
+  hosts: ReadonlyMap<string, HostAddresses>,
+  family: number,
+): FoundAddress[] {
+  const sum = records.reduce((total, { data }) => total + (data.weight ?? 0), 0);
+  const average = sum / records.length;
+  return records.flatMap(({ data }) => {
+    const addresses = hosts.get(canonicalName(data.target))?.families[family] ?? [];
+    // Where no host has a weight, all have the same.
+    const weight = sum === 0 ? 1 : Math.max((data.weight ?? 0) / average, SMALLEST_PART);
+    return addresses.map(host => ({ host, port: data.port, weight: weight / addresses.length }));
+  });
+}
