@@ -1,5 +1,6 @@
 import {
   describePolicies,
+  describeUpstreamSettings,
   type FilePlace,
   type ForwardRoute,
   formatHostPort,
@@ -74,7 +75,7 @@ function describeCaller(
     ['upstream', describeUpstream(upstream)],
     ...describePolicies(route, serves, 'caller'),
     ...(route.authentication === 'none' || identity === null ? [] : describeIdentity(identity)),
-    ['Host', upstream.hostHeader ?? "the client's own"],
+    ...describeUpstreamSettings(upstream),
   ];
 }
 

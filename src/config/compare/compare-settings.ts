@@ -2,16 +2,8 @@ import { digestOf } from '../../core/index.ts';
 import type { Effect, WeighedChange } from '../difference.ts';
 import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
 import type { Outline, OutlineSetting } from '../model/index.ts';
-import type { GatewayConfig } from '../schema/index.ts';
-
-/** Numbers where a lower one refuses earlier. */
-const MAXIMA =
-  /^(caps|timeouts)\.|^http2\.max_streams$|^upstreams\.[^.]+\.(max_(?!connection)|timeouts\.connect)/;
-/** Settings that decide whose tokens, codes and pages are accepted: any change may turn someone away. */
-const DOORS =
-  /^access_tokens\.(audience|principal|not_before|schemes)|^identity_provider(\.issuer|\.redirect_uris|$)|^identity_providers(\.[^.]+)?(\.(issuer|audience|principal|not_before|redirect_uris)|$)|^sign_in|^cors(\.origins|$)/;
-/** Settings of upstreams that are compared with each route instead. */
-const OF_ROUTES = /^upstreams\.[^.]+\.timeouts\.(?!connect)/;
+import { type GatewayConfig, gatewaySchema } from '../schema/index.ts';
+import { type Meaning, meaningAt } from '../values/index.ts';
 
 type Settings = Outline['settings'];
 
@@ -21,11 +13,13 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   const paths = new Set([...before.keys(), ...now.keys()].map(path => sharedPath(path, mapsNow, mapsBefore)));
   return [...paths].flatMap(path => {
     const [value, old] = [now.get(path), before.get(path)];
-    if ((value !== undefined && value.digest === old?.digest) || OF_ROUTES.test(path)) return [];
+    if (value !== undefined && value.digest === old?.digest) return [];
+    const meaning = meaningAt(gatewaySchema, path.split('.'));
+    if (meaning === 'byRoute') return [];
     const show = (setting: OutlineSetting | undefined, maps: ReadonlySet<string>) =>
       setting === undefined ? (maps.has(path) ? 'a map' : 'not set') : setting.shown;
     const text = textOf(show(value, mapsNow), show(old, mapsBefore));
-    return [{ subject: path, ...effectOf(path, value, old), text }];
+    return [{ subject: path, ...effectOf(meaning, value, old), text }];
   });
 }
 
@@ -55,13 +49,13 @@ function textOf(now: string | null, before: string | null): string {
 }
 
 function effectOf(
-  path: string,
+  meaning: Meaning | null,
   now: OutlineSetting | undefined,
   before: OutlineSetting | undefined,
 ): { readonly effect: Effect; readonly left: number } {
-  if (DOORS.test(path)) return { effect: 'mixed', left: 0 };
+  if (meaning === 'door') return { effect: 'mixed', left: 0 };
   const [size, old] = [now?.size ?? null, before?.size ?? null];
-  if (!MAXIMA.test(path) || size === null || old === null || size === old)
+  if (meaning !== 'maximum' || size === null || old === null || size === old)
     return { effect: 'neutral', left: 1 };
   return { effect: size < old ? 'stricter' : 'looser', left: size / old };
 }

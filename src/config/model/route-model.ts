@@ -1,6 +1,5 @@
 import type { CallerClass, NoticeKind } from '../../core/index.ts';
-import type { PolicyModels } from '../policies/index.ts';
-import type { PoolModel, UpstreamModel } from '../upstream-model.ts';
+import type { PolicyModels, PoolModel, UpstreamModel } from '../policies/index.ts';
 import type { BucketLimits, BucketModel } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */

@@ -3,8 +3,8 @@ import type { LabelModel, PathNaming, SpanExportOptions } from '../../observe/in
 import type { RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { ServerNames, TlsOptions } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
+import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
-import type { UpstreamModel } from '../upstream-model.ts';
 import type { HostPort } from '../values/index.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';

@@ -1,3 +1,3 @@
 export type { RouteTimeouts } from './policy.ts';
 export * from './route-policies.ts';
-export { overridableTimeouts } from './timeouts.ts';
+export * from './upstream-settings.ts';

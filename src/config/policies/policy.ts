@@ -1,13 +1,7 @@
-import type { z } from 'zod';
 import type { Difference } from '../difference.ts';
 import type { ConfigFile, Path } from '../file/index.ts';
-import type { UpstreamModel } from '../upstream-model.ts';
-
-/** Keys of a route in gateway.yaml, each with its schema, text and default. */
-export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
-
-/** The values of these keys after validation. */
-export type PolicyConfig<Keys extends PolicyKeys> = Readonly<z.output<z.ZodObject<Keys>>>;
+import type { PolicyConfig, PolicyKeys } from './keys.ts';
+import type { UpstreamModel } from './upstream-settings.ts';
 
 /** Timeouts of a route in milliseconds: its own, or else those of its upstream. */
 export interface RouteTimeouts {

@@ -1,10 +1,11 @@
 import type { Difference } from '../difference.ts';
-import type { UpstreamModel } from '../upstream-model.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
-import type { ExplainedSection, PolicyConfig, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
+import type { Intersection, PolicyConfig } from './keys.ts';
+import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
 import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
+import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
 
 // Everything about the policies of routes derives from this list: their schema and model, what is an error beside `grpc`, and what
@@ -33,11 +34,6 @@ function inOrder(first: readonly Policy[]): readonly Policy[] {
   return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
 }
 
-type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
-  all: infer All,
-) => void
-  ? All
-  : never;
 type KeysOf<Each> = Each extends RoutePolicy<infer Keys, infer _> ? Keys : never;
 type ModelOf<Each> = Each extends RoutePolicy<infer _, infer Model> ? Model : never;
 

@@ -1,30 +1,8 @@
 import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
 import { compareTimes } from '../difference.ts';
-import { duration, onlyFor } from '../values/index.ts';
+import { duration } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
-
-/** The keys of an upstream's `timeouts` that a route may override. */
-export const overridableTimeouts = {
-  first_byte: onlyFor(
-    ['http1', 'h2'],
-    duration()
-      .prefault('60s')
-      .describe('From the last byte of a request to the first of its response; then 504.'),
-  ),
-  idle: onlyFor(
-    ['http1', 'h2'],
-    duration()
-      .prefault('60s')
-      .describe("Between two bytes of a response's body; then the response is cut off."),
-  ),
-  websocket_idle: onlyFor(
-    ['http1'],
-    duration()
-      .prefault('10m')
-      .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
-  ),
-};
 
 interface TimeoutsModel {
   /** From the last byte of a request to the first of its response; `null` if any time will do. */

@@ -18,13 +18,17 @@ export interface ProtocolKey {
   readonly protocols: readonly UpstreamProtocol[];
 }
 
-/** Lists the marked keys of a map at this path. */
-export function protocolKeysIn(
-  keys: Readonly<Record<string, z.ZodType>>,
-  path: readonly string[],
-): ProtocolKey[] {
+/** Lists the marked keys of a map, and of the maps in it. */
+export function protocolKeysIn(keys: Readonly<Record<string, z.core.$ZodType>>): ProtocolKey[] {
   return Object.entries(keys).flatMap(([key, schema]) => {
-    const mark = MARKS.get(schema);
-    return mark === undefined ? [] : [{ path: [...path, key], protocols: mark.protocols }];
+    const mark = MARKS.get(schema as z.ZodType);
+    if (mark !== undefined) return [{ path: [key], protocols: mark.protocols }];
+    return protocolKeysIn(keysOf(schema)).map(({ path, protocols }) => ({ path: [key, ...path], protocols }));
   });
+}
+
+function keysOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'prefault' || def.type === 'optional') return keysOf(def.innerType);
+  return def.type === 'object' ? def.shape : {};
 }

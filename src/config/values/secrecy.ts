@@ -89,7 +89,7 @@ function takesText(schema: z.core.$ZodType): boolean {
 }
 
 /** Unwraps a schema into the alternatives for its value; none for text and numbers. */
-function waysOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
+export function waysOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'union':

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, duration, durationOrOff, KIB, MIB, size } from '../../values/index.ts';
+import { count, duration, durationOrOff, KIB, MIB, means, size } from '../../values/index.ts';
 
 /** `caps` of gateway.yaml. */
 export const capsSchema = z
@@ -82,7 +82,7 @@ export const shutdownSchema = z
 /** `http2` of gateway.yaml. */
 export const http2Schema = z
   .strictObject({
-    max_streams: count(10_000)
+    max_streams: means('maximum', count(10_000))
       .prefault(128)
       .describe('Requests that one connection may have in flight; a further one closes it.'),
     stream_window: size({ min: KIB, max: 16 * MIB })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { duration, token, yesOrNo } from '../../values/index.ts';
+import { duration, means, token, yesOrNo } from '../../values/index.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
@@ -73,14 +73,16 @@ function origin() {
 
 const rules = z
   .strictObject({
-    origins: z
-      .union(
+    origins: means(
+      'door',
+      z.union(
         [
           z.literal('any'),
           z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' }),
         ],
         { error: 'expected any, or a list of origins such as [https://app.example.com]' },
-      )
+      ),
+    )
       .transform(list => (list === 'any' ? null : list))
       .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
     allow_headers: z

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { ROUTABLE_METHODS } from '../../../routing/index.ts';
 import { policyKeys } from '../../policies/index.ts';
-import { grpcRoute, mapSuchAs, network, routePath, secrecyOf, text } from '../../values/index.ts';
+import {
+  doorAsWhole,
+  grpcRoute,
+  mapSuchAs,
+  means,
+  network,
+  routePath,
+  secrecyOf,
+  text,
+} from '../../values/index.ts';
 import { capsSchema, clientTimeoutsSchema, http2Schema, shutdownSchema } from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
 import {
@@ -66,7 +75,7 @@ export const gatewaySchema = z.strictObject({
   forwarding_headers: forwardingHeadersSchema.describe(
     'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
   ),
-  identity_provider: identityProviderSchema
+  identity_provider: doorAsWhole(identityProviderSchema)
     .optional()
     .describe(
       'The OpenID Connect provider that issues tokens and signs users in. Without it, every route must say "authentication: none".',
@@ -76,15 +85,15 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
     ),
-  identity_providers: identityProvidersSchema
+  identity_providers: doorAsWhole(identityProvidersSchema)
     .optional()
     .describe(
       'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
     ),
-  sign_in: signInSchema,
+  sign_in: means('door', signInSchema),
   upstreams: upstreamsSchema,
   routes: routesSchema,
-  cors: corsSchema.describe(
+  cors: doorAsWhole(corsSchema).describe(
     'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
   ),
   store: storeSchema.describe(
@@ -96,8 +105,8 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
     ),
-  timeouts: clientTimeoutsSchema,
-  caps: capsSchema,
+  timeouts: means('maximum', clientTimeoutsSchema),
+  caps: means('maximum', capsSchema),
   http2: http2Schema,
   shutdown: shutdownSchema,
   log: logSchema,

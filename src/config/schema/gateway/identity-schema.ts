@@ -2,8 +2,10 @@ import { z } from 'zod';
 import {
   choice,
   count,
+  doorAsWhole,
   duration,
   durationOrOff,
+  means,
   momentOrNone,
   ownPath,
   pathOfFile,
@@ -47,10 +49,10 @@ const botRule = z.strictObject({
 
 /** What a token must be like to be accepted, and whom it then names: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
-  audience: text(AUDIENCE)
+  audience: means('door', text(AUDIENCE))
     .transform(name => (name === 'any' ? null : name))
     .describe('The name of this API in the aud of tokens. any: tokens for any audience are accepted.'),
-  principal: claims()
+  principal: means('door', claims())
     .prefault(['azp', 'sub'])
     .describe('The claims that together identify a user. A token without them is invalid.'),
   bots: z
@@ -58,7 +60,7 @@ export const tokenRules = {
     .transform(rule => (rule === 'none' ? null : rule))
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
-  not_before: momentOrNone()
+  not_before: means('door', momentOrNone())
     .prefault('none')
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
 };
@@ -71,10 +73,12 @@ export const accessTokensSchema = z.strictObject({
     .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
     .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
-  schemes: z
-    .array(token('expected a scheme such as Bearer or Bot'), {
+  schemes: means(
+    'door',
+    z.array(token('expected a scheme such as Bearer or Bot'), {
       error: 'expected a list of schemes such as [Bearer, Bot]',
-    })
+    }),
+  )
     .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
       error: 'Bearer must be among them: it is the scheme of every standard client',
     })
@@ -207,7 +211,10 @@ const scopes = () => {
 };
 
 export const identityProviderSchema = z.strictObject({
-  issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
+  issuer: means(
+    'door',
+    withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main'),
+  ).describe(
     'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
   ),
   discovery_url: address()
@@ -283,10 +290,12 @@ export const identityProviderSchema = z.strictObject({
     .describe(
       'Where the provider sends browsers back to: the default redirect_uri of the authorization URL. Left out: nobody signs in through the gateway, which only checks tokens.',
     ),
-  redirect_uris: z
-    .union([z.literal('any'), z.array(redirectUri())], {
+  redirect_uris: means(
+    'door',
+    z.union([z.literal('any'), z.array(redirectUri())], {
       error: 'expected any, or a list of redirect URIs',
-    })
+    }),
+  )
     .transform(uris => (uris === 'any' ? null : uris))
     .prefault('any')
     .describe(
@@ -325,6 +334,8 @@ export const providerEntrySchema = identityProviderSchema.extend({
 });
 
 export const identityProvidersSchema = z
-  .array(providerEntrySchema, { error: 'expected a list of providers, each of which begins with "- name:"' })
+  .array(doorAsWhole(providerEntrySchema), {
+    error: 'expected a list of providers, each of which begins with "- name:"',
+  })
   .min(1, { error: 'an empty list has no provider: leave it out' })
   .max(MAX_PROVIDERS, { error: `at most ${MAX_PROVIDERS} providers are possible` });

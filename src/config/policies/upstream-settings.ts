@@ -1,0 +1,284 @@
+import { z } from 'zod';
+import type { PoolName } from '../../core/index.ts';
+import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
+import {
+  choice,
+  count,
+  duration,
+  KIB,
+  type Meaning,
+  MIB,
+  means,
+  onlyFor,
+  percentage,
+  size,
+} from '../values/index.ts';
+import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
+
+// The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
+// and model, and what `weir explain` and `weir diff` say.
+
+/** What a setting may need to know of its upstream to compile. */
+interface UpstreamContext {
+  readonly name: string;
+  /** The host of its URL, with the port if it is not the default one. */
+  readonly authority: string;
+}
+
+/** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that make one part of the model. */
+interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
+  readonly keys: Keys;
+  /** How `weir diff` compares the keys, where a change means something to callers. */
+  readonly meaning?: Meaning;
+  /** Makes a part of the model. What its `options` hold becomes a part of what the connections are opened with. */
+  compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
+  /** Describes what the setting does, for `weir explain`: what each fact is about, and the fact in words. */
+  describe?(model: NoInfer<Model>): readonly (readonly [about: string, fact: string])[];
+}
+
+function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
+  setting: UpstreamSetting<Keys, Model>,
+): UpstreamSetting<Keys, Model> {
+  const { keys, meaning } = setting;
+  if (meaning !== undefined) for (const schema of Object.values(keys)) means(meaning, schema);
+  return setting;
+}
+
+interface HostModel {
+  /** The `Host` it is sent; `null` if that is the client's. */
+  readonly hostHeader: string | null;
+}
+
+const host = upstreamSetting({
+  keys: {
+    host: choice(['client', 'upstream'])
+      .prefault('client')
+      .describe("The Host header it gets: the client's, or the host of its url."),
+  },
+  compile: ({ host }, { authority }): HostModel => ({ hostHeader: host === 'upstream' ? authority : null }),
+  describe: ({ hostHeader }) => [['Host', hostHeader ?? "the client's own"]],
+});
+
+interface AuthorizationModel {
+  /** Whether it is sent the client's `Authorization`. The policy `authentication` of a route describes what that means there. */
+  readonly passAuthorization: boolean;
+}
+
+const authorization = upstreamSetting({
+  keys: {
+    authorization: choice(['pass', 'remove'])
+      .prefault('pass')
+      .describe("Whether it gets the client's Authorization header."),
+  },
+  compile: ({ authorization }): AuthorizationModel => ({ passAuthorization: authorization === 'pass' }),
+});
+
+const http2 = upstreamSetting({
+  keys: {
+    h2: onlyFor(
+      ['h2', 'grpc'],
+      z
+        .strictObject({
+          max_connections: count(10_000)
+            .prefault(16)
+            .describe(
+              'Connections that take requests at once. Past them a request waits for a stream, as long as for a connect.',
+            ),
+          max_streams: count(1_000_000)
+            .prefault(100)
+            .describe('Requests on a connection before another is opened beside it.'),
+          ping_interval: duration()
+            .prefault('5m')
+            .describe(
+              'With requests in flight and nothing from the upstream for this long, it is asked whether it is alive. Servers of gRPC take offence at less than 5m.',
+            ),
+          ping_timeout: duration()
+            .prefault('10s')
+            .describe('For the reply to that; then the connection is given up.'),
+        })
+        .prefault({})
+        .describe('How its connections are used where it speaks h2 or grpc.'),
+    ),
+  },
+  compile: ({ h2 }) => ({
+    options: {
+      http2: {
+        maxConnections: h2.max_connections,
+        maxStreams: h2.max_streams,
+        pingIntervalMs: h2.ping_interval,
+        pingTimeoutMs: h2.ping_timeout,
+      },
+    },
+  }),
+});
+
+const timeouts = upstreamSetting({
+  keys: {
+    timeouts: z
+      .strictObject({
+        connect: means(
+          'maximum',
+          duration().prefault('2s').describe('For connecting, name resolution and TLS included; then 502.'),
+        ),
+        // A route may override these.
+        first_byte: onlyFor(
+          ['http1', 'h2'],
+          duration()
+            .prefault('60s')
+            .describe('From the last byte of a request to the first of its response; then 504.'),
+        ),
+        idle: onlyFor(
+          ['http1', 'h2'],
+          duration()
+            .prefault('60s')
+            .describe("Between two bytes of a response's body; then the response is cut off."),
+        ),
+        websocket_idle: onlyFor(
+          ['http1'],
+          duration()
+            .prefault('10m')
+            .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
+        ),
+      })
+      .prefault({})
+      .describe('How long to wait for this upstream.'),
+  },
+  meaning: 'byRoute',
+  compile: ({ timeouts: { connect } }) => ({ options: { connectTimeoutMs: connect } }),
+});
+
+const connections = upstreamSetting({
+  keys: {
+    keep_alive: duration()
+      .prefault('4s')
+      .describe(
+        "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout.",
+      ),
+    max_connection_age: duration()
+      .prefault('5m')
+      .describe('A connection of this age takes no more requests, so that a changed address is noticed.'),
+  },
+  compile: ({ keep_alive, max_connection_age }) => ({
+    options: { keepAliveMs: keep_alive, maxAgeMs: max_connection_age },
+  }),
+});
+
+/** How many exchanges of one kind an upstream takes at a time; beyond either number the response is 503. */
+export interface PoolModel {
+  readonly name: PoolName;
+  readonly upstream: string;
+  readonly max: number;
+  readonly maxPerCaller: number;
+}
+
+const pools = upstreamSetting({
+  keys: {
+    max_requests: onlyFor(
+      ['http1', 'h2'],
+      count(1_000_000)
+        .prefault(1024)
+        .describe('Maximum number of requests in flight to this upstream; beyond it 503.'),
+    ),
+    max_requests_per_caller: onlyFor(
+      ['http1', 'h2'],
+      percentage()
+        .prefault('25%')
+        .describe(
+          'The share of max_requests that one caller, or one address without a token, may hold (at least one request); beyond it 503.',
+        ),
+    ),
+    max_grpc_calls: onlyFor(
+      ['grpc'],
+      count(1_000_000)
+        .prefault(1024)
+        .describe(
+          'gRPC calls in flight to this upstream, which do not count in max_requests; past them UNAVAILABLE.',
+        ),
+    ),
+    max_grpc_calls_per_caller: onlyFor(
+      ['grpc'],
+      percentage()
+        .prefault('25%')
+        .describe(
+          'The part of max_grpc_calls that one caller, or one address without a token, may hold, at least one; past it UNAVAILABLE.',
+        ),
+    ),
+    max_websockets: onlyFor(
+      ['http1'],
+      count(1_000_000)
+        .prefault(10_000)
+        .describe(
+          'WebSockets open to this upstream; past them 503. They do not count as requests once they are open.',
+        ),
+    ),
+    max_websockets_per_caller: onlyFor(
+      ['http1'],
+      percentage()
+        .prefault('10%')
+        .describe(
+          'The part of max_websockets that one caller, or one address without a token, may hold, at least one; past it 503.',
+        ),
+    ),
+  },
+  meaning: 'maximum',
+  compile: (config, { name: upstream }) => ({
+    options: { maxConnections: config.max_requests },
+    pools: {
+      requests: poolOf('requests', upstream, config.max_requests, config.max_requests_per_caller),
+      grpc_calls: poolOf('grpc_calls', upstream, config.max_grpc_calls, config.max_grpc_calls_per_caller),
+      websockets: poolOf('websockets', upstream, config.max_websockets, config.max_websockets_per_caller),
+    } satisfies Record<PoolName, PoolModel>,
+  }),
+});
+
+function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
+  // At least one, or no caller could use the upstream.
+  return { name, upstream, max, maxPerCaller: Math.max(1, Math.floor((max * percentPerCaller) / 100)) };
+}
+
+const responseHeads = upstreamSetting({
+  keys: {
+    max_head: size({ min: KIB, max: MIB })
+      .prefault('32KiB')
+      .describe('Largest header section of a response; beyond it 502.'),
+  },
+  meaning: 'maximum',
+  compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
+});
+
+/** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
+const SETTINGS = [host, authorization, http2, timeouts, connections, pools, responseHeads] as const;
+
+type Setting = (typeof SETTINGS)[number];
+type KeysOf<Each> = Each extends UpstreamSetting<infer Keys, infer _> ? Keys : never;
+type ModelOf<Each> = Each extends UpstreamSetting<infer _, infer Model> ? Model : never;
+
+/** What all settings become in a compiled upstream. */
+type SettingModels = Intersection<ModelOf<Setting>>;
+
+/** A named service behind the gateway. */
+export interface UpstreamModel extends SettingModels {
+  readonly name: string;
+  readonly protocol: UpstreamProtocol;
+  readonly options: UpstreamOptions;
+}
+
+/** The schemas of all keys, by their names. */
+export const upstreamSettingKeys = Object.assign({}, ...SETTINGS.map(({ keys }) => keys)) as Intersection<
+  KeysOf<Setting>
+>;
+
+/** Compiles the settings of an upstream. */
+export function compileUpstreamSettings(
+  config: PolicyConfig<typeof upstreamSettingKeys>,
+  context: UpstreamContext,
+): SettingModels {
+  const parts = SETTINGS.map((setting: Setting) => setting.compile(config, context));
+  const options = parts.map(part => ('options' in part ? part.options : {}));
+  return Object.assign({}, ...parts, { options: Object.assign({}, ...options) });
+}
+
+/** Describes the settings in what `weir explain` says about a route. */
+export function describeUpstreamSettings(upstream: UpstreamModel) {
+  return SETTINGS.flatMap((setting: Setting) => setting.describe?.(upstream) ?? []);
+}

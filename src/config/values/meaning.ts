@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { waysOf } from './secrecy.ts';
+
+/**
+ * What a change of a key means to callers. Without a mark it means nothing to them.
+ * - `maximum`: a lower number refuses earlier
+ * - `door`: decides whose tokens, codes and pages are accepted, so any change may turn someone away
+ * - `byRoute`: compared with each route that it holds for, and not by itself
+ */
+export type Meaning = 'maximum' | 'door' | 'byRoute';
+
+interface Mark {
+  readonly meaning: Meaning;
+  /** Whether it is the map as a whole that is marked, which comes or goes, and not the keys in it. */
+  readonly wholeOnly: boolean;
+}
+
+const MARKS = z.registry<Mark>();
+
+/** Marks a key, and all keys in it, for `weir diff`. */
+export function means<Schema extends z.ZodType>(meaning: Meaning, schema: Schema): Schema {
+  MARKS.add(schema, { meaning, wholeOnly: false });
+  return schema;
+}
+
+/** Marks a map that turns callers away if it comes or goes, although most keys in it do not. */
+export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
+  MARKS.add(schema, { meaning: 'door', wholeOnly: true });
+  return schema;
+}
+
+/** Finds what a change at a path means: what the nearest marked key at or above it says. Entries of lists and maps may have any name. */
+export function meaningAt(schema: z.core.$ZodType, path: readonly string[]): Meaning | null {
+  const [key, ...rest] = path;
+  return within(schema, key, rest) ?? ownMeaning(schema, key === undefined);
+}
+
+function within(schema: z.core.$ZodType, key: string | undefined, rest: readonly string[]): Meaning | null {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const part =
+    key === undefined || (def.type !== 'object' && def.type !== 'record' && def.type !== 'array')
+      ? undefined
+      : def.type === 'object'
+        ? def.shape[key]
+        : def.type === 'record'
+          ? def.valueType
+          : def.element;
+  if (part !== undefined) return meaningAt(part, rest);
+  const path = key === undefined ? [] : [key, ...rest];
+  return (
+    waysOf(schema)
+      .map(way => meaningAt(way, path))
+      .find(found => found !== null) ?? null
+  );
+}
+
+function ownMeaning(schema: z.core.$ZodType, isWhole: boolean): Meaning | null {
+  const mark = MARKS.get(schema as z.ZodType);
+  return mark === undefined || (mark.wholeOnly && !isWhole) ? null : mark.meaning;
+}
