@@ -10,36 +10,38 @@ type Settings = Outline['settings'];
 /** Compares the settings of two gateway.yaml, routes and limits aside. A map that comes or goes is one change. */
 export function compareSettings(now: Settings, before: Settings): WeighedChange[] {
   const [mapsNow, mapsBefore] = [mapsIn(now), mapsIn(before)];
-  const paths = new Set([...before.keys(), ...now.keys()].map(path => sharedPath(path, mapsNow, mapsBefore)));
-  return [...paths].flatMap(path => {
-    const [value, old] = [now.get(path), before.get(path)];
+  const paths = new Map(
+    [...before.values(), ...now.values()].map(setting => {
+      const path = sharedPath(setting.path, mapsNow, mapsBefore);
+      return [formatPath(path), path];
+    }),
+  );
+  return [...paths].flatMap(([subject, path]) => {
+    const [value, old] = [now.get(subject), before.get(subject)];
     if (value !== undefined && value.digest === old?.digest) return [];
-    const meaning = meaningAt(gatewaySchema, path.split('.'));
+    const meaning = meaningAt(gatewaySchema, path.map(String));
     if (meaning === 'byRoute') return [];
     const show = (setting: OutlineSetting | undefined, maps: ReadonlySet<string>) =>
-      setting === undefined ? (maps.has(path) ? 'a map' : 'not set') : setting.shown;
+      setting === undefined ? (maps.has(subject) ? 'a map' : 'not set') : setting.shown;
     const text = textOf(show(value, mapsNow), show(old, mapsBefore));
-    return [{ subject: path, ...effectOf(meaning, value, old), text }];
+    return [{ subject, ...effectOf(meaning, value, old), text }];
   });
 }
 
 /** Lists the paths of maps: those that lead to others. */
 function mapsIn(settings: Settings): ReadonlySet<string> {
-  const maps = new Set(['']);
-  for (const path of settings.keys()) {
-    for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
-      maps.add(path.slice(0, dot));
-  }
-  return maps;
+  return new Set(
+    Array.from(settings.values(), ({ path }) =>
+      path.map((_, length) => formatPath(path.slice(0, length))),
+    ).flat(),
+  );
 }
 
 /** Shortens a path to its first part that is not a map on both sides. */
-function sharedPath(path: string, now: ReadonlySet<string>, before: ReadonlySet<string>): string {
-  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
-    const above = path.slice(0, dot);
-    if (!now.has(above) || !before.has(above)) return above;
-  }
-  return path;
+function sharedPath(path: Path, now: ReadonlySet<string>, before: ReadonlySet<string>): Path {
+  const isShared = (above: string) => now.has(above) && before.has(above);
+  const length = path.findIndex((_, at) => at > 0 && !isShared(formatPath(path.slice(0, at))));
+  return length === -1 ? path : path.slice(0, length);
 }
 
 /** Says what holds now and before; `null` is a value that is not shown. */
@@ -65,8 +67,10 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
   const settings = new Map<string, OutlineSetting>();
   const add = (path: Path, value: unknown): void => {
     const isLeaf = !isMap(value) || (file.has(path) && !isMap(file.valueAt(path)));
-    if (isLeaf) settings.set(subjectOf(path, gateway), settingOf(file, path, value));
-    else for (const [key, part] of Object.entries(value)) add([...path, key], part);
+    if (isLeaf) {
+      const named = byName(path, gateway);
+      settings.set(formatPath(named), { path: named, ...settingOf(file, path, value) });
+    } else for (const [key, part] of Object.entries(value)) add([...path, key], part);
   };
   const { routes: _, limits: __, ...others } = gateway;
   const { identity_providers: providers = [], ...single } = others;
@@ -76,13 +80,13 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
 }
 
 /** A provider is compared by its name, wherever it stands in the list. */
-function subjectOf(path: Path, { identity_providers: providers = [] }: GatewayConfig): string {
+function byName(path: Path, { identity_providers: providers = [] }: GatewayConfig): Path {
   const [section, index, ...keys] = path;
   const name = section === 'identity_providers' ? providers[Number(index)]?.name : undefined;
-  return formatPath(name === undefined ? path : ['identity_providers', name, ...keys]);
+  return name === undefined ? path : ['identity_providers', name, ...keys];
 }
 
-function settingOf(file: ConfigFile, path: Path, value: unknown): OutlineSetting {
+function settingOf(file: ConfigFile, path: Path, value: unknown): Omit<OutlineSetting, 'path'> {
   const shown = file.has(path) ? shownIn(file, path) : 'the default';
   return { shown, digest: digestOf(JSON.stringify(value) ?? ''), size: sizeOf(value) };
 }

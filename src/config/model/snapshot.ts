@@ -77,6 +77,8 @@ export interface WrittenRoute extends RouteEntry<ForwardRoute> {
 }
 
 export interface OutlineSetting {
+  /** The keys that lead to it, with the name of a provider in place of its number. */
+  readonly path: readonly (string | number)[];
   /** The value as it is written; `null` if it may be a secret. */
   readonly shown: string | null;
   /** A digest that is equal for equal values. Reveals nothing of a secret. */

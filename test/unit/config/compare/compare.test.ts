@@ -57,6 +57,31 @@ describe('the comparison of two gateway.yaml', () => {
     ]);
   });
 
+  it('weighs the settings of upstreams and providers whose names have dots', async () => {
+    const withUpstreams = (text: string) =>
+      `upstreams: { api: { url: "http://api:3000" }, ${text} }\nroutes: [{ path: /a, upstream: api, authentication: none }]\n`;
+    const upstream = (settings: string) => withUpstreams(`api.v2: { url: "http://b"${settings} }`);
+    expect(
+      await changes(
+        upstream(', max_requests: 20, timeouts: { connect: 3s, first_byte: 9s }'),
+        upstream(', max_requests: 10, timeouts: { connect: 4s, first_byte: 8s }'),
+      ),
+    ).toEqual([
+      'stricter: upstreams.api.v2.max_requests: 10, before 20',
+      'looser: upstreams.api.v2.timeouts.connect: 4s, before 3s',
+    ]);
+    expect(await changes(withUpstreams(''), upstream(''))).toEqual([
+      'neutral: upstreams.api.v2: a map, before not set',
+    ]);
+    const providers = (audience: string) => `identity_providers:
+  - { name: eu.west, issuer: "https://eu.example", audience: ${audience} }
+  - { name: us, issuer: "https://us.example", audience: gateway }
+${upstream('')}`;
+    expect(await changes(providers('web'), providers('api'))).toEqual([
+      'mixed: identity_providers.eu.west.audience: api, before web',
+    ]);
+  });
+
   it('says where the provider is asked about tokens, and how often', async () => {
     const provider = `identity_provider: { issuer: "https://id", client_id: g, client_secret: "\${SECRET}", redirect_uri: "https://app" }\naccess_tokens: { audience: api }\n`;
     const route = (policy: string) => `${routes(`{ path: /a, upstream: api${policy} }`)}${provider}`;
