@@ -4,29 +4,29 @@ import { addressKey, addressOfKey } from '../http/index.ts';
 import { defineLimit, type Limit, type OffenceRule } from '../limits/index.ts';
 import type { LoggedRequest, Offence } from './log/index.ts';
 
-/** Callers told apart in all rows, and windows held open at a time. */
+/** Bounds on callers and on open windows, over all demands together. */
 const MAX_CALLERS = 1_000_000;
 const MAX_WINDOWS = 1_000_000;
 
-/** What one caller needs: the lowest number that would have admitted all of its requests so far. */
+/** The lowest number that would have admitted every request of one caller so far. */
 interface Peak {
   units: number;
 }
 
-/** What a key has drawn lately. */
+/** The window of one counter. */
 interface Open {
   readonly peak: Peak;
-  /** Requests of the window, or for `smooth` what has not drained yet. */
+  /** Units consumed in the window; for `smooth`, units that have not drained yet. */
   count: number;
-  /** When the window closes, or for `smooth` when `count` was true. */
+  /** When the window closes; for `smooth`, the moment that `count` belongs to. */
   markMs: number;
 }
 
-/** Bounds the memory of all demands together, and counts what had no room. */
+/** Bounds the memory of all demands together, and counts the requests left out. */
 export class DemandRoom {
   callers = 0;
   windows = 0;
-  /** Requests of callers beyond those that are told apart, and of keys beyond the windows that can be open. */
+  /** Requests left out: the table of callers or of open windows was full. */
   unmeasured = 0;
   readonly #maxCallers: number;
   readonly #maxWindows: number;
@@ -46,16 +46,16 @@ export class DemandRoom {
 }
 
 /**
- * Finds how much each caller needs of one limit. A fixed window is counted as the store does: it opens with a request and
- * closes a period later. For `smooth`, the number grows whenever what is drawn and not yet drained exceeds it; since a higher
- * number drains faster, the final one admits everything. It may be more than the least that does (by 30 %, for bursts that grow
- * over time); to find the least would take the history of each caller.
+ * Finds how many units of one limit each caller needs. A fixed window counts as in the store: it opens with a request and
+ * closes a period later. For `smooth`, the need grows whenever the units that have not drained exceed it. A higher need drains
+ * faster, so the final one admits every request. It may be too high (by 30 % for bursts that grow over time), because
+ * finding the lowest would take the history of each caller.
  */
 export class Demand {
   readonly limit: Limit;
   readonly #room: DemandRoom;
   readonly #peaks = new Map<string, Peak>();
-  /** Windows used since the last turn, and since the one before. What is older than a period has closed. */
+  /** Windows used since the last turn. After two turns without use, a window has closed and is dropped. */
   #recent = new Map<string, Open>();
   #older = new Map<string, Open>();
   #turnedAtMs = 0;
@@ -65,13 +65,17 @@ export class Demand {
     this.#room = room;
   }
 
-  /** What each caller needs, ascending. */
+  /** The need of each caller, in units, ascending. */
   get needs(): Uint32Array {
     return Uint32Array.from(this.#peaks.values(), ({ units }) => units).sort();
   }
 
-  /** @param key of the counter; one caller may have several */
-  draw(atMs: number, caller: string, key: string): void {
+  /**
+   * Counts one request.
+   *
+   * @param key names the counter; one caller may have several
+   */
+  consume(atMs: number, caller: string, key: string): void {
     if (atMs >= this.#turnedAtMs + this.limit.periodMs) this.#turn(atMs);
     const open = this.#openOf(caller, key);
     if (open === null) {
@@ -84,16 +88,16 @@ export class Demand {
       open.markMs = atMs + this.limit.periodMs;
     }
     open.count++;
-    // Rounding must not turn an exact number into the next one.
+    // Subtract a little, so that a rounding error does not add a unit.
     if (open.count > open.peak.units) open.peak.units = Math.ceil(open.count - 1e-6);
   }
 
-  /** Returns a unit, as when a service denied the caller access, if it still counts. */
-  refund(atMs: number, drawnAtMs: number, key: string): void {
+  /** Returns a unit that still counts. Called when a service has denied the caller access. */
+  refund(atMs: number, consumedAtMs: number, key: string): void {
     const open = this.#recent.get(key) ?? this.#older.get(key);
     if (open === undefined) return;
     if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
-    else if (atMs >= open.markMs || drawnAtMs < open.markMs - this.limit.periodMs) return;
+    else if (atMs >= open.markMs || consumedAtMs < open.markMs - this.limit.periodMs) return;
     open.count = Math.max(0, open.count - 1);
   }
 
@@ -105,7 +109,7 @@ export class Demand {
 
   #turn(atMs: number): void {
     this.#room.windows -= this.#older.size;
-    // After a pause of two periods nothing is left.
+    // After two periods without a request, every window has closed.
     const isLate = atMs >= this.#turnedAtMs + 2 * this.limit.periodMs;
     if (isLate) this.#room.windows -= this.#recent.size;
     this.#older = isLate ? new Map() : this.#recent;
@@ -141,16 +145,16 @@ export class Demand {
   }
 }
 
-/** What the senders of one kind sent of what a rule counts. */
+/** Requests that count towards one restriction rule, from senders of one kind. */
 export interface MeasuredOffences {
   readonly rule: Offence['reason'];
-  /** Whom the rule restricts: an address, also on one webhook. Bots and users are told for comparison. */
+  /** The kind of sender. Rules restrict addresses, or an address on one webhook; users and bots are listed for comparison. */
   readonly by: CallerClass | 'webhook';
   readonly demand: Demand;
   requests: number;
 }
 
-/** Finds how many requests each sender sent that count towards a restriction, in the busiest window of the rule. */
+/** Finds how many offences each sender committed in the busiest window of a rule. */
 export class OffenceDemand {
   readonly #limits: LimitsModel;
   readonly #room: DemandRoom;
@@ -169,7 +173,7 @@ export class OffenceDemand {
     );
   }
 
-  /** @param gateway whose counters the request counts on; '' for all */
+  /** @param gateway the gateway whose counters consume the request; '' if all gateways share them */
   note(request: LoggedRequest, gateway: string): void {
     const { client, callerClass, caller, facts } = request;
     const offence = facts?.offence ?? null;
@@ -195,7 +199,7 @@ export class OffenceDemand {
     const row = this.#rowOf(rule, by);
     if (row === null) return;
     row.requests++;
-    row.demand.draw(atMs, sender, `${gateway} ${sender}`);
+    row.demand.consume(atMs, sender, `${gateway} ${sender}`);
   }
 
   /** The row of a rule; `null` if the rule is off. */

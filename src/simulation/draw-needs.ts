@@ -1,18 +1,18 @@
 import { BLUE, DARK, GRID, lineThrough, ORANGE, round, svgOf, textAt } from './svg.ts';
 
-/** What callers need of one number, and the numbers to compare it with. */
+/** One panel of the picture: the needs of callers, and the quotas to compare them with. */
 export interface NeedPanel {
-  /** What the number limits. */
+  /** What the quota limits. */
   readonly title: string;
-  /** What each caller needs, ascending and from 1 up. */
+  /** The need of each caller, at least 1, ascending. */
   readonly needs: Uint32Array;
-  /** The number that is suggested; `null` if there is none. */
+  /** The suggested quota; `null` if there is none. */
   readonly suggested: number | null;
-  /** The number in the file; null: the file has no such limit. */
+  /** The quota in limits.yaml; `null` if there is none. */
   readonly now: number | null;
 }
 
-/** A number to compare with. */
+/** A quota as a vertical line. */
 interface Mark {
   readonly x: number;
   readonly units: number;
@@ -28,10 +28,10 @@ const HEAD = 44;
 const [LEFT, TOP, RIGHT, BOTTOM] = [56, 40, 26, 26];
 const WITHIN = PANEL_WIDTH - LEFT - RIGHT;
 const DEPTH = PANEL_HEIGHT - TOP - BOTTOM;
-/** Beyond that the picture is too long to be looked at. */
+/** The most panels: a longer picture is no use. */
 const MAX_PANELS = 60;
 const MAX_TITLE = 50;
-/** Shares of callers beside the grid, in percent. One thousandth is as far as `weir suggest` tells. */
+/** Labels of the grid: shares of callers, in percent. The lowest is the finest that `weir suggest` reports. */
 const SHARES = [100, 10, 1, 0.1];
 
 const LEGEND = [
@@ -40,7 +40,7 @@ const LEGEND = [
   { name: 'now', colour: BLUE, x: 372 },
 ];
 
-/** Draws for each number which share of callers needs more, on two logarithmic scales. Holds no text from the log. */
+/** Draws, for each limit, the share of callers who need more than a number, on logarithmic axes. Contains no text from the log. */
 export function renderNeeds(panels: readonly NeedPanel[]): string {
   const shown = panels.slice(0, MAX_PANELS);
   const height = HEAD + Math.max(1, Math.ceil(shown.length / COLUMNS)) * PANEL_HEIGHT;
@@ -85,7 +85,7 @@ function shareGrid(): string[] {
   });
 }
 
-/** Numbers as lines from top to bottom, with their values above. */
+/** Draws quotas as vertical lines, with their values above. */
 function marks(numbers: readonly Mark[]): string[] {
   const [left, right] = numbers.toSorted((a, b) => a.x - b.x);
   const areClose = left !== undefined && right !== undefined && right.x - left.x < 44;
@@ -98,7 +98,7 @@ function marks(numbers: readonly Mark[]): string[] {
   });
 }
 
-/** Goes down at each number by the callers that it suffices for, with one step for each pixel at most. */
+/** A falling curve: at each number it drops by the share of callers who need no more. At most one step a pixel. */
 function stepsOf(needs: Uint32Array, x: (units: number) => number): string {
   const points = [`${LEFT},${round(yOf(needs.length === 0 ? 0 : 1))}`];
   let lastX = LEFT;
@@ -114,21 +114,21 @@ function stepsOf(needs: Uint32Array, x: (units: number) => number): string {
   return points.join(' ');
 }
 
-/** A share of callers, from 1 down to 0, which lies below the last line of the grid. */
+/** The height of a share of callers, from 1 down to 0. Zero lies below the last line of the grid. */
 function yOf(share: number): number {
   const decades = SHARES.length - 1;
   const down = share === 0 ? decades + 0.15 : Math.min(decades + 0.15, -Math.log10(share));
   return TOP + (down / (decades + 0.15)) * DEPTH;
 }
 
-/** Numbers from 1 to `top`: those with 1, 2 or 5 in front, or if these are many, powers of ten. */
+/** Labels of the axis from 1 to `top`: 1, 2, 5, 10, 20, 50 and so on; above 100, powers of ten only. */
 function ticks(top: number): number[] {
   const factors = top > 100 ? [1] : [1, 2, 5];
   const powers = Array.from({ length: Math.floor(Math.log10(top)) + 1 }, (_, i) => 10 ** i);
   return powers.flatMap(power => factors.map(factor => factor * power)).filter(units => units <= top);
 }
 
-/** Names of buckets have no bound. */
+/** Shortens a title: names of buckets may be long. */
 function short(title: string): string {
   return title.length <= MAX_TITLE ? title : `${title.slice(0, MAX_TITLE - 1)}…`;
 }

@@ -12,11 +12,11 @@ const WITHIN = WIDTH - LEFT - RIGHT;
 const SERIES = [
   { name: 'requests', colour: GREY, fill: 0, dash: '', of: ({ requests }: Point) => requests },
   { name: 'refused after', colour: ORANGE, fill: 0.15, dash: '', of: ({ after }: Point) => after },
-  // On top, and with gaps, so that neither hides the other where both are equal.
+  // Dashed and on top, so that both lines show where they are equal.
   { name: 'refused before', colour: BLUE, fill: 0, dash: '6 3', of: ({ before }: Point) => before },
 ] as const;
 
-/** Draws requests and refusals over time as SVG, per second. Holds no text from the log. */
+/** Draws requests and refusals per second over time, as SVG. Contains no text from the log. */
 export function renderReplay({
   points,
   pointMs,
@@ -53,13 +53,13 @@ export function renderReplay({
   ]);
 }
 
-/** Leaves out the last point if it covers so little time that its rate says nothing. */
+/** Leaves out the last point if it covers too little time for a rate. */
 function withoutStub(points: readonly Point[], pointMs: number, wholeMs: number): readonly Point[] {
   const lastMs = wholeMs - (points.length - 1) * pointMs;
   return points.length > 1 && lastMs < pointMs / 2 ? points.slice(0, -1) : points;
 }
 
-/** The day and time at which the log begins and ends, and the time of some moments between. */
+/** Labels of the time axis: date and time at both ends, the time of day between. */
 function times(startMs: number, endMs: number): string[] {
   const textOf = (part: number) => new Date(startMs + part * (endMs - startMs)).toISOString();
   const label = (part: number, anchor: string, text: string) =>
@@ -71,7 +71,7 @@ function times(startMs: number, endMs: number): string[] {
   ];
 }
 
-/** The distance between about four lines of a grid: 1, 2, 2.5 or 5 times a power of ten, and no fraction. */
+/** The distance between the lines of a grid of about four: 1, 2, 2.5 or 5 times a power of ten, as a whole number. */
 function niceStep(top: number): number {
   const power = 10 ** Math.floor(Math.log10(top / 4));
   const factor = [1, 2, 2.5, 5].find(candidate => candidate * power >= top / 4) ?? 10;

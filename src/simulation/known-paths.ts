@@ -1,7 +1,7 @@
 import type { RouteMatch, Routes } from '../routing/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
-/** Paths remembered; then all are forgotten. */
+/** Paths remembered. When the table is full, it is emptied. */
 const MAX_PATHS = 20_000;
 const MAX_METHODS = 32;
 const MAX_SHAPES = 10_000;
@@ -14,16 +14,16 @@ interface KnownPath<T> {
   readonly method: string;
   readonly match: RouteMatch<T> | null;
   readonly shape: Count;
-  /** For the other methods of the path, if there are any. */
+  /** The same path with other methods; null: none seen yet. */
   others: Map<string, KnownPath<T>> | null;
 }
 
-/** Looks up each path of a log once, since they come again and again, and counts its requests. */
+/** Remembers the route of each path, because paths repeat, and counts requests by shape. */
 export class KnownPaths<T> implements Routes<T> {
   readonly #routes: Routes<T>;
   readonly #known = new Map<string, KnownPath<T>>();
   readonly #shapes = new Map<string, Count>();
-  /** The last one, since a request is first counted and then routed. */
+  /** The latest path: each request is looked up twice, to count it and to route it. */
   #path = '';
   #last: KnownPath<T> | null = null;
 
@@ -31,13 +31,13 @@ export class KnownPaths<T> implements Routes<T> {
     this.#routes = routes;
   }
 
-  /** Requests by method and path, each value in it left out. Those beyond a bound are missing. */
+  /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
   get shapes(): ReadonlyMap<string, number> {
     return new Map(Array.from(this.#shapes, ([shape, { requests }]) => [shape, requests]));
   }
 
   count({ method, path }: LoggedRequest): void {
-    // The log does not tell the path of a request that no route takes.
+    // The log holds no path for a request that no route matches.
     if (path !== '') this.#of(method, path).shape.requests++;
   }
 

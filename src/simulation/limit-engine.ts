@@ -5,7 +5,7 @@ import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters 
 import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 
-/** How often the store cleans up, in virtual time. A gateway does so more often, but each decision cleans a little, too. */
+/** How often the store is swept, in virtual time. A gateway sweeps more often; each decision sweeps a little as well. */
 const SWEEP_MS = 5_000;
 const MAX_KEYS = 1_000_000;
 
@@ -16,7 +16,7 @@ interface LimitVerdict {
   readonly decision: Decision;
 }
 
-/** Decides about requests as a gateway does that counts in memory, at moments that its user names. */
+/** Decides about requests like a gateway that counts in memory, in virtual time. */
 export class LimitEngine {
   readonly clock: VirtualClock;
   readonly #limits: LimitsModel;
@@ -26,7 +26,7 @@ export class LimitEngine {
   #sweptAtMs: number;
 
   /**
-   * @param nowMs where its time begins, since the epoch
+   * @param nowMs the start of virtual time, in milliseconds since the epoch
    * @param shadowed called for each restriction that would begin if its rule were not in shadow
    */
   constructor(limits: LimitsModel, nowMs: number, shadowed = () => {}) {
@@ -38,7 +38,7 @@ export class LimitEngine {
     this.#sweptAtMs = nowMs;
   }
 
-  /** Draws on all limits of a request, or on none. Null: the value of its main parameter is ambiguous, so it gets 400. */
+  /** Consumes all limits of a request, or none. Returns null if its main parameter is ambiguous: a gateway answers 400. */
   decide(atMs: number, request: LimitedRequest): LimitVerdict | null {
     this.reach(atMs);
     const claim = claimOn(this.#limits, request);
@@ -46,7 +46,7 @@ export class LimitEngine {
     return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main) };
   }
 
-  /** Returns the unit that an admitted request drew on a resource limit, as when its service denies the caller access. */
+  /** Returns the unit of a resource limit that an admitted request consumed. Called when its service denies the caller access. */
   refund(
     atMs: number,
     unit: { readonly limit: Limit; readonly main: string; readonly window: number },
@@ -60,17 +60,18 @@ export class LimitEngine {
     return this.#store.counts.keys;
   }
 
-  /** Restricts senders. Nobody is before the first of them is refused or offends. */
+  /** The restrictions, made at first use: until a sender is refused or offends, nobody is restricted. */
   get restricting(): RestrictionReplay {
     this.#restricting ??= new RestrictionReplay(this.#limits, this.clock, this.#shadowed);
     return this.#restricting;
   }
 
+  /** Whether `restricting` has been used; if not, nobody is restricted. */
   get isRestricting(): boolean {
     return this.#restricting !== null;
   }
 
-  /** Lets time pass. */
+  /** Moves virtual time forward to this moment. */
   reach(atMs: number): void {
     this.clock.reach(atMs);
     const nowMs = this.clock.monotonicMs();
@@ -81,12 +82,12 @@ export class LimitEngine {
   }
 }
 
-/** Gateways whose counters are held at a time. */
+/** Gateways whose counters are held at the same time. */
 const MAX_ENGINES = 32;
-/** Gateways remembered whose counters were dropped. */
+/** Names of dropped gateways remembered, to count those that come back. */
 const MAX_DROPPED = 1_000;
 
-/** The counters of each gateway. When there are too many, those of the gateway silent for longest are dropped. */
+/** One engine for each gateway. When there are too many, the gateway that was silent for longest loses its counters. */
 export class Engines {
   readonly #make: (nowMs: number) => LimitEngine;
   readonly #engines = new Map<string, LimitEngine>();
@@ -97,7 +98,7 @@ export class Engines {
     this.#make = make;
   }
 
-  /** How often a gateway was heard of again after its counters had been dropped. */
+  /** How often a gateway came back after its counters had been dropped. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -125,15 +126,18 @@ function heardAtMs([, { clock }]: readonly [string, LimitEngine]): number {
   return clock.epochMs();
 }
 
-/** Starts of gateways that are told apart. */
+/** Gateway instances counted separately. Each start of a gateway is a new instance. */
 export const MAX_INSTANCES = 1_000;
 
-/** Refuses logs in which the same caller has several names. */
+/** Rejects logs in which the same caller has several pseudonyms. */
 export class CommonKey {
   readonly #seen = new Set<string>();
   #keyId = '';
 
-  /** After a restart without a key file, the key may change; one that comes back is that of another gateway. */
+  /**
+   * Accepts a new key: a gateway without a key file makes one at each start. Rejects a key that comes back after another: then
+   * two gateways wrote with different keys at the same time.
+   */
   check(keyId: string): void {
     if (keyId === this.#keyId) return;
     if (this.#seen.has(keyId) || this.#seen.size >= MAX_INSTANCES) {
@@ -146,7 +150,7 @@ export class CommonKey {
   }
 }
 
-/** A clock that stands still until it is set. Both hands show the same time, in milliseconds since the epoch. */
+/** A clock that stands still until it is moved. Its wall clock and its monotonic clock show the same milliseconds since the epoch. */
 export class VirtualClock implements Clock {
   #nowMs: number;
 
@@ -162,7 +166,7 @@ export class VirtualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Goes on to this moment; stays where it is if that has passed. */
+  /** Moves forward to this moment. Never moves back. */
   reach(nowMs: number): void {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs;
   }

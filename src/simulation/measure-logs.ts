@@ -7,7 +7,7 @@ import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
 
 export interface MeasureOptions {
-  /** Whose routes, buckets and periods count; their numbers do not. */
+  /** Supplies the routes, buckets and periods. Its quotas are ignored. */
   readonly limits: LimitsModel;
   readonly logs: readonly string[];
   /** `memory`: each gateway counts alone; `redis`: all count together. */
@@ -16,7 +16,7 @@ export interface MeasureOptions {
   readonly onProgress?: (counts: ReadCounts) => void;
 }
 
-/** What the callers of one class drew on one limit. */
+/** What callers of one class consumed of one limit. */
 export interface Measured {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
@@ -24,7 +24,7 @@ export interface Measured {
   readonly callerClass: CallerClass | 'resource';
   readonly demand: Demand;
   requests: number;
-  /** Refused by the limits that ran. They count like the others. */
+  /** Requests that the limit refused when the log was written. They count as demand too. */
   refused: number;
 }
 
@@ -35,9 +35,9 @@ export interface MeasuredLogs {
   readonly instances: number;
   readonly shapes: ReadonlyMap<string, number>;
   readonly ambiguous: number;
-  /** Requests that a restriction or a block refused. They do not count. */
+  /** Requests refused by a restriction or a block. They are no demand. */
   readonly early: number;
-  /** Draws that had no room to be measured. */
+  /** Counted requests left out because a table was full. */
   readonly unmeasured: number;
   readonly requests: number;
   readonly startMs: number;
@@ -58,9 +58,9 @@ export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs
 class Measuring {
   readonly #options: MeasureOptions;
   readonly #room = new DemandRoom();
-  /** Measurements by the limit's identity and the caller class. */
+  /** Measurements by limit identity and caller class. */
   readonly #rows = new Map<string, Measured>();
-  /** The same, without making a text for each request. */
+  /** A faster index of the same rows: building a text key for each request is slow. */
   readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();
   readonly #offences: OffenceDemand;
   readonly #instances = new Set<string>();
@@ -111,9 +111,9 @@ class Measuring {
     if (claim === null) return;
     const { caller, main } = claim;
     const gateway = this.#gatewayOf(request);
-    this.#draw(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
-    this.#draw(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
-    this.#draw(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
+    this.#consume(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
+    this.#consume(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
+    this.#consume(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
   }
 
   #offend(request: LoggedRequest): void {
@@ -129,7 +129,7 @@ class Measuring {
     this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, key);
   }
 
-  /** Whose counters the request drew on; '' for all. */
+  /** The gateway whose counters consumed the request; '' if all gateways share them. */
   #gatewayOf({ instance }: LoggedRequest): string {
     return this.#options.store === 'redis' ? '' : instance;
   }
@@ -142,7 +142,7 @@ class Measuring {
     this.#endMs = Math.max(this.#endMs, atMs);
   }
 
-  #draw(
+  #consume(
     limit: Limit | null,
     claim: Claim,
     { outcome }: LoggedRequest,
@@ -154,7 +154,7 @@ class Measuring {
     const row = this.#rowFor(limit, claim);
     row.requests++;
     if (outcome === limit.role) row.refused++;
-    row.demand.draw(atMs, owner, key);
+    row.demand.consume(atMs, owner, key);
   }
 
   #rowFor(limit: Limit, claim: Claim): Measured {
@@ -184,7 +184,10 @@ class Measuring {
   }
 }
 
-/** The limit that holds, or the one in shadow where there is no other. Of numbers tried on a share of callers, the one for the rest. */
+/**
+ * The enforced limit of this role, or the one in shadow if none is enforced. Where other numbers are tried on a share of the
+ * callers, the limit for the other callers.
+ */
 function limitOf({ set, bucket, callerClass }: Claim, role: LimitRole): Limit | null {
   const rollout = bucket?.rollout ?? null;
   const isTried = rollout?.triesNumbers === true && role !== 'global';

@@ -20,31 +20,32 @@ export interface ReplayOptions {
   readonly onProgress?: (counts: ReadCounts) => void;
 }
 
-/** What a replay found. */
+/** The outcome of a replay. */
 export interface Replayed {
   readonly tally: ReplayTally;
   readonly counts: ReadCounts;
   /** Gateways that wrote the logs: each start counts as one. */
   readonly instances: number;
-  /** Requests by method and path, each value in it left out. Those beyond a bound are missing. */
+  /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
   readonly shapes: ReadonlyMap<string, number>;
-  /** Requests that would get 400, since the value of the main parameter is ambiguous. */
+  /** Requests that would get 400, because the value of their main parameter is ambiguous. */
   readonly ambiguous: number;
+  /** Requests refused before their token was checked. Their callers are unknown, so they are left out. */
   readonly early: number;
-  /** How often a gateway was heard of again after its counters had been dropped. */
+  /** How often a gateway came back after its counters had been dropped. */
   readonly restarts: number;
   readonly restrictions: RestrictionReport;
-  /** Refused requests that would first be held, for at most this; null: `patience` is off. */
+  /** Refused requests that `patience` would hold instead, and for how long at most; null: it is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   readonly blocksCallers: boolean;
   readonly enforcesShares: boolean;
 }
 
 const MAX_UNITS = 200_000;
-/** Virtual time begins a little before the first event. */
+/** Virtual time begins this much before the first event. */
 const LEAD_MS = 1_000;
 
-/** A unit of a resource limit, to be returned to the engine that gave it. */
+/** A consumed unit of a resource limit, which may be returned to its engine. */
 interface Unit {
   readonly engine: LimitEngine;
   readonly limit: Limit;
@@ -52,7 +53,7 @@ interface Unit {
   readonly window: number;
 }
 
-/** Decides anew about every request of the logs, by other limits, at the moments of the logs. */
+/** Decides about every request of the logs again, with other limits, at the moments that the logs give. */
 export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
   const replay = new Replay(options);
@@ -120,7 +121,7 @@ class Replay {
     this.#options.onDecision?.(request, outcome);
   }
 
-  /** Decides about one request anew; `null` if it is left out. */
+  /** Decides about one request again; `null`: nobody can tell, and the request is left out. */
   #outcomeOf(atMs: number, request: LoggedRequest): ReplayOutcome | null {
     const engine = this.#engineOf(request, atMs);
     if (this.#isBlocked(request)) {
@@ -133,14 +134,17 @@ class Replay {
     return isRestricted ? this.#refuse(request, 'restriction') : this.#decideByLimits(atMs, request, engine);
   }
 
-  /** Whether the request is blocked. The log has pseudonyms only: where the list names callers, those stay blocked that were. */
+  /**
+   * Tells whether the request is blocked. The log has only pseudonyms, so if limits.yaml blocks callers, those that were blocked
+   * when the log was written stay blocked.
+   */
   #isBlocked({ client, facts }: LoggedRequest): boolean {
     if (this.#blocked === null) return false;
     const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;
     return isCaller || this.#blocked.hasAddress(addressKey(client));
   }
 
-  /** What is refused before the limits draws on nothing, but shows in the bucket that it asked for. */
+  /** Counts a request refused before the limits under the bucket of its route. It consumes nothing. */
   #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
     const claim = claimOn(this.#options.limits, request);
     if (claim === null) this.#ambiguous++;
@@ -173,7 +177,7 @@ class Replay {
     this.#restrictions.offended(request, engine);
   }
 
-  /** Only those whose service denies access are asked for again. */
+  /** Remembers the unit if the service denied access, or if the end of the request is on a later line: it may be returned. */
   #keepUnit(request: LoggedRequest, unit: Unit): void {
     if (!request.denied && request.part === 'whole') return;
     this.#units.set(unitKey(request), unit);

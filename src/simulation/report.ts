@@ -4,7 +4,7 @@ import type { Replayed } from './replay.ts';
 import type { RestrictionReport } from './restriction-ledger.ts';
 import type { CallerCount, TallyRow } from './tally.ts';
 
-/** What a replay found, for people and programs. */
+/** The result of `weir simulate`, as its text and its JSON show it. */
 export interface Report {
   readonly from: string;
   readonly to: string;
@@ -12,22 +12,22 @@ export interface Report {
   readonly refused: { readonly before: number; readonly after: number };
   readonly buckets: readonly BucketReport[];
   readonly log: LogReport & {
-    /** Requests of callers beyond those told apart. */
+    /** Requests counted without their caller, because the table of callers was full. */
     readonly unnamed: number;
-    /** How often a gateway began anew, because there are too many for all of their counters to be held. */
+    /** How often the counters of a gateway began at zero again: too many gateways to hold the counters of all. */
     readonly restarts: number;
   };
   readonly restrictions: RestrictionReport;
-  /** Refused requests that would first be held, for at most this; null: `patience` is off. */
+  /** Refused requests that `patience` would hold instead, and for how long at most; null: it is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
-  /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only: those count who were blocked when it was written. */
+  /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
   readonly blocksCallers: boolean;
-  /** Whether a bucket of limits.yaml holds for a share of callers: the share of their pseudonyms in the log is another. */
+  /** True if a bucket holds for a share of the callers. Pseudonyms select other callers for that share than real names do. */
   readonly enforcesShares: boolean;
   readonly unanswered: readonly Unanswered[];
 }
 
-/** Requests of one class on one bucket. */
+/** Requests of one caller class to one bucket. */
 interface BucketReport {
   /** The bucket; `null` for the global limit alone. */
   readonly bucket: string | null;
@@ -42,9 +42,9 @@ interface BucketReport {
     readonly afterByRestriction: number;
   };
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
-  /** The minute with the most refusals; `null` if none was refused. */
+  /** The minute with the most refusals; `null` if no request was refused. */
   readonly worstMinute: { readonly at: string; readonly refused: number } | null;
-  /** The callers refused most by the limits that are tried. */
+  /** The callers that the tried limits refuse most. */
   readonly most: readonly ({ readonly caller: string } & CallerCount)[];
 }
 
@@ -104,7 +104,7 @@ function bucketReport(row: TallyRow, top: number): BucketReport {
   };
 }
 
-/** What was read of the logs, for people and programs. */
+/** What was read from the logs, as text and JSON show it. */
 export interface LogReport {
   readonly lines: number;
   readonly others: number;
@@ -117,12 +117,12 @@ export interface LogReport {
   readonly torn: readonly string[];
 }
 
-/** What was found in them. */
+/** What a replay or a measurement found in the logs. */
 interface FoundInLogs {
   readonly counts: ReadCounts;
   readonly instances: number;
   readonly ambiguous: number;
-  /** Requests left out besides those of `counts`. */
+  /** Requests left out in addition to those in `counts`. */
   readonly early: number;
 }
 
@@ -134,7 +134,7 @@ export function logReportOf(
   return { lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn };
 }
 
-/** A word of a route that the log does not tell from values. */
+/** A literal segment of a route that the log cannot tell from a parameter's value. */
 export interface Unanswered {
   /** The path as written in limits.yaml, without its methods. */
   readonly path: string;
@@ -146,8 +146,8 @@ export interface Unanswered {
 const VALUE = '{}';
 
 /**
- * Finds what a replay cannot answer: the log shows those words of a path that were configured when it was written, and a
- * pseudonym in place of any other. So a new word may hide behind a pseudonym.
+ * Finds the routes that a replay cannot judge. The log shows only the literal segments that were configured when it was written;
+ * any other segment is a pseudonym. So a segment that is new in limits.yaml may stand behind a pseudonym.
  *
  * @param shapes requests by method and path, with `{}` for each pseudonym
  */

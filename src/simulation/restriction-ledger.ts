@@ -11,12 +11,12 @@ import {
   RestrictedSenders,
 } from './restriction-replay.ts';
 
-/** What the limits that are tried did with a request whose end is still to come: refused it, and that counts or does not. */
+/** How the tried limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
 type Fate = 'counts' | 'harmless';
 
 const MAX_FATES = 200_000;
 
-/** Says what restrictions refuse, and what counts towards them: with the limits that are tried, and with those that ran. */
+/** Applies the restrictions of the tried limits, and counts what they refuse beside what the log says was refused. */
 export class RestrictionLedger {
   readonly #limits: LimitsModel;
   readonly #hasRules: boolean;
@@ -53,14 +53,14 @@ export class RestrictionLedger {
     this.#inShadow++;
   }
 
-  /** What the limits that ran did. */
+  /** Notes what a restriction refused when the log was written. */
   ran(request: LoggedRequest): void {
     if (request.outcome !== 'restricted') return;
     const by = request.facts?.restrictedBy ?? null;
     if (by !== null) this.#before.note(KINDS[by], request);
   }
 
-  /** Whether a restriction refuses the request now. Null: nobody can know, and it is to be left out. */
+  /** Tells whether a restriction refuses the request. Null: unknown, because the log does not name its caller; leave it out. */
   refuses(request: LoggedRequest, engine: LimitEngine): boolean | null {
     const kind = engine.isRestricting ? engine.restricting.refusing(request) : null;
     if (kind !== null) {
@@ -73,15 +73,17 @@ export class RestrictionLedger {
     return null;
   }
 
-  /** It was refused before the limits: however it ended in truth does not count. */
+  /** The replay refused the request before the limits, so its logged end is no offence. */
   passedOver(request: LoggedRequest): void {
     if (isAwaited(request)) this.#keep(request, 'harmless');
   }
 
+  /** The tried limits admit the request. If the log says refused, nobody knows how it would have ended. */
   admitted({ outcome }: LoggedRequest): void {
     if (outcome !== 'admitted') this.#unknownOutcomes++;
   }
 
+  /** The tried limits refuse the request. */
   refusedByLimits(request: LoggedRequest, engine: LimitEngine, claim: Claim, decision: Decision): void {
     if (!this.#hasRules) return;
     engine.restricting.refused(request, claim, decision);
@@ -91,7 +93,7 @@ export class RestrictionLedger {
     if (isAwaited(request)) this.#keep(request, counts && isLater ? 'counts' : 'harmless');
   }
 
-  /** The request ended so that it counted when the log was written. */
+  /** The log says that the request ended as an offence. */
   offended(request: LoggedRequest, engine: LimitEngine): void {
     const offence = request.facts?.offence ?? null;
     if (offence === null || !this.#hasRules) return;
@@ -105,7 +107,7 @@ export class RestrictionLedger {
       return;
     }
     const { outcome } = request;
-    // It was refused then and is admitted now.
+    // The limits of the log refused it, and that was the offence; the tried limits admit it.
     if (outcome !== 'admitted' && outcome !== 'undecided') return;
     if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
       return;
@@ -127,7 +129,7 @@ const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy']
     blocked_caller: 'principal',
   };
 
-/** Whether another line, or another event of this one, may tell of its end. */
+/** Tells whether the end of the request comes later: on another line, or as an offence of this one. */
 function isAwaited({ part, facts }: LoggedRequest): boolean {
   return part === 'begin' || (facts !== null && facts.offence !== null);
 }
@@ -136,20 +138,20 @@ function keyOf({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
 }
 
-/** What restrictions refused, and what cannot be known of it. */
+/** What restrictions refused, and what a replay cannot know. */
 export interface RestrictionReport {
   readonly before: RestrictedCounts;
   readonly after: RestrictedCounts;
   /** Restrictions that would begin if their rules were not in shadow. */
   readonly inShadow: number;
   readonly unknown: {
-    /** Requests that a restriction or a block refused before their token was looked at, and that are not refused any more. */
+    /** Requests that were refused before their token was checked, and that nothing refuses now: their callers are unknown. */
     readonly callers: number;
-    /** Requests that were refused and are not any more: nobody knows how their service would have answered. */
+    /** Requests that were refused and are now admitted: nobody knows how their service would have answered. */
     readonly outcomes: number;
-    /** Requests that counted at a moment that the log, of an earlier version, does not tell. */
+    /** Offences whose moment is guessed, because the log is of an earlier version. */
     readonly moments: number;
   };
-  /** `never_restrict` lists callers, whom the log does not name: those count who were spared when it was written. */
+  /** True if `never_restrict` lists callers. The log does not name them, so those spared when it was written are spared. */
   readonly sparesCallers: boolean;
 }

@@ -7,21 +7,21 @@ import type { LoggedRequest } from './log/index.ts';
 
 export type RestrictedKind = Restriction['kind'];
 
-/** The last request that had come when a restriction began. */
+/** The latest request at the moment when a restriction began. */
 interface Cause {
   readonly instance: string;
   readonly after: number;
 }
 
-/** Offenders told apart. A gateway has as many. */
+/** Offenders counted separately: as many as in a gateway. */
 const MAX_KEYS = 200_000;
 
-/** Restricts senders as a gateway does, at the moments of its clock. */
+/** Restricts senders as a gateway does, in virtual time. */
 export class RestrictionReplay {
   readonly #restricting: Restricting;
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
-  /** Causes by the client they are about: what was on its way when a restriction began has passed it. */
+  /** The cause of each restriction by client: requests that had arrived before the restriction began are not refused. */
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
 
@@ -42,7 +42,7 @@ export class RestrictionReplay {
     this.#restricting.use(limits);
   }
 
-  /** The restriction that refuses the request now; null: none does. */
+  /** The kind of restriction that refuses the request; null: none. */
   refusing(request: LoggedRequest): RestrictedKind | null {
     const { client, facts } = request;
     if (this.#restrictions.size === 0) return null;
@@ -54,7 +54,7 @@ export class RestrictionReplay {
     return principal !== null && this.#refuses(request, 'principal', principal, '') ? 'principal' : null;
   }
 
-  /** Limits refused the request. Notes that its caller may have ignored an earlier refusal. */
+  /** Notes a refusal by limits: its caller may have ignored an earlier one. */
   refused(request: LoggedRequest, claim: Claim, decision: Decision): void {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after: request.sequence };
@@ -65,7 +65,7 @@ export class RestrictionReplay {
     });
   }
 
-  /** The request ended so that it counts. `after`: the last request that had come by then. */
+  /** Notes an offence. `after`: the number of the latest request at that moment. */
   offended(
     request: LoggedRequest,
     reason: 'invalid_requests' | 'webhook_not_found',
@@ -92,17 +92,17 @@ export class RestrictionReplay {
     if (!isHeld) return false;
     const began = this.#began.get(nameOf(kind, key, webhook));
     const isLater = began === undefined || began.instance !== instance || sequence > began.after;
-    // A request that was held may have been restricted meanwhile.
+    // `patience` held the request, and the restriction began meanwhile.
     return isLater || outcome === 'restricted';
   }
 
-  /** The log does not name callers: those under `never_restrict` are taken to be the ones that were so when it was written. */
+  /** Takes from the log who is under `never_restrict`: it holds pseudonyms, which limits.yaml cannot name. */
   #isSpared({ facts }: LoggedRequest): boolean {
     return this.#sparesCallers && facts?.isSpared === true;
   }
 }
 
-/** Whether a refusal by limits counts as invalid: not one of those in which others share the blame. */
+/** Tells whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
 export function isInvalidRefusal(request: LoggedRequest, { bucket }: Claim, { role }: Decision): boolean {
   const ofBucket = role === 'resource' ? 'shared' : (bucket?.scope ?? 'user');
   return isInvalid(429, role === 'global' ? 'global' : ofBucket, isPreflight(request));
@@ -112,7 +112,7 @@ function isPreflight({ facts }: LoggedRequest): boolean {
   return facts?.isPreflight === true;
 }
 
-/** Unlike the key of any address. Null: the caller counts as its address. */
+/** The key of a user or bot, which no address has as its key. Null: the caller is an address. */
 function principalOf({ callerClass, caller }: LoggedRequest): string | null {
   return callerClass === 'address' ? null : `${callerClass}:${caller}`;
 }
@@ -121,10 +121,10 @@ function nameOf(kind: RestrictedKind, key: string, webhook: string): string {
   return `${kind} ${key} ${webhook}`;
 }
 
-/** Senders told apart, of each kind. */
+/** Senders of each kind counted separately. */
 const MAX_SENDERS = 1_000_000;
 
-/** How many requests restrictions refused, and whose. */
+/** Requests that restrictions refused, and the number of their senders by kind. */
 export interface RestrictedCounts {
   readonly requests: number;
   readonly addresses: number;
@@ -133,7 +133,7 @@ export interface RestrictedCounts {
   readonly webhooks: number;
 }
 
-/** Counts the requests that restrictions refuse, and their senders. */
+/** Counts the requests that restrictions refuse, and the senders. */
 export class RestrictedSenders {
   #requests = 0;
   readonly #senders: Readonly<Record<RestrictedKind, Set<string>>> = {

@@ -6,13 +6,13 @@ import type { NeedPanel } from './draw-needs.ts';
 import type { Measured, MeasuredLogs } from './measure-logs.ts';
 import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
 
-/** The shares of callers that are told, in percent. */
+/** The percentiles of callers that the report shows. */
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 
 /**
- * The fewest callers of whom a percentile says anything: with fewer, none is beyond it, and it is the need of the one who needs most,
- * which 100 % is.
+ * The fewest callers for which a percentile means anything. With fewer, no caller lies beyond it, so it would repeat the value of
+ * 100 %.
  */
 export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   50: 2,
@@ -22,13 +22,13 @@ export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   100: 1,
 };
 
-/** The number that so many percent never exceed in a period; null: there are too few of them to say. */
+/** For each percentile, the number of requests in a period that its callers never exceed; null: too few callers to tell. */
 export type Needs = Readonly<Record<Percentile, number | null>>;
 
-/** No quota is higher. */
+/** The highest quota that limits.yaml accepts. */
 const MAX_UNITS = 65_535;
 
-/** What callers in the logs need, and the numbers that follow. */
+/** The needs of callers in the logs, and the quotas suggested for them. */
 export interface Suggestion {
   readonly from: string;
   readonly to: string;
@@ -36,12 +36,12 @@ export interface Suggestion {
   readonly percentile: Percentile;
   readonly headroomPercent: number;
   readonly limits: readonly SuggestedLimit[];
-  /** What counts towards restrictions, by those who sent any of it. */
+  /** One entry for each rule of a restriction and kind of sender. */
   readonly restrictions: readonly SuggestedRestriction[];
-  /** Buckets on which no request drew. */
+  /** Buckets of which no request consumed anything. */
   readonly unused: readonly string[];
   readonly log: LogReport;
-  /** Draws on a limit that had no room to be measured. */
+  /** Counted requests left out because a table was full. */
   readonly unmeasured: number;
   readonly unanswered: readonly Unanswered[];
 }
@@ -55,30 +55,30 @@ export interface SuggestedLimit {
   readonly algorithm: 'fixed' | 'smooth';
   readonly periodMs: number;
   readonly requests: number;
-  /** Requests that this limit refused when the log was written. They count as demand. */
+  /** Requests that this limit refused when the log was written. They count as demand too. */
   readonly refused: number;
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
   readonly needs: Needs;
-  /** The number in the file, and the callers who need more. */
+  /** The quota in limits.yaml. */
   readonly now: number;
   readonly callersOverNow: number;
-  /** The number to set; `null` if there are too few callers for the percentile that was asked for. */
+  /** The quota to set; `null` if there are too few callers for the requested percentile. */
   readonly suggested: number | null;
 }
 
-/** The rule of a restriction, for its senders of one kind. */
+/** A rule that restricts, for senders of one kind. */
 export interface SuggestedRestriction {
   readonly rule: MeasuredOffences['rule'];
   readonly by: MeasuredOffences['by'];
   readonly periodMs: number;
   readonly requests: number;
-  /** Senders of any request that counts. */
+  /** Senders of at least one offence. */
   readonly senders: number;
   readonly needs: Needs;
   readonly now: number;
   readonly sendersOverNow: number;
-  /** The number to set; `null` if the rule does not restrict them, or there are too few. */
+  /** The number to set; `null` if the rule does not restrict such senders, or if there are too few. */
   readonly suggested: number | null;
 }
 
@@ -111,7 +111,7 @@ export function suggestLimits(
   };
 }
 
-/** What the picture of a suggestion shows: each limit, and each rule that restricts. */
+/** The panels of the picture: one for each limit, and one for each rule that restricts. */
 export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Suggestion): NeedPanel[] {
   const ofLimits = limits.flatMap(({ bucket, class: callerClass, periodMs, suggested, now }) => {
     const row = measured.rows.find(each => each.bucket === bucket && each.callerClass === callerClass);

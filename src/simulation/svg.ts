@@ -1,11 +1,11 @@
-/** For what is looked at first. */
+/** The colour of the most important line. */
 export const DARK = '#52606d';
 export const GREY = '#9aa5b1';
 export const ORANGE = '#d9480f';
 export const BLUE = '#2f6fde';
 export const GRID = '#d0d7de';
 
-/** A picture on white, for browsers and readers of screens. `label`: what it shows. */
+/** A picture on white. `label`: a description for screen readers. */
 export function svgOf(width: number, height: number, label: string, parts: readonly string[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" fill="#1f2933" role="img" aria-label="${label}">`,

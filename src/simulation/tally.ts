@@ -3,58 +3,58 @@ import { ownString } from '../core/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 const MINUTE_MS = 60_000;
-/** Callers told apart in all rows; those beyond are counted, but not by name. */
+/** Callers counted by name, over all rows. Requests of further callers count in their row only. */
 const MAX_CALLERS = 1_000_000;
-/** Points of the picture; when they run out, each covers twice the time. */
+/** Points of the picture. When the log needs more, each point covers twice the time. */
 const MAX_POINTS = 240;
 
-/** What one caller got. */
+/** Requests of one caller, and how many were refused before (in the log) and after (in the replay). */
 export interface CallerCount {
   requests: number;
   before: number;
   after: number;
 }
 
-/** Requests of one class that draw on one bucket. */
+/** Requests of one caller class that consume one bucket. */
 export interface TallyRow {
   /** The bucket; `null` for the global limit alone. */
   readonly bucket: string | null;
   readonly callerClass: CallerClass;
   requests: number;
-  /** Refused by the limits that ran. */
+  /** Refused when the log was written. */
   before: number;
-  /** Refused by the limits that are tried. */
+  /** Refused by the tried limits. */
   after: number;
-  /** How many of them the global limit refused. */
+  /** How many of `after` the global limit refused. */
   afterByGlobal: number;
-  /** How many of them were refused because their address is blocked. */
+  /** How many of `after` a block refused. */
   afterByBlocked: number;
-  /** How many a restriction refused, before and after. */
+  /** How many of `before` and of `after` a restriction refused. */
   beforeByRestriction: number;
   afterByRestriction: number;
   readonly callers: Map<string, CallerCount>;
-  /** The minute with the most refusals by the limits that are tried. */
+  /** The minute in which the tried limits refused most, and the current minute. */
   worst: { startMs: number; refused: number };
   minute: { startMs: number; refused: number };
 }
 
-/** Requests of a stretch of time. */
+/** Requests in one interval of the picture. */
 export interface Point {
   requests: number;
   before: number;
   after: number;
 }
 
-/** What became of a request under the limits that are tried. */
+/** The outcome of a request under the tried limits. */
 export interface ReplayOutcome {
   readonly bucket: string | null;
   readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'global' | 'caller' | 'resource';
 }
 
-/** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
+/** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */
 export class ReplayTally {
   readonly #rows = new Map<string, Map<CallerClass, TallyRow>>();
-  /** The last one, which is often the next. */
+  /** The latest row: the next request often needs it again. */
   #row: TallyRow | null = null;
   points: Point[] = [];
   /** Milliseconds that a point covers. */
@@ -62,7 +62,7 @@ export class ReplayTally {
   startMs = 0;
   endMs = 0;
   callers = 0;
-  /** Requests of callers beyond those that are told apart. */
+  /** Requests counted without their caller, because the table of callers was full. */
   unnamed = 0;
 
   get rows(): TallyRow[] {

@@ -7,7 +7,7 @@ import { type LoggedRequest, readLogLine } from './logged-request.ts';
 
 const CHUNK = 262_144;
 
-/** Reads the requests of a log, compressed by gzip or not, in pieces. Memory does not depend on its size. */
+/** Reads the requests of a log in pieces, also if gzip compressed it. Memory does not depend on the size of the log. */
 export async function* readLogFile(path: string, counts: ReadCounts): AsyncGenerator<LoggedRequest[]> {
   const reader = new LineReader(counts);
   try {
@@ -15,13 +15,13 @@ export async function* readLogFile(path: string, counts: ReadCounts): AsyncGener
     yield reader.finish();
   } catch (error) {
     if (error instanceof ReplayError || (error as NodeJS.ErrnoException).syscall === 'open') throw error;
-    // What came before the tear counts.
+    // Keep what was read before the damage.
     counts.torn.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
     yield reader.finish();
   }
 }
 
-/** Its bytes in pieces, each valid until the next one is asked for. */
+/** The bytes of a file in pieces. Each piece is valid until the next one is requested. */
 async function* chunksOf(path: string, counts: ReadCounts): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
@@ -42,7 +42,7 @@ function isGzip(start: Buffer): boolean {
   return start[0] === 0x1f && start[1] === 0x8b;
 }
 
-/** Reads into the same memory again and again. Synchronously: there is nothing else to do meanwhile, and a promise costs more. */
+/** Reuses one buffer. Reads synchronously, because nothing else runs meanwhile and a promise costs more. */
 async function* piecesOf(file: FileHandle, counts: ReadCounts): AsyncGenerator<Buffer> {
   const memory = Buffer.allocUnsafeSlow(CHUNK);
   while (true) {
@@ -59,7 +59,7 @@ async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenera
 }
 
 async function* unzipped(compressed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  // The decompressor may still hold a piece when it asks for the next one.
+  // Copy each piece: the decompressor may still use it when it requests the next one.
   const copies = Readable.from(copiesOf(compressed));
   const plain = createGunzip({ chunkSize: CHUNK });
   copies.on('error', error => plain.destroy(error));
@@ -70,9 +70,9 @@ async function* copiesOf(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   for await (const piece of pieces) yield Buffer.from(piece);
 }
 
-/** Longer lines are broken: no line of a gateway comes near. */
+/** The longest line, in characters. Gateways write far shorter ones, so a longer line is broken. */
 const MAX_LINE = 1_048_576;
-/** A line this much later than the one before, or the first one, has to be confirmed by the next. */
+/** A line this much later than the latest one waits until the next line confirms its time, and so does the first line. */
 const JUMP_MS = 3_600_000;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -81,11 +81,11 @@ const NOTHING = Buffer.alloc(0);
 /** Cuts chunks into lines and reads them. */
 class LineReader {
   readonly #counts: ReadCounts;
-  /** The beginning of a line whose end has not come. */
-  #rest: Buffer = NOTHING;
+  /** The beginning of a line that continues in the next chunk. */
+  #lineStart: Buffer = NOTHING;
   #skipping = false;
   #latestMs = 0;
-  /** A request that jumped ahead in time: the next line has to confirm it. */
+  /** A request far later than those before it, until the next line confirms its time. */
   #doubted: LoggedRequest | null = null;
 
   constructor(counts: ReadCounts) {
@@ -98,7 +98,7 @@ class LineReader {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       if (this.#skipping) this.#skipping = false;
-      else if (this.#rest.length === 0) this.#read(chunk, start, end, requests);
+      else if (this.#lineStart.length === 0) this.#read(chunk, start, end, requests);
       else this.#readJoined(chunk.subarray(start, end), requests);
       start = end + 1;
     }
@@ -108,25 +108,25 @@ class LineReader {
 
   finish(): LoggedRequest[] {
     const requests: LoggedRequest[] = [];
-    if (this.#rest.length > 0) this.#readJoined(NOTHING, requests);
-    // Nothing comes after it that it could mislead.
+    if (this.#lineStart.length > 0) this.#readJoined(NOTHING, requests);
+    // Accept it: no later line depends on its time.
     if (this.#doubted !== null) this.#accept(this.#doubted, requests);
     this.#doubted = null;
     return requests;
   }
 
   #keep(start: Buffer): void {
-    this.#rest = Buffer.concat([this.#rest, start]);
-    if (this.#rest.length <= MAX_LINE) return;
+    this.#lineStart = Buffer.concat([this.#lineStart, start]);
+    if (this.#lineStart.length <= MAX_LINE) return;
     this.#counts.lines++;
     this.#counts.broken++;
-    this.#rest = NOTHING;
+    this.#lineStart = NOTHING;
     this.#skipping = true;
   }
 
   #readJoined(end: Buffer, requests: LoggedRequest[]): void {
-    const line = Buffer.concat([this.#rest, end]);
-    this.#rest = NOTHING;
+    const line = Buffer.concat([this.#lineStart, end]);
+    this.#lineStart = NOTHING;
     this.#read(line, 0, line.length, requests);
   }
 
@@ -141,7 +141,7 @@ class LineReader {
     else this.#judge(line, requests);
   }
 
-  /** One line with a wrong time must not carry the clock away with it. */
+  /** Holds back a request that is far ahead in time, so that one wrong time does not move the clock. */
   #judge(request: LoggedRequest, requests: LoggedRequest[]): void {
     const doubted = this.#doubted;
     this.#doubted = null;
@@ -159,17 +159,17 @@ class LineReader {
   }
 }
 
-/** What was read so far. */
+/** Counts what was read so far. */
 export interface ReadCounts {
   lines: number;
-  /** About something else than a decision. */
+  /** Lines without a decision. */
   other: number;
   broken: number;
   /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
   early: number;
-  /** The size of the files as they lie on disk. */
+  /** Bytes read from disk, before decompression. */
   bytes: number;
-  /** Files that could not be read to their end, and why. */
+  /** Files that could not be read to the end, each with the reason. */
   readonly torn: string[];
 }
 

@@ -10,47 +10,47 @@ import {
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
 
-/** What became of a request. `undecided`: neither limits nor restrictions refused it, but it counts as an offence at its end. */
+/** The outcome of a request in the log. `undecided`: the limits were not asked, but the end of the request is an offence. */
 type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
 
-/** A line of the access log about a request that the limits decided on, or that counts for restrictions. */
+/** A line of the access log about a request that the limits decided on, or that counts towards a restriction. */
 export interface LoggedRequest {
   readonly kind: 'decide';
-  /** What the line tells: all of the request, its beginning while it lasts, or its end, with the beginning on an earlier line. */
+  /** What the line covers: a whole request, the beginning of one that still runs, or the end of one that began on an earlier line. */
   readonly part: 'whole' | 'begin' | 'end';
   /** When the line was written, in milliseconds since the epoch. */
   readonly writtenAtMs: number;
   readonly decidedAtMs: number;
-  /** The number of the request in its process. */
+  /** Counts the requests of its gateway process. */
   readonly sequence: number;
   readonly instance: string;
   readonly keyId: string;
-  /** The method that its route was looked up by. */
+  /** The method for the route lookup. */
   readonly method: string;
-  /** The path, with pseudonyms for what the client chose. */
+  /** The path, with a pseudonym for each segment that the client chose. */
   readonly path: string;
   readonly callerClass: CallerClass;
-  /** The address. */
+  /** The address of the client. */
   readonly client: string;
   /** The pseudonym of a caller, or the key of an address. */
   readonly caller: string;
   readonly draws: Draws;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
-  /** What few lines tell; `null` for most. */
+  /** What matters for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
-  /** True if its service denied access, so that a unit of a resource limit was returned. */
+  /** True if the service denied access (401, 403, 404), which returns a unit of a resource limit. */
   readonly denied: boolean;
 }
 
-/** What a line of a log is. `early`: a request refused with 429 before the limits were asked. */
+/** A line as read. `early`: a request refused with 429 before the limits were asked. */
 type LogLine = LoggedRequest | 'early' | 'other' | 'broken';
 
 const PARTS: Readonly<Record<string, 'whole' | 'begin'>> = { access: 'whole', admission: 'begin' };
 
 /**
- * Reads a line. `other`: it tells of no decision. `broken`: it is no line of this gateway's log, or lacks what a replay needs,
- * such as those of earlier versions.
+ * Reads a line. `other`: a line without a decision. `broken`: not a line of a gateway's access log, or one that lacks a field
+ * which a replay needs, such as lines of earlier versions.
  */
 export function readLogLine(line: string): LogLine {
   const isObject = line.startsWith('{"') && line.endsWith('}');
@@ -61,7 +61,7 @@ export function readLogLine(line: string): LogLine {
   return fields === null ? 'broken' : requestOf(fields);
 }
 
-/** Tells what a line without a decision is. */
+/** Classifies a line without a decision. */
 function undecided(fields: UncheckedLine | null): 'early' | 'other' {
   return fields?.type === 'access' && fields.status === 429 ? 'early' : 'other';
 }
@@ -77,7 +77,7 @@ function fieldsOf(line: string): UncheckedLine | null {
 
 function requestOf(fields: UncheckedLine): LogLine {
   const { decision, draws } = fields;
-  // The line tells nothing of a path that no route takes, and such a path leads to no bucket.
+  // The log omits the path if no route matches it. Such a request consumes no bucket.
   const isUnserved = fields.path === undefined && (draws === 'global' || draws === 'none');
   if (decision !== undefined) {
     const outcome = isAccessValue('decision', decision) ? decision : null;
@@ -92,7 +92,7 @@ function requestOf(fields: UncheckedLine): LogLine {
   );
 }
 
-/** Makes the request of a line that has all that a replay needs. `outcome`: `null` if the line has none that is known. */
+/** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if it is unknown. */
 function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket, draws = 'all' } = fields;
   const { status, upstreamMs, protocol, caller, class: callerClass } = fields;
@@ -126,38 +126,38 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   };
 }
 
-/** What few lines tell. */
+/** What a line tells about restrictions. */
 interface RestrictionFacts {
   /** What refused the request before its limits were asked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;
-  /** Its token was not looked at. */
+  /** True if the request was refused before its token was checked. */
   readonly isCallerUnknown: boolean;
   readonly isPreflight: boolean;
-  /** Its caller was under `never_restrict`. */
+  /** True if the caller was under `never_restrict`. */
   readonly isSpared: boolean;
-  /** A pseudonym; '' if it called none. */
+  /** The pseudonym of the webhook; '' if the request called none. */
   readonly webhook: string;
-  /** How it counted towards a restriction; `null` if it did not. */
+  /** How the request counted towards a restriction; `null` if it did not. */
   readonly offence: Offence | null;
-  /** When it returned the unit that it drew on a resource limit, if the line tells. */
+  /** When it returned the unit that it had consumed of a resource limit; `null` if the line does not say. */
   readonly returned: LoggedMoment | null;
 }
 
-/** When something happened between the decisions about other requests. */
+/** A moment between the decisions about other requests. */
 interface LoggedMoment {
   readonly atMs: number;
-  /** The number of the latest request by then. */
+  /** The number of the latest request at that moment. */
   readonly after: number;
 }
 
-/** How a request counted towards a restriction. */
+/** The moment and the rule by which a request counted towards a restriction. */
 export interface Offence extends LoggedMoment {
   readonly reason: 'invalid_requests' | 'webhook_not_found';
-  /** The line does not say when it counted, so that is when the line was written: it is of an earlier version. */
+  /** True if the line, of an earlier version, does not say when: then the moment is that of the line. */
   readonly isGuessed: boolean;
 }
 
-/** What every line tells of the request. */
+/** The fields of every line that offences depend on. */
 interface CommonFacts {
   readonly status: unknown;
   readonly method: string;
@@ -165,19 +165,19 @@ interface CommonFacts {
   readonly writtenAtMs: number;
 }
 
-/** A decision comes before its line, by no more than this; the clocks of a shared store may differ a little. */
+/** A decision is at most this much older than its line, or newer: the clock of a shared store may differ. */
 const MAX_BEHIND_MS = 86_400_000;
 const MAX_AHEAD_MS = 60_000;
 
-/** Tells whether something that a line tells of may have happened at this moment. */
+/** Tells whether a value is a moment that fits the time of its line. */
 function isMoment(value: unknown, writtenAtMs: number): value is number {
   if (!isAccessValue('decidedAt', value)) return false;
   return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
 }
 
 /**
- * Tells what refused a request that never came to the limits; `null` if the line tells of nothing. `undecided`: nothing did that a
- * replay could ask again, but it counts.
+ * Returns the outcome of a request that the limits were not asked about; `null` if the line has none. `undecided`: no restriction
+ * or block refused it, but it is an offence.
  */
 function outcomeBefore({
   restricted,
@@ -188,7 +188,7 @@ function outcomeBefore({
   return isAccessValue('offenceAt', offenceAt) ? 'undecided' : null;
 }
 
-/** Reads what few lines tell; `null` if this one tells nothing of the kind. */
+/** Reads what a line tells about restrictions; `null` if it tells nothing. */
 function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
   const offence = offenceOf(rare, common);
@@ -230,7 +230,10 @@ function momentOf(
   return { atMs, after };
 }
 
-/** Today's lines say when such a request counted, or that it was a preflight. The scope of a service's 429 cannot be guessed. */
+/**
+ * Tells whether a request without a moment may be an offence of an earlier version, whose lines gave none. Leaves out 429s of
+ * services, because the line does not tell their scope.
+ */
 function mayBeOld({ status, method }: CommonFacts): boolean {
   return (status === 401 || status === 403) && method !== 'OPTIONS';
 }

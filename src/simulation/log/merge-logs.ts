@@ -1,7 +1,7 @@
 import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 
-/** A unit that a request drew is returned. */
+/** The request returns a unit that it had consumed. */
 export interface Refund {
   readonly kind: 'refund';
   readonly decidedAtMs: number;
@@ -9,32 +9,35 @@ export interface Refund {
   readonly request: LoggedRequest;
 }
 
-/** A request counts towards a restriction. */
+/** The request counts towards a restriction. */
 export interface OffenceEvent {
   readonly kind: 'offence';
   readonly decidedAtMs: number;
-  /** Between that of the latest request by then and the next one's. */
+  /** Orders the offence after the latest request at that moment, and before the next one: number and a half. */
   readonly sequence: number;
   readonly request: LoggedRequest;
 }
 
-/** What happens at the moment `decidedAtMs`: the limits decide about a request, a unit is returned, or an offence counts. */
+/** An event at `decidedAtMs`: the limits decide about a request, a unit is returned, or an offence counts. */
 export type LogEvent = LoggedRequest | Refund | OffenceEvent;
 
-/** A request that lasts longer than a second has a line within two, so no decision comes later than this before its line. */
+/**
+ * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at most
+ * this much older than the first line about it.
+ */
 const WINDOW_MS = 4_000;
-/** Events are released in steps of this, sorted once each. */
+/** Events are sorted and released once for each such step. */
 const STEP_MS = 1_000;
-/** Events held; beyond it the earlier half is released. */
+/** The most events held. When there are more, the earlier half is released. */
 const MAX_HELD = 400_000;
 
-/** One file on its way. */
+/** A file that is being read. */
 interface Source {
   readonly pieces: AsyncGenerator<LoggedRequest[]>;
   latestMs: number;
 }
 
-/** The events of several logs in the order of their time. Holds a few seconds of them. */
+/** Yields the events of several logs in order of time. Holds a few seconds of events. */
 export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): AsyncGenerator<LogEvent[]> {
   let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
   let held: LogEvent[] = [];
@@ -66,7 +69,7 @@ function hold(held: LogEvent[], request: LoggedRequest): void {
   if (part !== 'end') held.push(request);
   const offence = facts?.offence ?? null;
   if (denied) {
-    // Where the line tells when the request counted as invalid, the unit was returned just before.
+    // If the line says when the offence counted, the unit was returned just before that.
     const moment = offence === null || offence.isGuessed ? (facts?.returned ?? null) : offence;
     const at = moment
       ? { decidedAtMs: moment.atMs, sequence: moment.after + 0.25 }

@@ -258,9 +258,9 @@ test('callers and windows beyond the bounds are counted, not held', () => {
   const limit = defineLimit({ role: 'caller', bucket: 'b', main: null, algorithm: 'window', quota });
   const room = new DemandRoom(3, 2);
   const demand = new Demand(limit, room);
-  for (const caller of ['a', 'b', 'c', 'd', 'a']) demand.draw(1, caller, caller);
+  for (const caller of ['a', 'b', 'c', 'd', 'a']) demand.consume(1, caller, caller);
   expect(room).toMatchObject({ callers: 3, windows: 2, unmeasured: 2 });
-  demand.draw(2_001, 'c', 'c');
+  demand.consume(2_001, 'c', 'c');
   expect([...demand.needs]).toEqual([1, 1, 2]);
   expect(room).toMatchObject({ windows: 1, unmeasured: 2 });
 });
