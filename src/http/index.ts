@@ -8,9 +8,16 @@ export {
   normalizeAddress,
 } from './address.ts';
 export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
-export { ForwardingRules } from './forwarding-rules.ts';
-export { readMaxForwards } from './max-forwards.ts';
-export { foldName } from './name-table.ts';
+export {
+  ForwardingRules,
+  foldName,
+  keepCallTrailers,
+  keepResponseFields,
+  keepTrailerFields,
+  policyItem,
+  type ResponsePolicy,
+  serviceLimitItem,
+} from './field-rules.ts';
 export {
   addRequestId,
   addTrace,
@@ -20,12 +27,4 @@ export {
   traceContextFields,
   upstreamFields,
 } from './request-head.ts';
-export {
-  keepCallTrailers,
-  keepResponseFields,
-  keepTrailerFields,
-  policyItem,
-  type ResponsePolicy,
-  serviceLimitItem,
-} from './response-fields.ts';
-export { authorityOf, isPlainHost, mainValue, parseTarget, type Target } from './target.ts';
+export { authorityOf, isPlainHost, mainValue, parseTarget, readMaxForwards, type Target } from './target.ts';

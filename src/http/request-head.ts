@@ -1,6 +1,6 @@
 import type { Fields } from '../core/index.ts';
-import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
-import { writeMaxForwards } from './max-forwards.ts';
+import type { FieldRule, ForwardingRules } from './field-rules.ts';
+import { writeMaxForwards } from './target.ts';
 
 /**
  * The result of one pass over a request's header fields: those that the gateway reads, and `kept`, those that go to the

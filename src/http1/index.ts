@@ -1,30 +1,29 @@
-export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
-export { connectionOptions, hopFieldNames, MalformedMessage } from './message/index.ts';
+export { chunkSize, LAST_CHUNK } from './chunked-body.ts';
+export { type BodyTerms, connectionOptions, hopFieldNames, MalformedMessage, NO_TERMS } from './message.ts';
+export { RequestBody, type RequestBodyOwner } from './request-body.ts';
+export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';
 export {
-  BodyWriter,
   type IncomingHead,
-  mayAnswerTwice,
   OtherVersion,
-  type OutgoingRequest,
   OversizedHead,
-  type Rejection,
-  RequestBody,
-  type RequestBodyOwner,
-  type RequestFraming,
   RequestReader,
   type RequestReaderOwner,
+  UnknownMethod,
+} from './request-reader.ts';
+export {
+  BodyWriter,
+  mayAnswerTwice,
+  type OutgoingRequest,
   RequestSender,
   type RequestWriterOwner,
-  requestFraming,
   statesLength,
-  UnknownMethod,
-} from './request/index.ts';
+} from './request-writer.ts';
 export {
+  DateField,
   interimResponse,
   type LastResponse,
-  ResponseReader,
-  type ResponseSink,
   type ResponseTerms,
   responseHead,
   type Switched,
-} from './response/index.ts';
+} from './response-head.ts';
+export { ResponseReader, type ResponseSink } from './response-reader.ts';

@@ -1,12 +1,15 @@
-export { GRPC_METHOD, parseGrpcPattern } from './grpc-pattern.ts';
 export { PathWords } from './path-words.ts';
+export { PatternError, parseGrpcPattern, parseRoutePattern } from './pattern.ts';
+export { findHidden, Reach } from './precedence.ts';
 export {
+  findConflicts,
+  GRPC_METHOD,
   isRoutable,
-  PatternError,
-  parseRoutePattern,
   ROUTABLE_METHODS,
+  type RouteEntry,
+  type RouteMatch,
   type RoutePattern,
+  type Routes,
+  RouteTable,
   shapeOf,
-} from './pattern.ts';
-export { findConflicts, findHidden, Reach } from './precedence.ts';
-export { type RouteEntry, type RouteMatch, type Routes, RouteTable } from './table.ts';
+} from './table.ts';

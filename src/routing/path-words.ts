@@ -1,5 +1,4 @@
-import { isGrpc } from './grpc-pattern.ts';
-import { foldSegment, type RoutePattern, withoutParameters } from './pattern.ts';
+import { foldSegment, isGrpc, type RoutePattern, withoutParameters } from './table.ts';
 
 /** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;

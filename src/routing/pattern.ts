@@ -1,15 +1,11 @@
-import { METHODS } from 'node:http';
-
-/** Which requests a route takes. */
-export interface RoutePattern {
-  /** The methods of the route; `null` for every method that the gateway serves. */
-  readonly methods: readonly string[] | null;
-  /** The path as the operator wrote it. */
-  readonly path: string;
-  readonly segments: readonly Segment[];
-  /** The names of the `{name}` segments, in order. */
-  readonly parameters: readonly string[];
-}
+import {
+  EVERY_METHOD,
+  foldSegment,
+  GRPC_METHOD,
+  isRoutable,
+  type RoutePattern,
+  type Segment,
+} from './table.ts';
 
 /**
  * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.
@@ -124,72 +120,9 @@ function fail(path: string, message: string): never {
   throw new PatternError(`path "${path}": ${message}`);
 }
 
-/** The part of a pattern between two slashes. */
-export type Segment =
-  /** Matches one segment of a path; `folded` comes from `foldSegment`. */
-  | { readonly kind: 'literal'; readonly folded: string }
-  /** `{name}`: any one segment. */
-  | { readonly kind: 'parameter'; readonly name: string }
-  /** `**`: all segments that follow, or none. */
-  | { readonly kind: 'tail' };
-
-/**
- * Returns the form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. Otherwise
- * `Things%3Aall` could get around the route for `things:all` to a backend that takes both for the same. Returns `null` if the
- * bytes are not UTF-8, which equals no literal.
- *
- * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
- * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
- */
-export function foldSegment(canonical: string): string | null {
-  const folded = canonical.toLowerCase();
-  if (!folded.includes('%')) return folded;
-  try {
-    return decodeURIComponent(folded);
-  } catch {
-    return null;
-  }
-}
-
-/** Returns the part of a segment before the first `;` or `%3B`, where some backends cut it. Literals are compared with that part. */
-export function withoutParameters(canonical: string): string {
-  const plain = canonical.indexOf(';');
-  const escaped = canonical.indexOf('%3B');
-  if (plain === -1 && escaped === -1) return canonical;
-  return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
-}
-
-/** Returns the shape of a pattern. Patterns of one shape match the same paths: only spelling and parameter names differ. */
-export function shapeOf(segments: readonly Segment[]): string {
-  // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
-  return segments
-    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
-    .join('/');
-}
-
-const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
-
 /** Thrown for an invalid pattern. The message names the place and says what to write instead. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
-}
-
-/** Methods that are never served: TRACE would show clients what the gateway adds, CONNECT would make it a tunnel. */
-const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
-
-/** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
-export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEVER_SERVED.has(method));
-
-const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
-
-/** Whether a route without a list of methods serves this one. Others are refused before a route is looked up. */
-export function isRoutable(method: string): boolean {
-  return ROUTABLE.has(method);
-}
-
-/** Whether a route that names these methods takes this one. GET includes HEAD. */
-export function takesMethod(methods: readonly string[], method: string): boolean {
-  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
 /** Throws a PatternError if a route cannot name these methods. */
@@ -203,9 +136,9 @@ function checkMethods(methods: readonly string[]): void {
 }
 
 function errorIn(method: string): string | null {
-  if (ROUTABLE.has(method)) return null;
+  if (isRoutable(method)) return null;
   const upper = method.toUpperCase();
-  if (ROUTABLE.has(upper)) return `is written in upper case: write "${upper}"`;
+  if (isRoutable(upper)) return `is written in upper case: write "${upper}"`;
   return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';
 }
 
@@ -247,4 +180,38 @@ function translate(expression: string): string {
   const isOpen = /^[~*=\s]*\^.*[^$]$/s.test(expression);
   const path = isPrefix === undefined && !isOpen ? prefix : `${prefix}/**`;
   return (path.startsWith('/') ? path : `/${path}`).replaceAll(/\/{2,}/g, '/');
+}
+
+const IDENTIFIER = /^[A-Za-z_]\w*$/;
+
+/**
+ * Reads `package.Service/Method`, or `package.Service/*` for every method of a service that no other route names. Letter case
+ * is significant, as in protobuf. Throws a PatternError that says what to write instead.
+ */
+export function parseGrpcPattern(text: string): RoutePattern {
+  const [service = '', method, ...more] = text.split('/');
+  const error = grpcError(text, service, method, more.length > 0);
+  if (error !== null) throw new PatternError(error);
+  const segments: readonly Segment[] = [
+    { kind: 'literal', folded: service },
+    method === EVERY_METHOD
+      ? { kind: 'parameter', name: 'method' }
+      : { kind: 'literal', folded: method ?? '' },
+  ];
+  return { methods: [GRPC_METHOD], path: text, segments, parameters: [] };
+}
+
+function grpcError(text: string, service: string, method: string | undefined, more: boolean): string | null {
+  if (text.startsWith('/')) return `a service begins without "/": write "${text.slice(1)}"`;
+  if (/^https?:/.test(text)) return 'a service has no scheme and host: write package.Service/Method';
+  if (service === EVERY_METHOD || text === '**' || text === '')
+    return 'name the service: package.Service/Method, or package.Service/* for all of its methods';
+  const odd = service.split('.').find(part => !IDENTIFIER.test(part));
+  if (odd !== undefined) return `"${service}" is not the name of a service such as package.Service`;
+  if (method === undefined) return `the method is missing: write "${text}/*" for every one`;
+  if (method === '**' || method === '') return `write "${service}/*" for every method`;
+  if (more) return 'a service and a method are all: write package.Service/Method';
+  if (method !== EVERY_METHOD && !IDENTIFIER.test(method))
+    return `"${method}" is not the name of a method: write "${service}/*" for every one`;
+  return null;
 }

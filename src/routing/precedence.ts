@@ -1,5 +1,4 @@
-import { isRoutable, type RoutePattern, type Segment, shapeOf, takesMethod } from './pattern.ts';
-import { RouteCandidates } from './route-candidates.ts';
+import { isRoutable, type RoutePattern, type Segment, shapeOf, takesMethod } from './table.ts';
 
 /**
  * Whether the first route takes every request that matches both. Segment by segment from the left, a literal goes before a
@@ -125,22 +124,72 @@ function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: Rout
   }
 }
 
-/**
- * Returns pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
- * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
- * it). Of three equal patterns, the second and third are each paired with the first.
- */
-export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
-  const owners = new Map<string, number>();
-  return patterns.flatMap((pattern, index) => {
-    const shape = shapeOf(pattern.segments);
-    const earlier = new Set<number>();
-    for (const method of pattern.methods ?? ['']) {
-      const key = `${method} ${shape}`;
-      const owner = owners.get(key);
-      if (owner === undefined) owners.set(key, index);
-      else earlier.add(owner);
+/** A common beginning of patterns, segment by segment. */
+interface Node {
+  readonly literals: Map<string, Node>;
+  parameter: Node | null;
+  /** Routes that end here, by index. */
+  readonly ends: number[];
+  /** Routes that end in `**` here. */
+  readonly tails: number[];
+}
+
+/** Finds the routes whose paths overlap with a pattern's, without checking each: files may have ten thousand of both. */
+export class RouteCandidates {
+  readonly #root = newNode();
+
+  constructor(routes: readonly RoutePattern[]) {
+    for (const [index, { segments }] of routes.entries()) this.#add(segments, index);
+  }
+
+  /** Returns the indices, in order, of all routes that share at least one path with `pattern`. */
+  overlapping({ segments }: RoutePattern): number[] {
+    const found: number[] = [];
+    collect(this.#root, segments, 0, found);
+    return found.sort((a, b) => a - b);
+  }
+
+  #add(segments: readonly Segment[], index: number): void {
+    let node = this.#root;
+    for (const segment of segments) {
+      if (segment.kind === 'tail') {
+        node.tails.push(index);
+        return;
+      }
+      node = segment.kind === 'literal' ? literalAfter(node, segment.folded) : parameterAfter(node);
     }
-    return Array.from(earlier, owner => [owner, index] as const);
-  });
+    node.ends.push(index);
+  }
+}
+
+function collect(node: Node, segments: readonly Segment[], at: number, found: number[]): void {
+  for (const index of node.tails) found.push(index);
+  const segment = segments[at];
+  const all = segment?.kind === 'tail';
+  if (all || segment === undefined) for (const index of node.ends) found.push(index);
+  if (segment === undefined) return;
+  for (const next of nodesAfter(node, segment)) collect(next, segments, all ? at : at + 1, found);
+}
+
+/** Returns the nodes that a segment leads to: all for `**` and a parameter; its own and the parameter's for a literal. */
+function nodesAfter({ literals, parameter }: Node, segment: Segment): Node[] {
+  const others = parameter === null ? [] : [parameter];
+  if (segment.kind !== 'literal') return [...literals.values(), ...others];
+  const literal = literals.get(segment.folded);
+  return literal === undefined ? others : [literal, ...others];
+}
+
+function newNode(): Node {
+  return { literals: new Map(), parameter: null, ends: [], tails: [] };
+}
+
+function literalAfter(node: Node, folded: string): Node {
+  const next = node.literals.get(folded) ?? newNode();
+  node.literals.set(folded, next);
+  return next;
+}
+
+function parameterAfter(node: Node): Node {
+  node.parameter ??= newNode();
+  return node.parameter;
 }

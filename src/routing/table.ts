@@ -1,6 +1,109 @@
-import { EVERY_METHOD, GRPC_METHOD, isGrpc } from './grpc-pattern.ts';
-import { foldSegment, type RoutePattern, takesMethod, withoutParameters } from './pattern.ts';
-import { findConflicts } from './precedence.ts';
+import { METHODS } from 'node:http';
+
+/** Which requests a route takes. */
+export interface RoutePattern {
+  /** The methods of the route; `null` for every method that the gateway serves. */
+  readonly methods: readonly string[] | null;
+  /** The path as the operator wrote it. */
+  readonly path: string;
+  readonly segments: readonly Segment[];
+  /** The names of the `{name}` segments, in order. */
+  readonly parameters: readonly string[];
+}
+
+/** The part of a pattern between two slashes. */
+export type Segment =
+  /** Matches one segment of a path; `folded` comes from `foldSegment`. */
+  | { readonly kind: 'literal'; readonly folded: string }
+  /** `{name}`: any one segment. */
+  | { readonly kind: 'parameter'; readonly name: string }
+  /** `**`: all segments that follow, or none. */
+  | { readonly kind: 'tail' };
+
+/**
+ * Returns the form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. Otherwise
+ * `Things%3Aall` could get around the route for `things:all` to a backend that takes both for the same. Returns `null` if the
+ * bytes are not UTF-8, which equals no literal.
+ *
+ * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
+ * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
+ */
+export function foldSegment(canonical: string): string | null {
+  const folded = canonical.toLowerCase();
+  if (!folded.includes('%')) return folded;
+  try {
+    return decodeURIComponent(folded);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the part of a segment before the first `;` or `%3B`, where some backends cut it. Literals are compared with that part. */
+export function withoutParameters(canonical: string): string {
+  const plain = canonical.indexOf(';');
+  const escaped = canonical.indexOf('%3B');
+  if (plain === -1 && escaped === -1) return canonical;
+  return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
+}
+
+/** Returns the shape of a pattern. Patterns of one shape match the same paths: only spelling and parameter names differ. */
+export function shapeOf(segments: readonly Segment[]): string {
+  // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
+  return segments
+    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
+    .join('/');
+}
+
+const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
+
+/** Methods that are never served: TRACE would show clients what the gateway adds, CONNECT would make it a tunnel. */
+const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
+
+/** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
+export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEVER_SERVED.has(method));
+
+const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
+
+/** Whether a route without a list of methods serves this one. Others are refused before a route is looked up. */
+export function isRoutable(method: string): boolean {
+  return ROUTABLE.has(method);
+}
+
+/** Whether a route that names these methods takes this one. GET includes HEAD. */
+export function takesMethod(methods: readonly string[], method: string): boolean {
+  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+}
+
+/** Stands for the method in patterns of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
+export const GRPC_METHOD = 'GRPC';
+
+/** Stands for every method of a service in a pattern. */
+export const EVERY_METHOD = '*';
+
+/** Whether a pattern is for gRPC calls. */
+export function isGrpc({ methods }: RoutePattern): boolean {
+  return methods?.[0] === GRPC_METHOD;
+}
+
+/**
+ * Returns pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
+ * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
+ * it). Of three equal patterns, the second and third are each paired with the first.
+ */
+export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
+  const owners = new Map<string, number>();
+  return patterns.flatMap((pattern, index) => {
+    const shape = shapeOf(pattern.segments);
+    const earlier = new Set<number>();
+    for (const method of pattern.methods ?? ['']) {
+      const key = `${method} ${shape}`;
+      const owner = owners.get(key);
+      if (owner === undefined) owners.set(key, index);
+      else earlier.add(owner);
+    }
+    return Array.from(earlier, owner => [owner, index] as const);
+  });
+}
 
 /** A pattern, and what it stands for. */
 export interface RouteEntry<T> {

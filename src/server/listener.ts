@@ -5,12 +5,10 @@ import { type Cap, inNextTurn, type Network } from '../core/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
-import { Accepted } from './accepted.ts';
-import { oldAtMs } from './client-connection.ts';
+import { Accepted, type ListenerState, oldAtMs } from './client-connection.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
-import type { ListenerState } from './listener-state.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';
-import type { TlsTermination } from './tls/index.ts';
+import type { TlsTermination } from './tls-termination.ts';
 
 /**
  * Most connections that wait to be accepted; the kernel drops further ones, and the clients try again. In a longer queue,

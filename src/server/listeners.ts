@@ -9,11 +9,11 @@ import type {
 import type { ConnectionListener, Network, Random, Timer, TimerClock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
-import { DateField } from './client-connection.ts';
+import { DateField } from '../http1/index.ts';
+import type { ListenerState } from './client-connection.ts';
 import { type ConnectionCaps, ProcessConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
-import type { ListenerState } from './listener-state.ts';
-import { Handshakes, TicketKeys, TlsTermination } from './tls/index.ts';
+import { Handshakes, TicketKeys, TlsTermination } from './tls-termination.ts';
 
 const SWEEP_MS = 500;
 

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../config/index.ts';
-import { GrowingBytes, type ProxyHeaderFault } from '../core/index.ts';
+import { type GatewayError, GrowingBytes, type ProxyHeaderFault } from '../core/index.ts';
+import { clientTooSlow } from '../gateway/index.ts';
 import { type ProxyHeader, readProxyHeader } from '../proxy-protocol/index.ts';
-import type { Accepted } from './accepted.ts';
-import type { ClientConnection, ConnectedClient } from './client-connection.ts';
-import { Http1Connection } from './http1/index.ts';
-import { FirstBytes, Http2Connection } from './http2/index.ts';
-import type { ListenerState } from './listener-state.ts';
-import type { TlsTermination } from './tls/index.ts';
+import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
+import { Http1Connection } from './http1-connection.ts';
+import { Http2Connection } from './http2/index.ts';
+import type { TlsTermination } from './tls-termination.ts';
 
 /** What the stages of a listener's connections know of it. */
 export interface StageTerms {
@@ -164,3 +163,73 @@ function clientOf(header: ProxyHeader, peer: ConnectedClient): ConnectedClient {
 
 /** Ignores an error: 'close' follows and is handled. */
 function onError(): void {}
+
+/** Opens the stage that serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
+type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;
+
+/** The stage of a cleartext connection that may speak either version: its first bytes decide (RFC 9113, 3.3). */
+class FirstBytes implements ClientConnection {
+  readonly socket: Socket;
+  readonly #state: ListenerState;
+  readonly #open: ProtocolOpener;
+  readonly #sinceMs: number;
+  /** The beginning of a preface. */
+  #bytes: Buffer = Buffer.alloc(0);
+  readonly #onData = (bytes: Buffer) => this.#take(bytes);
+  /** Closes: the client has closed its side, and its bytes are neither protocol. */
+  readonly #onEnd = () => this.socket.destroySoon();
+  readonly #onError = () => {};
+
+  constructor(socket: Socket, state: ListenerState, open: ProtocolOpener) {
+    this.socket = socket;
+    this.#state = state;
+    this.#open = open;
+    this.#sinceMs = state.clock.monotonicMs();
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onError);
+  }
+
+  /** Answers in HTTP/1.1, which more clients understand: this one has not shown its protocol. */
+  refuse(error: GatewayError): void {
+    this.#become('http1').refuse(error);
+  }
+
+  sweep(nowMs: number): void {
+    if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(clientTooSlow());
+  }
+
+  /** Treats the silent connection as one of HTTP/1.1: draining closes it soon, because it is idle. */
+  drain(): void {
+    this.#become('http1');
+  }
+
+  #take(bytes: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
+    const protocol = protocolOf(this.#bytes);
+    if (protocol !== null) this.#become(protocol);
+  }
+
+  #become(protocol: 'http1' | 'h2'): ClientConnection {
+    const { socket } = this;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    // Pause, or the bytes would be lost before the next stage listens.
+    socket.pause();
+    if (this.#bytes.length > 0) socket.unshift(this.#bytes);
+    const next = this.#open(protocol);
+    socket.off('error', this.#onError);
+    if (protocol === 'http1') socket.resume();
+    return next;
+  }
+}
+
+/** The bytes that a client of HTTP/2 sends first (RFC 9113, 3.4). No request of HTTP/1.1 begins like that. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** Tells the protocol of a connection by its first bytes; returns `null` if more are needed. */
+export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {
+  const length = Math.min(bytes.length, PREFACE.length);
+  if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return 'http1';
+  return length === PREFACE.length ? 'h2' : null;
+}

@@ -1,9 +1,7 @@
 import type { Socket } from 'node:net';
 import { SocketStream } from '../core/index.ts';
 import type { Successor } from '../gateway/index.ts';
-import type { Accepted } from './accepted.ts';
-import type { ClientConnection } from './client-connection.ts';
-import type { ListenerState } from './listener-state.ts';
+import type { Accepted, ClientConnection, ListenerState } from './client-connection.ts';
 
 /** The last stage of a connection that switched to another protocol. */
 export class SwitchedConnection implements ClientConnection {

@@ -1,9 +1,11 @@
-export { type CertificateFacts, pairError, readCertificate } from './certificate.ts';
 export {
+  type CertificateFacts,
   type CertificateOptions,
   type ClientCertificateOptions,
   createTlsServer,
   hasBadCertificate,
+  pairError,
+  readCertificate,
   ServerNames,
   type TlsOptions,
 } from './tls-server.ts';

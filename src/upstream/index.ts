@@ -1,4 +1,4 @@
-export { ConnectionPool } from './http1/index.ts';
+export { ConnectionPool } from './connection-pool.ts';
 export type {
   CallSink,
   Http2Options,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
-import { ConnectionPool } from './http1/index.ts';
-import { SessionPool } from './http2/index.ts';
 import { EndpointTransport, type PoolSystem } from './pool.ts';
+import { SessionPool } from './session-pool.ts';
 import type { Transport, UpstreamOptions } from './transport.ts';
 
 /** An upstream as the configuration describes it. */

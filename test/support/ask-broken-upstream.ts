@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { thisMachine } from '../../src/core/index.ts';
-import { SessionPool } from '../../src/upstream/http2/index.ts';
+import { SessionPool } from '../../src/upstream/session-pool.ts';
 import { CollectingSink } from './collecting-sink.ts';
 import { GET } from './get-request.ts';
 import { upstreamAt } from './upstream-options.ts';

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/http/index.ts';
-import { DateField } from '../../src/server/client-connection.ts';
-import type { ListenerState } from '../../src/server/listener-state.ts';
+import { DateField } from '../../src/http1/index.ts';
+import type { ListenerState } from '../../src/server/client-connection.ts';
 import { stillClock } from './still-clock.ts';
 
 /** What connections share where nothing else is said: no time goes by. */

@@ -59,8 +59,8 @@ const LONG = [
   'unit/limits/counting/memory-store.histories',
   'unit/config/reload/config-watcher',
   'unit/config/schema/json-schema',
-  'unit/http1/request/request-reader.fuzz',
-  'unit/http1/response/response-reader.fuzz',
+  'unit/http1/request-reader.fuzz',
+  'unit/http1/response-reader.fuzz',
   'unit/config/yaml/secret-lines',
   'unit/auth/verifier.mutations',
 ];

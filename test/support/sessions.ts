@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { thisMachine } from '../../src/core/index.ts';
-import { SessionPool } from '../../src/upstream/http2/index.ts';
 import type { UpstreamOptions } from '../../src/upstream/index.ts';
+import { SessionPool } from '../../src/upstream/session-pool.ts';
 import { upstreamAt } from './upstream-options.ts';
 import { sleep } from './wait.ts';
 

@@ -2,6 +2,7 @@ import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } fr
 import { keepCallTrailers, keepTrailerFields } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
 import { GRPC_METHOD as GRPC_CALL } from '../../routing/index.ts';
+import type { LimitedBy } from '../../runtime/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import {
   callReset,
@@ -14,7 +15,6 @@ import {
   upstreamFailed,
 } from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
-import type { ExchangeResponse } from './response.ts';
 
 /**
  * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once, when a request arrives; no gate
@@ -38,7 +38,14 @@ export interface Dialect {
   /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
   /** Records what the upstream's last fields say about the outcome. */
-  noteEnd(response: ExchangeResponse, fields: Fields): void;
+  noteEnd(response: CallEnd, fields: Fields): void;
+}
+
+/** What a response says about how its call ended. */
+interface CallEnd {
+  readonly error: GatewayError | null;
+  grpcStatus: RpcCode | null;
+  limitedBy: LimitedBy | null;
 }
 
 /** Returns the dialect of a request. gRPC needs HTTP/2. A request that says it is gRPC can only take routes of gRPC. */

@@ -12,6 +12,13 @@ export {
   webhookOf,
 } from './destination.ts';
 export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
-export { Exchange, limitsConsumedBy, type ResourceUnit, type UpstreamLeg } from './exchange.ts';
-export { type ExchangeResponse, SERVED, type Served } from './response.ts';
+export {
+  Exchange,
+  type ExchangeResponse,
+  limitsConsumedBy,
+  type ResourceUnit,
+  SERVED,
+  type Served,
+  type UpstreamLeg,
+} from './exchange.ts';
 export type { Standing, Stop } from './standing.ts';

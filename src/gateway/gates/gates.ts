@@ -1,25 +1,23 @@
+import type { Gate } from './gate.ts';
 import {
-  addressCapacity,
-  capacity,
-  pressure,
-  requirePermit,
+  authorise,
+  identify,
+  introspect,
   restrictAddress,
   restrictCaller,
   restrictWebhook,
-  upstreamCapacity,
-} from './capacity.ts';
-import { findRoute, refusingByRoute } from './find-route.ts';
-import type { Gate } from './gate.ts';
-import { authorise, identify, introspect } from './identify.ts';
-import { limit } from './limit.ts';
+} from './identify.ts';
+import { addressCapacity, capacity, limit, pressure, requirePermit, upstreamCapacity } from './limit.ts';
 import {
   consumeIfRefused,
+  findRoute,
   judgeUpgrade,
   readHead,
   readOptions,
   refuseExpectation,
   refuseForeign,
   refuseMethod,
+  refusingByRoute,
   startDeadline,
 } from './read-request.ts';
 

@@ -2,8 +2,17 @@ import { type Caller, type Invalid, invalid, readBearer, type Verdict } from '..
 import { GatewayError } from '../../core/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 import type { Activity } from '../../signin/index.ts';
-import type { Exchange, ValidToken } from '../exchange/index.ts';
-import { globallyRefused, keysUnreachable, unauthenticated } from '../responses/index.ts';
+import { type Exchange, type ValidToken, webhookOf } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import {
+  ADDRESS_BLOCKED,
+  CALLER_BLOCKED,
+  callerRestricted,
+  globallyRefused,
+  keysUnreachable,
+  unauthenticated,
+  webhookRestricted,
+} from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** A token as it came, and what it is judged by. */
@@ -128,4 +137,35 @@ function concludeIntrospection(exchange: Exchange, said: Activity | GatewayError
   exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
   exchange.token = null;
   return null;
+}
+
+/** Step 4: refuses an address that is restricted or blocked. */
+export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
+  const { restrictions, blocked } = state.limiting;
+  if (blocked?.hasAddress(exchange.addressKey)) return ADDRESS_BLOCKED;
+  const waitMs = restrictions.waitMs(exchange.arrival.address);
+  if (waitMs === 0) return null;
+  const { addressKey: key, startedAtMs } = exchange;
+  const reason = restrictions.reasonFor({ kind: 'address', key });
+  return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
+}
+
+/** Step 5: refuses an address that called this webhook too often after it was deleted. */
+export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
+  const { destination, addressKey } = exchange;
+  const { route, params } = destination;
+  if (route?.kind !== 'forward' || !route.webhook) return null;
+  exchange.webhook = webhookOf(route, params);
+  const waitMs = state.limiting.restrictions.webhookWaitMs(addressKey, exchange.webhook);
+  return waitMs === 0 ? null : webhookRestricted(waitMs);
+}
+
+/** Step 6: refuses a caller that is restricted or blocked. */
+export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {
+  if (token === null) return null;
+  const { blocked, restrictions } = state.limiting;
+  const { principal: key } = token.caller;
+  if (blocked?.hasCaller(key)) return CALLER_BLOCKED;
+  const waitMs = restrictions.waitMs(token.client);
+  return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }

@@ -7,12 +7,16 @@ import type { Hold } from '../held-requests.ts';
 import {
   badRequest,
   bucketRefused,
+  fallenBehind,
   globallyRefused,
+  overloaded,
   type Policies,
   policyFields,
   policyReportOf,
+  poolFull,
   type RateReport,
   rateReport,
+  shareTaken,
   storeUnreachable,
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
@@ -161,4 +165,47 @@ function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult
     hold.leave();
   };
   return hold.result.finally(() => exchange.leaveLine?.());
+}
+
+/** Step 3: refuses requests while the process is too far behind to serve them in time. */
+export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
+  return overload.admits() ? null : fallenBehind();
+}
+
+/** Step 3: keeps the cap on everything in flight. The exchange itself is counted already. */
+export function capacity(exchange: Exchange, state: GatewayState): GateResult {
+  return state.inFlight > exchange.snapshot.caps.requests ? overloaded('requests') : null;
+}
+
+/** Step 3: keeps the cap on one address. */
+export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
+  const { requestsPerAddress } = exchange.snapshot.caps;
+  if (!state.addressPermits.take(exchange.addressKey, requestsPerAddress))
+    return overloaded('requests_per_address');
+  exchange.hasAddressPermit = true;
+  return null;
+}
+
+/**
+ * Step 7: keeps the caps of an upstream on exchanges of one kind, in all and for one caller. A request over a cap is refused only
+ * after its limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
+ */
+export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
+  const { destination, token } = exchange;
+  const { pool, authentication } = destination;
+  // It has no token although one is required, so it will be refused in any case.
+  if (pool === null || (authentication === 'required' && token === null)) return null;
+  const permit = state.upstreamPermits.take(pool, exchange.callerKey);
+  if (typeof permit === 'object') {
+    exchange.upstreamPermit = permit;
+  } else {
+    const error = permit === 'full' ? poolFull(pool.name) : shareTaken(pool.name);
+    exchange.noRoom = { upstream: pool.upstream, error };
+  }
+  return null;
+}
+
+/** Step 9: refuses a request that the upstream has no room for. It has consumed no limit. */
+export function requirePermit({ noRoom }: Exchange): GateResult {
+  return noRoom === null ? null : noRoom.error;
 }

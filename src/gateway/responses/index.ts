@@ -26,15 +26,6 @@ export {
   wrongMethod,
 } from './errors.ts';
 export {
-  badDeadline,
-  callReset,
-  deadlineExceeded,
-  grpcStatusFields,
-  grpcStatusIn,
-  httpStatusOf,
-  notGrpc,
-} from './grpc-status.ts';
-export {
   addOwnFields,
   type Policies,
   policyFields,
@@ -42,7 +33,6 @@ export {
   type RateReport,
   rateReport,
 } from './own-fields.ts';
-export { isWholeBucket, readFamily } from './rate-family.ts';
 export {
   ADDRESS_BLOCKED,
   addressRestricted,
@@ -54,7 +44,19 @@ export {
   RestrictionResponses,
   webhookRestricted,
 } from './rate-limit-error.ts';
-export { type RenderedResponse, renderError, renderGrpcError, reportsRate } from './render-error.ts';
+export {
+  badDeadline,
+  callReset,
+  deadlineExceeded,
+  grpcStatusFields,
+  grpcStatusIn,
+  httpStatusOf,
+  notGrpc,
+  type RenderedResponse,
+  renderError,
+  renderGrpcError,
+  reportsRate,
+} from './render-error.ts';
 export {
   bodyFollowsContract,
   type ContractHead,
@@ -62,7 +64,9 @@ export {
   contractHead,
   fieldsBeside,
   isWhole,
+  isWholeBucket,
   meantScope,
+  readFamily,
   rewritten429,
   type Scope,
   without,

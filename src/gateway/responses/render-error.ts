@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import type { Fields, GatewayError } from '../../core/index.ts';
-import { grpcStatusFields } from './grpc-status.ts';
+import { constants } from 'node:http2';
+import { type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
 /** A response made by the gateway, without the fields that every response carries. */
@@ -61,4 +61,158 @@ function asciiJson(value: unknown): string {
     /[\u007f-\uffff]/g,
     c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** The status of a call, by HTTP status, where it differs from the code of the error object. */
+const CODES: ReadonlyMap<number, RpcCode> = new Map([
+  // To a gRPC client, NOT_FOUND means that the method exists but did not find something.
+  [404, RpcCode.unimplemented],
+  [405, RpcCode.unimplemented],
+  // What every gRPC implementation returns for a message that is too large.
+  [413, RpcCode.resourceExhausted],
+  [431, RpcCode.resourceExhausted],
+]);
+
+/**
+ * The fields that end a call with this error (gRPC over HTTP/2, "Responses"). `google.rpc.RetryInfo`, which libraries understand,
+ * says when to try again, in addition to `Retry-After`.
+ */
+export function grpcStatusFields(error: GatewayError): string[] {
+  const code = grpcCodeOf(error);
+  const fields = ['grpc-status', String(code), 'grpc-message', percentEncode(error.message)];
+  const retryAfterMs = retryAfterOf(error);
+  if (retryAfterMs !== null) {
+    const status = rpcStatus(code, error.message, [retryInfo(retryAfterMs)]);
+    fields.push('grpc-status-details-bin', status.toString('base64'));
+  }
+  return fields;
+}
+
+/** Returns the status of a call that ends with this error. */
+export function grpcCodeOf({ status, rpcCode }: GatewayError): RpcCode {
+  return CODES.get(status) ?? rpcCode;
+}
+
+/**
+ * The gRPC status in the last fields of a response, or null. Treats a number that gRPC does not define as UNKNOWN, as
+ * clients do.
+ */
+export function grpcStatusIn(fields: Fields): RpcCode | null {
+  const text = firstValue(fields, 'grpc-status');
+  if (text === undefined) return null;
+  return DEFINED.find(code => String(code) === text) ?? RpcCode.unknown;
+}
+
+const DEFINED = Object.values(RpcCode);
+
+/** The equivalent HTTP status; 200 for codes that no counter of the gateway cares about. */
+export function httpStatusOf(code: RpcCode): number {
+  return HTTP_STATUS.get(code) ?? 200;
+}
+
+/** docs/contract.md, 5.1 and 4.4. */
+const HTTP_STATUS: ReadonlyMap<RpcCode, number> = new Map([
+  [RpcCode.notFound, 404],
+  [RpcCode.permissionDenied, 403],
+  [RpcCode.resourceExhausted, 429],
+  [RpcCode.unauthenticated, 401],
+]);
+
+function retryAfterOf(error: GatewayError): number | null {
+  if (error instanceof RateLimitError) return error.retryAfterMs;
+  const seconds = firstValue(error.fields, 'retry-after');
+  return seconds === undefined ? null : Number(seconds) * 1_000;
+}
+
+/** gRPC over HTTP/2, "Percent-Byte-Unencoded": escapes "%" and every byte of the UTF-8 that is not printable ASCII. */
+function percentEncode(message: string): string {
+  return Buffer.from(message)
+    .toString('latin1')
+    .replace(/[^ -$&-~]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+}
+
+/** `google.rpc.Status`: https://github.com/googleapis/googleapis/blob/master/google/rpc/status.proto */
+function rpcStatus(code: RpcCode, message: string, details: readonly Buffer[]): Buffer {
+  return Buffer.concat([
+    varintField(1, code),
+    bytesField(2, Buffer.from(message)),
+    ...details.map(detail => bytesField(3, detail)),
+  ]);
+}
+
+/** `google.rpc.RetryInfo` as `google.protobuf.Any`; its `retry_delay` is a `google.protobuf.Duration`. */
+function retryInfo(delayMs: number): Buffer {
+  const seconds = Math.floor(delayMs / 1_000);
+  const nanos = (delayMs - seconds * 1_000) * 1_000_000;
+  const delay = Buffer.concat([varintField(1, seconds), varintField(2, nanos)]);
+  return Buffer.concat([
+    bytesField(1, Buffer.from('type.googleapis.com/google.rpc.RetryInfo')),
+    bytesField(2, bytesField(1, delay)),
+  ]);
+}
+
+// The wire of protocol buffers: https://protobuf.dev/programming-guides/encoding/. Two kinds of fields are all that is needed.
+
+function varintField(number: number, value: number): Buffer {
+  return Buffer.from([...varint(number << 3), ...varint(value)]);
+}
+
+function bytesField(number: number, bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes]);
+}
+
+/** A whole number from 0 to 2^31 - 1. */
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+}
+
+/** For a request that is no gRPC call, on a listener that serves only calls. */
+export function notGrpc(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
+  });
+}
+
+/** For a call whose deadline has passed. */
+export function deadlineExceeded(): GatewayError {
+  return new GatewayError({
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The deadline of the call passed before the service behind the gateway had finished.',
+  });
+}
+
+/** For a call whose deadline is malformed. The connection can be kept. */
+export function badDeadline(why: string): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Bad request: ${why}.`,
+  });
+}
+
+/**
+ * The statuses of calls that a service resets, by the code of the reset (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors").
+ */
+const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
+  [constants.NGHTTP2_CANCEL, ['CANCEL', RpcCode.cancelled]],
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
+  [constants.NGHTTP2_INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
+]);
+
+/** For a call that the service ended by RST_STREAM with this code, before it had a status. */
+export function callReset(code: number, cause: unknown): GatewayError {
+  const [name, rpcCode] = STATUSES_OF_RESETS.get(code) ?? [`code ${code}`, RpcCode.internal];
+  return new GatewayError({
+    status: 502,
+    rpcCode,
+    side: 'upstream',
+    message: `The service behind the gateway broke off the call (RST_STREAM, ${name}).`,
+    cause,
+  });
 }

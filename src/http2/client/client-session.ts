@@ -1,11 +1,9 @@
 import { NO_NAMES } from '../../core/index.ts';
-import { gradeResponseField } from '../field-grade.ts';
 import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
-import { HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
+import { gradeResponseField, HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { ClientStream, type StreamEnd, type StreamHandler, type StreamHost } from './client-stream.ts';
-import { FIRST_WINDOW, ReceiveWindow, Sending } from './flow-control.ts';
-import { ServerSettings } from './server-settings.ts';
+import { FIRST_WINDOW, ReceiveWindow, Sending, ServerSettings } from './flow-control.ts';
 import { FloodCount, StreamTable } from './stream-table.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

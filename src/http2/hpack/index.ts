@@ -1,3 +1,8 @@
 export { sectionBytes } from './encoding-table.ts';
-export { HeaderDecoder, type HeaderSection, type SectionBounds } from './header-decoder.ts';
+export {
+  gradeResponseField,
+  HeaderDecoder,
+  type HeaderSection,
+  type SectionBounds,
+} from './header-decoder.ts';
 export { HeaderEncoder, isSecret } from './header-encoder.ts';

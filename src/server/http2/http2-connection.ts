@@ -23,8 +23,7 @@ import {
   headTooLarge,
   internalFault,
 } from '../../gateway/index.ts';
-import type { ClientConnection, ConnectedClient } from '../client-connection.ts';
-import type { ListenerState } from '../listener-state.ts';
+import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, OpenStream, type SessionSide } from './http2-downstream.ts';
 import { type HeadFault, HeadReader } from './http2-request-head.ts';
@@ -249,16 +248,6 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
 function errorOf(fault: HeadFault): GatewayError {
   return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
-}
-
-/** The bytes that a client of HTTP/2 sends first (RFC 9113, 3.4). No request of HTTP/1.1 begins like that. */
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-
-/** Tells the protocol of a connection by its first bytes; returns `null` if more are needed. */
-export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {
-  const length = Math.min(bytes.length, PREFACE.length);
-  if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return 'http1';
-  return length === PREFACE.length ? 'h2' : null;
 }
 
 /** How long a client may be silent. */

@@ -22,8 +22,7 @@ import {
 } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import { BodyPace } from '../body-pace.ts';
-import type { ConnectedClient } from '../client-connection.ts';
-import type { ListenerState } from '../listener-state.ts';
+import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
 import { asObject, markNeverIndexed } from './session-options.ts';
 import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.ts';

@@ -1,5 +1,5 @@
 import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
-import { StreamCall } from '../../../src/upstream/http2/stream-call.ts';
+import { StreamCall } from '../../../src/upstream/stream-call.ts';
 import { CollectingSink } from '../collecting-sink.ts';
 import { GET } from '../get-request.ts';
 import { upstreamAt } from '../upstream-options.ts';

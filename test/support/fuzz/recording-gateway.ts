@@ -1,7 +1,6 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
 import { Exchange } from '../../../src/gateway/exchange/exchange.ts';
-import { findRoute } from '../../../src/gateway/gates/find-route.ts';
-import { readHead } from '../../../src/gateway/gates/read-request.ts';
+import { findRoute, readHead } from '../../../src/gateway/gates/read-request.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';
@@ -9,7 +8,7 @@ import type { RenderedResponse } from '../../../src/gateway/responses/render-err
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Generation } from '../../../src/runtime/generations.ts';
-import type { Http1Downstream } from '../../../src/server/http1/http1-downstream.ts';
+import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { stillClock } from '../still-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
 

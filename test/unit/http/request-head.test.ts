@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ForwardingRules, RequestHead } from '../../../src/http/index.ts';
-import { requestFraming } from '../../../src/http1/request/request-framing.ts';
+import { requestFraming } from '../../../src/http1/request-framing.ts';
 
 const rules = new ForwardingRules({ remove: ['X-Corp-User'] });
 const untrusted = (...fields: string[]) => headOf(fields, rules, false);

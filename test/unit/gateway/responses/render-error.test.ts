@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../../../src/core/index.ts';
 import * as capacityErrors from '../../../../src/gateway/responses/errors.ts';
 import * as errors from '../../../../src/gateway/responses/errors.ts';
-import * as grpcErrors from '../../../../src/gateway/responses/grpc-status.ts';
+import * as grpcErrors from '../../../../src/gateway/responses/render-error.ts';
 import { renderError } from '../../../../src/gateway/responses/render-error.ts';
 
 const render = (message: string, fields: string[] = []) =>

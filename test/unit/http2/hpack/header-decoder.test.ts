@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NO_NAMES } from '../../../../src/core/index.ts';
-import type { FieldGrade } from '../../../../src/http2/field-grade.ts';
-import { HeaderDecoder } from '../../../../src/http2/hpack/header-decoder.ts';
+import { type FieldGrade, HeaderDecoder } from '../../../../src/http2/hpack/header-decoder.ts';
 import { Http2Fault } from '../../../../src/http2/http2-fault.ts';
 
 const bounds = { maxBytes: 4_096, maxFields: 10 };

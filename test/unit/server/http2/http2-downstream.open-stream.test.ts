@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../../src/gateway/index.ts';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
+import type { ListenerState } from '../../../../src/server/client-connection.ts';
 import { FloodWatch } from '../../../../src/server/http2/flood-watch.ts';
 import { type Http2Downstream, OpenStream } from '../../../../src/server/http2/http2-downstream.ts';
 import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
-import type { ListenerState } from '../../../../src/server/listener-state.ts';
 
 const HEAD = new HeadReader().read([':method', 'GET', ':path', '/', ':authority', 'a.test'], true, 1_000);
 const STATE = { timeouts: { clientBodyIdleMs: 1_000, clientReadMs: 2_000 } } as ListenerState;

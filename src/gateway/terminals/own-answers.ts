@@ -1,0 +1,198 @@
+import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
+import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
+import { addTrace, askedMethod, preflightFields } from '../../http/index.ts';
+import type { BodyTerms } from '../../http1/index.ts';
+import { isRoutable } from '../../routing/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
+import {
+  type Exchange,
+  type NoticeHere,
+  type OptionsHere,
+  type PreflightHere,
+  type Redirected,
+  SERVED,
+  type Served,
+  type SignInHere,
+} from '../exchange/index.ts';
+import {
+  addOwnFields,
+  badRequest,
+  bodyTooLarge,
+  noRoute,
+  signedInElsewhere,
+  USUAL_METHODS,
+  unauthenticated,
+  wrongMethod,
+} from '../responses/index.ts';
+
+/** Serves the sign-in endpoints (docs/contract.md, 1). */
+export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
+  const signIn = exchange.generation.identity?.signIn ?? null;
+  if (signIn === null) return exchange.answerError(noRoute());
+  if (!route.methods.includes(exchange.downstream.method))
+    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  const { addressKey } = exchange;
+  switch (route.endpoint) {
+    case 'authorize-url':
+      return reply(exchange, signIn.authorizeUrl());
+    case 'auth':
+      return serveBody(exchange, body => signIn.redeem(body, addressKey));
+    case 'refresh':
+      return serveBody(exchange, body => signIn.refresh(body, addressKey));
+    case 'sign-out':
+      return serveSignOut(exchange, signIn);
+  }
+}
+
+/** Signs out the caller whom the gates have identified, once the whole body has come. */
+function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
+  const { caller, addressKey, refusedToken, generation } = exchange;
+  if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
+  const endSession = () => generation.identity?.endSession(caller);
+  if (caller.issuer !== signIn.issuer) {
+    // Its refresh token belongs to another provider than the one that would get it.
+    endSession();
+    return exchange.answerError(signedInElsewhere());
+  }
+  return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
+}
+
+/** Makes the response from the body of a request. */
+type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
+
+function serveBody(exchange: Exchange, use: Use): Served {
+  const refusal = bodyRefusal(exchange);
+  if (refusal !== null) return exchange.answerError(refusal);
+  return readWhole(exchange, MAX_REQUEST_BYTES, body =>
+    // The promise always settles: the provider has a timeout.
+    answerLater(exchange, use(body), response => reply(exchange, response)),
+  );
+}
+
+function bodyRefusal(exchange: Exchange): GatewayError | null {
+  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
+  return mediaTypeRefusal(firstValue(exchange.downstream.fields, 'content-type')) ?? null;
+}
+
+function reply(exchange: Exchange, response: SignInResponse | GatewayError): Served {
+  if (response instanceof GatewayError) return exchange.answerError(response);
+  const { status, body } = response;
+  // RFC 9110, 8.6: a 204 has no Content-Length.
+  const length = status === 204 ? [] : ['Content-Length', String(body.length)];
+  const fields = [...response.fields, ...length];
+  addOwnFields(fields, exchange, exchange.rate);
+  const reason = status === 204 ? 'No Content' : 'OK';
+  return exchange.response.finish('answered', status, reason, fields, body.toString('latin1'));
+}
+
+/** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
+export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
+  const notices = exchange.generation.identity?.notices;
+  if (notices === undefined) return exchange.answerError(noRoute());
+  if (!route.methods.includes(exchange.downstream.method))
+    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  return readWhole(exchange, MAX_NOTICE_BYTES, body => {
+    const contentType = firstValue(exchange.downstream.fields, 'content-type');
+    // The promise always settles: fetching keys has a timeout, and so has Redis.
+    const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
+    return answerLater(exchange, taken, response => replyToNotice(exchange, response));
+  });
+}
+
+function replyToNotice(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
+  // RFC 9110, 8.6: a 204 has no Content-Length.
+  const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
+  addOwnFields(all, exchange, exchange.rate);
+  return exchange.response.finish('answered', status, reason, all, body);
+}
+
+/**
+ * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
+ * client cannot control; the deadline limits that well enough.
+ */
+const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
+
+/** Reads the whole body, then answers. If the client disconnects before the end of the body, nothing is done for it. */
+function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
+  if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
+  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
+    return exchange.answerError(bodyTooLarge());
+  const joined = new GrowingBytes(maxBytes);
+  let whole: Buffer = Buffer.alloc(0);
+  exchange.downstream.body(BODY_TERMS).start({
+    chunk: bytes => {
+      if (!exchange.response.isAwaited) return true;
+      if (whole.length + bytes.length > maxBytes) exchange.answerError(bodyTooLarge());
+      else whole = joined.join(whole, bytes);
+      return true;
+    },
+    end: () => {
+      if (exchange.response.isAwaited) then(whole);
+    },
+    fail: () => {},
+  });
+  // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
+  return SERVED;
+}
+
+/** Answers with what a promise brings, which has to settle. Does nothing if the client has gone by then. */
+function answerLater<Outcome>(
+  exchange: Exchange,
+  outcome: Promise<Outcome>,
+  reply: (outcome: Outcome) => Served,
+): Served {
+  outcome.then(
+    value => {
+      if (exchange.response.isAwaited) exchange.contain(() => reply(value));
+    },
+    (fault: unknown) => {
+      if (exchange.response.isAwaited) exchange.fault(fault);
+    },
+  );
+  // One of both answers.
+  return SERVED;
+}
+
+/** Serves an OPTIONS that goes no further: lists the methods. */
+export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): Served {
+  const { routes } = exchange.snapshot;
+  // OPTIONS is one of them, since this answers it.
+  const isServed = (method: string) =>
+    route === null || method === 'OPTIONS' || routes.find(method, path) !== null;
+  const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
+  addOwnFields(fields, exchange, exchange.rate);
+  return exchange.response.finish('answered', 204, 'No Content', fields, '');
+}
+
+/** Answers a preflight. Allows no method if it asks for one that the route does not serve. */
+export function servePreflight(exchange: Exchange, destination: PreflightHere): Served {
+  const { kept } = exchange.head;
+  const asked = askedMethod(kept);
+  const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
+  const fields = [...preflightFields(destination.cors, kept, served)];
+  addTrace(fields, exchange.requestId);
+  return exchange.response.finish('answered', 204, 'No Content', fields, '');
+}
+
+function serves({ snapshot }: Exchange, { route, path }: PreflightHere, method: string): boolean {
+  if (route.kind !== 'forward') return route.methods.includes(method);
+  return isRoutable(method) && snapshot.routes.find(method, path)?.value === route;
+}
+
+const HTTPS_PORT = 443;
+
+/**
+ * Redirects a client to https with 308, which keeps the method and body (RFC 9110, 15.4.9). Redirects only to hosts that a
+ * certificate covers: other hosts have no https here, and an attacker must not be able to redirect clients to a host of choice.
+ */
+export function serveRedirect(exchange: Exchange, { path, query }: Redirected): Served {
+  const { redirect } = exchange.snapshot.listen;
+  const host = (exchange.head.host ?? '').replace(/:\d*$/, '');
+  if (redirect === null || path === '*') return exchange.answerError(noRoute());
+  if (redirect.hosts.find(host) === undefined)
+    return exchange.answerError(badRequest('no certificate of this gateway is for the Host'));
+  const port = redirect.httpsPort === HTTPS_PORT ? '' : `:${redirect.httpsPort}`;
+  const fields = ['Location', `https://${host}${port}${path}${query}`, 'Content-Length', '0'];
+  addTrace(fields, exchange.requestId);
+  return exchange.response.finish('answered', 308, 'Permanent Redirect', fields, '');
+}

@@ -1,0 +1,415 @@
+import { type Fields, wholeSeconds } from '../core/index.ts';
+import { connectionOptions, hopFieldNames } from '../http1/index.ts';
+
+/**
+ * Looks header names up as the most careless backend would: ignoring letter case, and treating every character that is not a
+ * letter or digit as a hyphen. CGI turns `-` into `_` (RFC 3875, 4.1.18), PHP dots as well, and lighttpd everything, so that
+ * `X.Forwarded~For` and `X-Forwarded-For` become one variable.
+ *
+ * Nearly all names in a request are in no table. Comparing the first and third character rules most of them out, and no
+ * lower-case copy is made of any.
+ */
+export class NameTable<T> {
+  /** Holds 1 for each slot with an entry, which is cheaper to read than an empty list. */
+  readonly #taken = new Uint8Array(SLOTS);
+  readonly #slots: NameEntry<T>[][] = Array.from({ length: SLOTS }, () => []);
+
+  /**
+   * @param entries names and their values; of two equal names the last wins. A trailing `*` matches any further characters.
+   *   Whole names go before prefixes, and earlier prefixes before later ones
+   */
+  constructor(entries: Iterable<readonly [string, T]>) {
+    const byName = new Map<string, NameEntry<T>>();
+    for (const [name, value] of entries) {
+      const entry = new NameEntry(name, value);
+      byName.set(`${foldName(entry.name)}${entry.isPrefix ? '*' : ''}`, entry);
+    }
+    const wholeFirst = [...byName.values()].sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix));
+    for (const entry of wholeFirst) {
+      const slot = slotOf(entry.name);
+      this.#taken[slot] = 1;
+      this.#slots[slot]?.push(entry);
+    }
+  }
+
+  /** Returns the value of this name in any spelling, or undefined. */
+  get(name: string): T | undefined {
+    return this.find(name)?.value;
+  }
+
+  /** Returns the entry of this name in any spelling, or undefined. */
+  find(name: string): NameEntry<T> | undefined {
+    const slot = slotOf(name);
+    if (this.#taken[slot] === 0) return undefined;
+    return this.#slots[slot]?.find(entry => entry.isFor(name));
+  }
+}
+
+/** One name of a table, or all names that begin with it. */
+class NameEntry<T> {
+  /** The name without the `*` of a prefix. */
+  readonly name: string;
+  readonly isPrefix: boolean;
+  readonly value: T;
+
+  constructor(name: string, value: T) {
+    this.isPrefix = name.endsWith('*');
+    this.name = this.isPrefix ? name.slice(0, -1) : name;
+    this.value = value;
+    if (this.isPrefix && this.name.length < SHORTEST_PREFIX)
+      throw new Error(`"${name}" is too short for a prefix`);
+  }
+
+  /** Whether `name` is a spelling of this entry's name, or begins with one of its prefix. */
+  isFor(name: string): boolean {
+    const entered = this.name;
+    if (this.isPrefix ? name.length < entered.length : name.length !== entered.length) return false;
+    for (let i = 0; i < entered.length; i++) {
+      if (FOLDED[entered.charCodeAt(i)] !== FOLDED[name.charCodeAt(i)]) return false;
+    }
+    return true;
+  }
+
+  /** Whether a `name` that matches this entry is spelt as it was entered, letter case aside, with hyphens after a prefix. */
+  spells(name: string): boolean {
+    for (let i = 0; i < name.length; i++) {
+      const code = name.charCodeAt(i);
+      if (FOLDED[code] !== HYPHEN) continue;
+      if (code !== (i < this.name.length ? this.name.charCodeAt(i) : HYPHEN)) return false;
+    }
+    return true;
+  }
+}
+
+/** Folds a name as careless servers do: to lower case, with a hyphen for each character that is not a letter or digit. */
+export function foldName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+}
+
+const HYPHEN = 0x2d;
+/** Shortest prefix, since `slotOf` reads this many characters. */
+const SHORTEST_PREFIX = 3;
+const SLOTS = 1_024;
+
+/** Maps a character code to the code it is folded to. */
+const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
+  foldName(String.fromCharCode(code)).charCodeAt(0),
+);
+
+/** Returns the slot of a name, by the low five bits of two characters: they tell letters apart. */
+function slotOf(name: string): number {
+  const first = FOLDED[name.charCodeAt(0)] ?? HYPHEN;
+  const third = FOLDED[name.charCodeAt(2)] ?? HYPHEN;
+  return ((first & 31) << 5) | (third & 31);
+}
+
+/** What happens to a header field of a request. */
+export type FieldRule =
+  /** The gateway reads it and writes its own if the upstream needs one. */
+  | 'host'
+  | 'authorization'
+  | 'te'
+  | 'request-id'
+  | 'forwarded-for'
+  | 'forwarded-proto'
+  | 'forwarded-host'
+  | 'forwarded'
+  | 'traceparent'
+  | 'tracestate'
+  /** Never forwarded. */
+  | 'drop'
+  /** Says where the request came from: forwarded only from a trusted proxy. */
+  | 'origin'
+  /** Says who sent the request: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
+  | 'caller'
+  /** Reserved for trusted proxies by default, but the operator lets every client send it. */
+  | 'keep';
+
+/** Fields that end at this hop (RFC 9110, 7.6.1) besides those of FRAMING, and the one that asks for an upgrade to HTTP/2. */
+const HOP_BY_HOP = [
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'trailer',
+  'upgrade',
+  'http2-settings',
+];
+
+/** Fields that the listener reads. It passes on what they mean, and the gateway writes its own. */
+const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'expect'];
+
+const READ: readonly (readonly [string, FieldRule])[] = [
+  ['host', 'host'],
+  ['te', 'te'],
+  ['authorization', 'authorization'],
+  ['x-request-id', 'request-id'],
+  ['x-forwarded-for', 'forwarded-for'],
+  ['x-forwarded-proto', 'forwarded-proto'],
+  ['x-forwarded-host', 'forwarded-host'],
+];
+
+const TRACE: readonly (readonly [string, FieldRule])[] = [
+  ['traceparent', 'traceparent'],
+  ['tracestate', 'tracestate'],
+];
+
+/** Names of header fields, in any letter case. */
+interface ForwardingOptions {
+  /** Further fields that only trusted proxies may send. */
+  readonly remove?: readonly string[];
+  /** Reserved fields that every client may send because an application owns them. No effect on fields that the gateway writes or drops. */
+  readonly keep?: readonly string[];
+  /** Fields that only the gateway writes: a client's are dropped. */
+  readonly own?: readonly string[];
+  /** True if the gateway takes part in traces. Otherwise their fields are like any other. */
+  readonly traces?: boolean;
+}
+
+/** Says which request fields the gateway reads, drops or believes. Compiled once per configuration. */
+export class ForwardingRules {
+  readonly table: NameTable<FieldRule>;
+
+  constructor({ remove = [], keep = [], own = [], traces = false }: ForwardingOptions = {}) {
+    // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
+    this.table = new NameTable<FieldRule>([
+      ...withRule(ORIGIN_CLAIMS, 'origin'),
+      // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
+      ['forwarded', 'forwarded'],
+      ...withRule(CALLER_CLAIMS, 'caller'),
+      ...withRule(remove, 'origin'),
+      ...withRule(keep, 'keep'),
+      ...withRule(HOP_BY_HOP, 'drop'),
+      ...withRule(FRAMING, 'drop'),
+      ...withRule(OVERRIDES, 'drop'),
+      ...READ,
+      ...(traces ? TRACE : []),
+      ...withRule(own, 'drop'),
+    ]);
+  }
+}
+
+function withRule(names: readonly string[], rule: FieldRule): (readonly [string, FieldRule])[] {
+  return names.map(name => [name.toLowerCase(), rule] as const);
+}
+
+// Header fields that servers and frameworks believe unchecked, grouped by what they claim. A trailing `*` matches any
+// characters. docs/contract.md, 6.4 lists them for users; a test keeps the two lists equal.
+
+/** Fields that make a backend act on another method or path than the one that was routed and limited. */
+export const OVERRIDES: readonly string[] = [
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
+  'x-method',
+  'http-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+  'x-override-url',
+];
+
+/** Fields that claim where a request came from, which host, scheme or path it was sent to, or what a proxy arranged. */
+export const ORIGIN_CLAIMS: readonly string[] = [
+  ...['forwarded', 'forwarded-*', 'x-forwarded', 'x-forwarded-*', 'x-forward-for', 'x-forwarder-for'],
+  ...['x-forward-proto', 'x-forward-host', 'x-client-real-ip', 'x-real-host', 'remote-host'],
+  ...['x-original-forwarded-for', 'x-originally-forwarded-for', 'x-real-ip', 'client-ip', 'x-client-ip'],
+  ...['true-client-ip', 'x-true-client-ip', 'cluster-client-ip', 'x-cluster-client-ip', 'remote-addr'],
+  ...['x-remote-ip', 'x-remote-addr', 'x-remote-host', 'x-original-remote-addr', 'x-originating-ip'],
+  ...['x-proxyuser-ip', 'proxy-client-ip', 'wl-proxy-*', 'x-custom-ip-authorization'],
+  // Java code looks up CGI variables as if they were header fields.
+  ...['http-client-ip', 'http-forwarded', 'http-forwarded-*', 'http-x-*'],
+  // Set by CDNs and clouds. Envoy even obeys some: timeouts, retries, another destination.
+  ...['ali-cdn-real-ip', 'cdn-src-ip', 'cf-connecting-*', 'cf-ipcountry', 'cf-pseudo-ipv4', 'cf-visitor'],
+  ...[
+    'cloudfront-*',
+    'do-connecting-ip',
+    'fastly-client-ip',
+    'fastly-ssl',
+    'fly-client-ip',
+    'incap-client-ip',
+  ],
+  ...['x-appengine-*', 'x-arr-*', 'x-azure-*', 'x-envoy-*', 'x-nf-client-connection-ip', 'x-sucuri-clientip'],
+  ...['x-vercel-forwarded-for', 'x-vercel-ip-*'],
+  // The original host, scheme and method.
+  ...['x-host', 'x-host-override', 'x-http-host-override', 'x-original-host', 'x-original-method'],
+  ...['front-end-https', 'x-original-proto', 'x-original-scheme', 'x-scheme', 'x-url-scheme'],
+  // The original path. gunicorn strips SCRIPT_NAME from the front of the path (benoitc/gunicorn#2650).
+  ...['script-name', 'x-script-name', 'x-original-uri'],
+  // CGI turns `Proxy` into HTTP_PROXY, which programs use as their outgoing proxy (httpoxy, CVE-2016-5385). The others make
+  // Rack and Symfony tell the server in front which files to send.
+  ...['proxy', 'x-accel-mapping', 'x-sendfile-type'],
+];
+
+/** Fields that claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
+export const CALLER_CLAIMS: readonly string[] = [
+  ...['remote-user', 'remote-name', 'remote-email', 'remote-groups'],
+  ...['x-remote-user', 'x-remote-uid', 'x-remote-group', 'x-remote-groups', 'x-remote-extra-*'],
+  ...['x-auth-user', 'x-auth-request-*', 'x-authentik-*', 'x-pomerium-*', 'x-webauth-*', 'tailscale-user-*'],
+  ...['cf-access-authenticated-user-email'],
+  ...['x-amzn-mtls-*', 'x-amzn-oidc-*', 'x-goog-authenticated-user-*', 'x-ms-client-principal*'],
+  // RFC 9440 and the older names for the same. WebSphere's plug-in has its own, such as $WSRU.
+  ...['client-cert', 'client-cert-chain', 'ssl-client-*', 'x-ssl-client-*', 'x-client-cert*', '$ws*'],
+  ...['x-client-dn', 'x-client-verify'],
+];
+
+/** What happens to a header field of an upstream's response. */
+type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'policy' | 'cors';
+
+const RULES = new NameTable<ResponseRule>([
+  // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
+  ['keep-alive', 'drop'],
+  ['proxy-connection', 'drop'],
+  ['proxy-authenticate', 'drop'],
+  ['transfer-encoding', 'drop'],
+  ['te', 'drop'],
+  ['upgrade', 'drop'],
+  // RFC 7540, 3.2.1: belongs to an upgrade to HTTP/2, and has no place in HTTP/2 itself.
+  ['http2-settings', 'drop'],
+  // The gateway writes its own on every response.
+  ['x-request-id', 'drop'],
+  ['x-ratelimit-*', 'rate-limit'],
+  // The fields of draft-ietf-httpapi-ratelimit-headers, its earlier versions included.
+  ['ratelimit', 'policy'],
+  ['ratelimit-*', 'policy'],
+  ['access-control-*', 'cors'],
+  ['connection', 'connection'],
+  ['content-length', 'content-length'],
+  ['trailer', 'trailer'],
+]);
+
+/** Decides which fields of an upstream's response may pass. */
+export interface ResponsePolicy {
+  /**
+   * A 204 or interim response must not have a `Content-Length` (RFC 9110, 8.6). If a server sends one anyway, a careless client
+   * would read the next response as a body. A 205 has one of zero, whatever the server says (RFC 9110, 15.3.6).
+   */
+  readonly status: number;
+  /** Whether the body goes out chunked. Only then can trailers follow and be announced. */
+  readonly chunked: boolean;
+  /** Whether the upstream's own `X-RateLimit-*` go to the client. */
+  readonly rateLimits: boolean;
+  /** Whether the upstream's own `RateLimit`, `RateLimit-Policy` and the like go to the client. */
+  readonly policies: boolean;
+  /** Whether the upstream handles CORS itself. */
+  readonly cors: boolean;
+}
+
+/** Returns the fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
+export function keepResponseFields(
+  fields: Fields,
+  { status, chunked, rateLimits, policies, cors }: ResponsePolicy,
+): string[] {
+  const kept: string[] = [];
+  let named: Set<string> | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    const entry = RULES.find(name);
+    const rule = entry?.value;
+    const ownsSpellings = rule === 'rate-limit' || rule === 'policy';
+    if (entry === undefined || (!ownsSpellings && !entry.spells(name))) kept.push(name, value);
+    else if (rule === 'content-length') {
+      if (status >= 200 && status !== 204 && status !== 205 && !chunked) kept.push(name, value);
+    } else if (rule === 'rate-limit') {
+      if (rateLimits) kept.push(name, value);
+    } else if (rule === 'policy') {
+      if (policies) kept.push(name, value);
+    } else if (rule === 'cors') {
+      if (cors) kept.push(name, value);
+    } else if (rule === 'trailer') {
+      if (chunked) kept.push(name, value);
+    } else if (rule === 'connection') {
+      for (const hopField of hopFieldNames(connectionOptions(value))) {
+        named ??= new Set();
+        named.add(hopField);
+      }
+    }
+  }
+  if (status === 205) kept.push('Content-Length', '0');
+  return named === null ? kept : withoutNamed(kept, named);
+}
+
+/**
+ * Fields that are not allowed in a trailer section because they frame, route or secure the message (RFC 9110, 6.5.1), or because
+ * the gateway writes them itself: a client that merges trailers into the head would believe them.
+ */
+const NEVER_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    'http2-settings',
+    ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
+    ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
+    ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
+    ...['access-control-*', 'via', 'x-request-id', 'x-ratelimit-*', 'ratelimit', 'ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** Returns the fields of an upstream's trailer section that go to the client. */
+export function keepTrailerFields(fields: Fields): Fields {
+  return fields.length === 0 ? fields : withoutListed(fields, NEVER_TRAILERS);
+}
+
+/**
+ * Fields that are dropped from the trailers of a gRPC call: those that concern one hop or that this gateway writes itself. Others
+ * pass, since these trailers are metadata of their own and never merged into the head.
+ */
+const NEVER_CALL_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['http2-settings', 'content-length', 'via', 'x-request-id', 'x-ratelimit-*'],
+    ...['ratelimit', 'ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** Returns the fields of a gRPC call's trailers that go to the client. */
+export function keepCallTrailers(fields: Fields): Fields {
+  return withoutListed(fields, NEVER_CALL_TRAILERS);
+}
+
+function withoutListed(fields: Fields, listed: NameTable<true>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (listed.get(name) === undefined) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}
+
+/**
+ * Drops the fields that `Connection` names, but keeps `Content-Length`: naming it is not allowed (RFC 9110, 7.6.1), and without
+ * it the client would read the next response as part of this body.
+ */
+function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const lowerName = name.toLowerCase();
+    if (lowerName === 'content-length' || !named.has(lowerName)) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}
+
+// The fields of draft-ietf-httpapi-ratelimit-headers-11, as Structured Fields (RFC 9651). Names of policies are made of letters,
+// digits and "._-/", so a string needs no escapes.
+
+/** Writes one quota policy, an item of `RateLimit-Policy` (section 3.1). */
+export function policyItem(name: string, units: number, periodMs: number): string {
+  return `"${name}";q=${units};w=${periodMs / 1_000}`;
+}
+
+/** What is left of a quota. */
+interface ServiceLimit {
+  /** The name of the quota's policy. */
+  readonly name: string;
+  readonly remaining: number;
+  /** For how long the client can use no more than that, in milliseconds. */
+  readonly windowMs: number;
+  /** 32 hex digits that tell the parts of a partitioned quota apart; `null` if it is not partitioned. */
+  readonly partition: string | null;
+}
+
+/** Writes the value of `RateLimit` (section 4.1). The window is at least a second: clients divide by it. */
+export function serviceLimitItem({ name, remaining, windowMs, partition }: ServiceLimit): string {
+  const item = `"${name}";r=${remaining};t=${wholeSeconds(windowMs)}`;
+  return partition === null ? item : `${item};pk=:${Buffer.from(partition, 'hex').toString('base64')}:`;
+}

@@ -1,0 +1,301 @@
+import {
+  atTurnEnd,
+  type BodyLength,
+  type BodySink,
+  type BodySource,
+  type FieldNames,
+  type Fields,
+  type TurnTask,
+} from '../core/index.ts';
+import { chunkSize, LAST_CHUNK } from './chunked-body.ts';
+import type { RequestFraming } from './request-framing.ts';
+
+/** A request to be written to an upstream. */
+export interface OutgoingRequest {
+  readonly method: string;
+  /** The target in origin-form: path and query. */
+  readonly target: string;
+  /**
+   * Every field except framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the writer adds. They go out as
+   * they are, so a value that did not come from a parsed field must not contain control bytes or characters above 0xff: latin-1
+   * would turn U+010A into a line feed.
+   */
+  readonly fields: Fields;
+  /** Names of fields that no intermediary may put into a table, pseudo-fields included (RFC 7541, 6.2.3). For HTTP/2 only. */
+  readonly neverIndexed: FieldNames;
+  /** True if the client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Sent upstream over HTTP/2 only, where gRPC asks for it. */
+  readonly takesTrailers: boolean;
+  /** The protocol to switch to. The transport writes the fields that ask for it. */
+  readonly upgrade: RequestFraming['upgrade'];
+  readonly bodyLength: BodyLength;
+  /** Where the body comes from; `null` exactly when `bodyLength` is 0. */
+  readonly body: BodySource | null;
+  /** Most milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
+  readonly firstByteTimeoutMs: number | null;
+  /** Most milliseconds between two bytes of the response's body; `null` for no limit. */
+  readonly idleTimeoutMs: number | null;
+}
+
+/** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
+const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Whether a request states the length of its body. */
+export function statesLength({ method, bodyLength }: OutgoingRequest): boolean {
+  return bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method));
+}
+
+/**
+ * Whether an upstream may take the body of this request for a second request, and answer both. RFC 9110, 9.3.1 gives the
+ * content of a GET, HEAD or DELETE no meaning, and servers that expect no body leave it on the connection.
+ */
+export function mayAnswerTwice({ method, body }: OutgoingRequest): boolean {
+  return body !== null && !EXPECT_BODY.has(method);
+}
+
+/** Writes the head of a request as text, in latin-1. RFC 9112, 3 and 6. */
+export function requestHead(request: OutgoingRequest): string {
+  const { method, target, fields, upgrade, bodyLength } = request;
+  let head = `${method} ${target} HTTP/1.1\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  if (upgrade !== 'none') head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+  if (bodyLength === 'chunked') return `${head}Transfer-Encoding: chunked\r\n\r\n`;
+  return statesLength(request) ? `${head}Content-Length: ${bodyLength}\r\n\r\n` : `${head}\r\n`;
+}
+
+/** Hears how the sending of a request ends. */
+export interface RequestWriterOwner {
+  /** Called when the last byte of the request is written. */
+  requestSent(): void;
+  /** Called when the body broke off: what the upstream got must not look like a whole request. */
+  requestBroken(): void;
+}
+
+/** Writes the body of a request as its pieces come, and holds it to the length that its head states. */
+export abstract class BodyWriter implements BodySink {
+  protected readonly length: BodyLength;
+  readonly #source: BodySource;
+  readonly #owner: RequestWriterOwner;
+  #written = 0;
+  #blocked = false;
+  #over = false;
+
+  protected constructor(source: BodySource, length: BodyLength, owner: RequestWriterOwner) {
+    this.#source = source;
+    this.length = length;
+    this.#owner = owner;
+  }
+
+  /** Bytes of the body that were written. */
+  get written(): number {
+    return this.#written;
+  }
+
+  protected get over(): boolean {
+    return this.#over;
+  }
+
+  /** Writes a piece that is not empty. Returns false if that is enough until `drained` is called. */
+  protected abstract write(bytes: Buffer): boolean;
+
+  /** Writes what follows the last piece. */
+  protected abstract finish(): void;
+
+  /** Lets the body flow. */
+  start(): void {
+    this.#source.start(this);
+  }
+
+  /** Stops writing: the response is complete, or the connection is closed. */
+  stop(): void {
+    this.#over = true;
+  }
+
+  /** Lets the body flow again, now that there is room. */
+  drained(): void {
+    if (!this.#blocked || this.#over) return;
+    this.#blocked = false;
+    this.#source.resume();
+  }
+
+  chunk(bytes: Buffer): boolean {
+    // Pauses the source: no one takes this any more.
+    if (this.#over) return false;
+    // An empty chunk would be the last one (RFC 9112, 7.1).
+    if (bytes.length === 0) return true;
+    this.#written += bytes.length;
+    // RFC 9112, 6.3: bytes beyond the stated length would be read as another request.
+    if (this.length !== 'chunked' && this.#written > this.length) {
+      this.fail();
+      return false;
+    }
+    const more = this.write(bytes);
+    this.#blocked = !more;
+    return more;
+  }
+
+  end(): void {
+    if (this.#over) return;
+    if (this.length !== 'chunked' && this.#written !== this.length) {
+      this.fail();
+      return;
+    }
+    this.#over = true;
+    this.finish();
+    this.#owner.requestSent();
+  }
+
+  fail(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#owner.requestBroken();
+  }
+}
+
+/** Where a request is written: a socket. */
+interface Wire {
+  /** Bytes that were written so far, those that wait included. */
+  readonly bytesWritten: number;
+  /** Bytes that wait because the system takes no more. */
+  readonly writableLength: number;
+  readonly writableNeedDrain: boolean;
+  /** Returns false if that is enough for now. */
+  write(text: string, encoding: 'latin1'): boolean;
+  write(bytes: Uint8Array): boolean;
+  /** Holds what is written until `uncork`: it leaves together. */
+  cork(): void;
+  uncork(): void;
+}
+
+/** Pieces up to this size are written as a string together with their framing: one write, one system call. */
+const STRING_MAX_BYTES = 16_384;
+
+/** Writes a request of HTTP/1.1 that has a body. The first piece takes the head along, in one write. */
+class RequestWriter extends BodyWriter {
+  readonly #wire: Wire;
+  /** The head while it waits for the first piece of the body, then ''. */
+  #head: string;
+
+  constructor(wire: Wire, request: OutgoingRequest, source: BodySource, owner: RequestWriterOwner) {
+    super(source, request.bodyLength, owner);
+    this.#wire = wire;
+    this.#head = requestHead(request);
+  }
+
+  /** Writes the head by itself, if no piece of the body has taken it along. */
+  writeHead(): void {
+    if (!this.over && this.#head !== '') this.#wire.write(this.#takeHead(), 'latin1');
+  }
+
+  protected override write(bytes: Buffer): boolean {
+    return bytes.length <= STRING_MAX_BYTES ? this.#writeString(bytes) : this.#writeBytes(bytes);
+  }
+
+  protected override finish(): void {
+    if (this.length === 'chunked') this.#wire.write(`${this.#takeHead()}${LAST_CHUNK}\r\n`, 'latin1');
+  }
+
+  #takeHead(): string {
+    const head = this.#head;
+    this.#head = '';
+    return head;
+  }
+
+  #writeString(bytes: Buffer): boolean {
+    const text = bytes.toString('latin1');
+    const framed = this.length === 'chunked' ? `${chunkSize(bytes.length)}${text}\r\n` : text;
+    return this.#wire.write(this.#takeHead() + framed, 'latin1');
+  }
+
+  #writeBytes(bytes: Buffer): boolean {
+    const before = this.#takeHead() + (this.length === 'chunked' ? chunkSize(bytes.length) : '');
+    if (before === '') return this.#wire.write(bytes);
+    this.#wire.cork();
+    this.#wire.write(before, 'latin1');
+    let more = this.#wire.write(bytes);
+    if (this.length === 'chunked') more = this.#wire.write('\r\n', 'latin1');
+    this.#wire.uncork();
+    return more;
+  }
+}
+
+/** Sends the requests of one connection, and follows each on its way. */
+export class RequestSender implements RequestWriterOwner, TurnTask {
+  readonly #wire: Wire;
+  readonly #owner: RequestWriterOwner;
+  /** Writes the present request; `null` for one without a body, which went in one write. */
+  #writer: RequestWriter | null = null;
+  #isSent = false;
+  /** How many bytes the system had taken at the last sweep. */
+  #bytesTaken = 0;
+  /** How many interim responses had come at the last sweep. */
+  #interim = 0;
+
+  constructor(wire: Wire, owner: RequestWriterOwner) {
+    this.#wire = wire;
+    this.#owner = owner;
+  }
+
+  /** True if the system has taken the whole request. */
+  get hasLeft(): boolean {
+    return this.#isSent && this.#wire.writableLength === 0;
+  }
+
+  begin(request: OutgoingRequest): void {
+    this.#wire.cork();
+    atTurnEnd(this);
+    if (request.body === null) {
+      this.#wire.write(requestHead(request), 'latin1');
+      this.requestSent();
+      return;
+    }
+    this.#isSent = false;
+    this.#writer = new RequestWriter(this.#wire, request, request.body, this);
+    this.#writer.start();
+  }
+
+  /**
+   * Lets what was begun in this turn of the event loop leave. The part of the body that the client sent with its head has taken the
+   * head along: one write, which saves about 4 µs of CPU. A body that comes later is not waited for.
+   */
+  turnEnded(): void {
+    this.#writer?.writeHead();
+    this.#wire.uncork();
+  }
+
+  drained(): void {
+    this.#writer?.drained();
+  }
+
+  /** Stops writing the present request. */
+  stop(): void {
+    this.#writer?.stop();
+    this.#writer = null;
+  }
+
+  requestSent(): void {
+    this.#isSent = true;
+    this.#owner.requestSent();
+  }
+
+  requestBroken(): void {
+    this.#owner.requestBroken();
+  }
+
+  /**
+   * Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. Ask at each
+   * sweep; at the first one of a request it means nothing.
+   */
+  waitsForUpstream(interim: number): boolean {
+    const moved = this.#hasMoved(interim);
+    return !moved && (this.#isSent || this.#wire.writableNeedDrain);
+  }
+
+  #hasMoved(interim: number): boolean {
+    const { bytesWritten, writableLength } = this.#wire;
+    const bytesTaken = bytesWritten - writableLength;
+    const moved = bytesTaken !== this.#bytesTaken || interim !== this.#interim;
+    this.#bytesTaken = bytesTaken;
+    this.#interim = interim;
+    return moved;
+  }
+}

@@ -1,0 +1,99 @@
+import type { GatewayError } from '../core/index.ts';
+import { bodyTooSlow, clientTooSlow, type Exchange } from '../gateway/index.ts';
+import type { ListenerState } from './client-connection.ts';
+import type { Http1Downstream } from './http1-downstream.ts';
+
+/** After the last response, what the client still sends is thrown away until it pauses for this long. */
+const LINGER_MS = 2_000;
+/** Lingering ends after this, even if the client goes on sending. */
+const LINGER_MAX_MS = 5_000;
+/** How long an exchange may stall after the client closed its side: it may have closed only its sending half. */
+const HALF_CLOSED_MS = 1_000;
+/** How long an idle connection is kept while draining: its client may just have sent a request. */
+const DRAIN_IDLE_MS = 1_000;
+/** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
+const KEEP_ALIVE_GRACE_MS = 1_000;
+
+/** A connection as a sweep sees it. */
+interface Wait {
+  readonly nowMs: number;
+  /** How long no byte has moved. */
+  readonly waitedMs: number;
+  /** True if the body misses its rate or its deadline. */
+  readonly isTooSlow: boolean;
+  /** True if a part of a head has come. */
+  readonly insideHead: boolean;
+  /** True if the client has closed its side. */
+  readonly halfClosed: boolean;
+}
+
+/**
+ * - an error: the client is late; answer with this
+ * - `close`: the client is late; close without a response
+ * - `not awaited`: the gateway is not waiting for it, so its time starts again
+ * - `null`: the client is in time
+ */
+type Lateness = GatewayError | 'close' | 'not awaited' | null;
+
+/** Decides whether the client of a connection has taken too long. */
+export function clientLateness(phase: Http1Phase, state: ListenerState, wait: Wait): Lateness {
+  const { nowMs, waitedMs, isTooSlow } = wait;
+  switch (phase.name) {
+    case 'head':
+      return latenessOfHead(phase.sinceMs, state, wait);
+    case 'exchange':
+      return latenessInExchange(phase.downstream, state, wait);
+    case 'discarding body':
+      return closeIf(isTooSlow || waitedMs > state.timeouts.clientBodyIdleMs);
+    case 'lingering':
+      return closeIf(waitedMs >= LINGER_MS || nowMs - phase.sinceMs >= LINGER_MAX_MS);
+    case 'closed':
+      return closeIf(waitedMs >= LINGER_MS);
+  }
+}
+
+function latenessOfHead(
+  sinceMs: number | null,
+  { timeouts, draining }: ListenerState,
+  { nowMs, waitedMs, insideHead }: Wait,
+): Lateness {
+  if (sinceMs !== null && nowMs - sinceMs > timeouts.clientHeaderMs) return clientTooSlow();
+  const idleMs = draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS;
+  return closeIf(!insideHead && waitedMs > idleMs);
+}
+
+function latenessInExchange(
+  { awaitsReader, awaitsClient }: Http1Downstream,
+  { timeouts }: ListenerState,
+  { waitedMs, isTooSlow, halfClosed }: Wait,
+): Lateness {
+  if (isTooSlow) return bodyTooSlow();
+  if (halfClosed) return closeIf(waitedMs >= HALF_CLOSED_MS);
+  if (awaitsReader) return closeIf(waitedMs > timeouts.clientReadMs);
+  if (!awaitsClient) return 'not awaited';
+  return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+}
+
+function closeIf(late: boolean): Lateness {
+  return late ? 'close' : null;
+}
+
+/** What a client's connection over HTTP/1.1 is doing. */
+export type Http1Phase =
+  /**
+   * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
+   * accepted: a client that sends nothing is slow, too.
+   */
+  | { readonly name: 'head'; readonly sinceMs: number | null }
+  /** A request is being answered. Its body may still be coming in. */
+  | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
+  /** The request was answered before the end of its body, which is read and thrown away. */
+  | { readonly name: 'discarding body' }
+  /** The last response was sent. Further bytes are read and dropped: left unread, they would reset the connection. */
+  | { readonly name: 'lingering'; readonly sinceMs: number }
+  /** Nothing is read any more, and the socket is closed or closing. */
+  | { readonly name: 'closed' };
+
+export const BETWEEN_REQUESTS: Http1Phase = { name: 'head', sinceMs: null };
+export const DISCARDING_BODY: Http1Phase = { name: 'discarding body' };
+export const CLOSED: Http1Phase = { name: 'closed' };

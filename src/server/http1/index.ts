@@ -1,1 +1,0 @@
-export { Http1Connection } from './http1-connection.ts';

@@ -1,0 +1,145 @@
+import { inNextTurn, type TimerClock } from '../core/index.ts';
+import type { OutgoingRequest } from '../http1/index.ts';
+import { type Connect, connectorFor } from './connect.ts';
+import { Pool, type PoolSystem } from './pool.ts';
+import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
+import { type ConnectionShare, SlabStore, UpstreamConnection } from './upstream-connection.ts';
+
+/**
+ * The pool of an address over HTTP/1.1. Each connection carries one request at a time, so no request waits behind another's
+ * response. Reuses the most recently used connection first, so that surplus ones grow idle and close.
+ *
+ * Opens a connection whenever none is idle, since the number of requests in flight is limited before they come here. If that
+ * would be one too many, closes a resting connection.
+ */
+export class ConnectionPool extends Pool<UpstreamConnection> implements ConnectionShare {
+  readonly slabs = new SlabStore();
+  /** The most recently used connection comes last. */
+  #idle: UpstreamConnection[] = [];
+  readonly #resting: RestingConnections;
+
+  constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
+    super(options, system, connect ?? connectorFor(options, 'http/1.1', system.network));
+    this.#resting = new RestingConnections(system.clock, connection => this.idle(connection));
+  }
+
+  override send(request: OutgoingRequest, sink: CallSink): TransportCall {
+    // A connection that is switched to another protocol never comes back: those in use stay for others.
+    const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
+    return connection.carry(request, sink);
+  }
+
+  protected override retire(connection: UpstreamConnection): void {
+    connection.closeWhenIdle();
+  }
+
+  idle(connection: UpstreamConnection): void {
+    this.#idle.push(connection);
+  }
+
+  rest(connection: UpstreamConnection): void {
+    this.#resting.add(connection);
+  }
+
+  gone(connection: UpstreamConnection): void {
+    this.members.delete(connection);
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.closeIfEmpty();
+  }
+
+  /** Closes all idle connections: what closed one, such as a restart, has probably closed all of them. */
+  stale(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const connection of idle) connection.close();
+    for (const connection of this.#resting.takeAll()) connection.close();
+  }
+
+  #open(): UpstreamConnection {
+    // Resting connections count towards the upstream's limit: some servers have a process for each.
+    if (this.members.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
+    const connection = new UpstreamConnection(this, this.random());
+    this.add(connection);
+    if (this.closing) connection.closeWhenIdle();
+    return connection;
+  }
+
+  protected override sweep(nowMs: number): boolean {
+    for (const connection of this.members) connection.sweep(nowMs);
+    this.slabs.trim();
+    return this.slabs.size > 0;
+  }
+}
+
+/** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
+const REST_MS = 125;
+/** Connections that become due within this time are released together. */
+const STEP_MS = 25;
+
+interface Rest {
+  readonly connection: UpstreamConnection;
+  /** When it began to rest, on the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/**
+ * Keeps connections unused for a while after a response that late bytes may follow (see `lateBytesAreLikely`). An upstream that
+ * takes a HEAD for a GET, or sends a page after its 304, does so in a later write, and the next request on the connection would
+ * take those bytes for its response: one client would choose what another reads. While a connection rests it carries no request,
+ * and any byte that comes destroys it.
+ *
+ * Costs 0.13 to 0.15 connections for each response of this kind per second, and colder sockets. Figures, also for closing the
+ * connection instead: docs/decisions/004-connections-rest.md.
+ */
+class RestingConnections {
+  readonly #clock: TimerClock;
+  readonly #release: (connection: UpstreamConnection) => void;
+  /** The resting connections, the one that began first in front. Some may have been closed since. */
+  #resting: Rest[] = [];
+  #waking = false;
+
+  /** @param release takes each connection that has rested and is still open */
+  constructor(clock: TimerClock, release: (connection: UpstreamConnection) => void) {
+    this.#clock = clock;
+    this.#release = release;
+  }
+
+  add(connection: UpstreamConnection): void {
+    this.#resting.push({ connection, sinceMs: this.#clock.monotonicMs() });
+    if (!this.#waking) this.#wakeIn(REST_MS);
+  }
+
+  /** Removes and returns the connection that began to rest last, since the others can be used sooner; `null` if none is open. */
+  takeYoungest(): UpstreamConnection | null {
+    for (;;) {
+      const last = this.#resting.pop();
+      if (last === undefined) return null;
+      if (last.connection.open) return last.connection;
+    }
+  }
+
+  /** Removes and returns all connections. */
+  takeAll(): UpstreamConnection[] {
+    return this.#resting.splice(0).map(({ connection }) => connection);
+  }
+
+  #wakeIn(ms: number): void {
+    this.#waking = true;
+    this.#clock.after(ms, () => {
+      const dueMs = this.#clock.monotonicMs() - REST_MS;
+      // After a busy spell, late bytes may still be in the system's buffer. Between a timer and its immediate the event loop
+      // reads every socket, and with it whatever was due by now.
+      inNextTurn(() => this.#wake(dueMs));
+    });
+  }
+
+  #wake(dueMs: number): void {
+    this.#waking = false;
+    const at = this.#resting.findIndex(({ sinceMs }) => sinceMs > dueMs);
+    const rested = this.#resting.splice(0, at < 0 ? this.#resting.length : at);
+    for (const { connection } of rested) if (connection.open) this.#release(connection);
+    const next = this.#resting[0];
+    if (next !== undefined) this.#wakeIn(Math.max(STEP_MS, next.sinceMs - dueMs));
+  }
+}

@@ -1,1 +1,0 @@
-export { ConnectionPool } from './connection-pool.ts';

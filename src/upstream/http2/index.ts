@@ -1,1 +1,0 @@
-export { SessionPool } from './session-pool.ts';

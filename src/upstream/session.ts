@@ -1,0 +1,220 @@
+import { Roster, StallTimer } from '../core/index.ts';
+import { ErrorCode, type Http2Fault } from '../http2/index.ts';
+import { Lifetime, type PoolTerms } from './pool.ts';
+import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
+import {
+  type CallSession,
+  neverIndexedHeaders,
+  type Origin,
+  originOf,
+  requestHeaders,
+  type StreamCall,
+} from './stream-call.ts';
+import { goawayError, type OwnFault } from './stream-response.ts';
+import { UpstreamLiveness } from './upstream-liveness.ts';
+
+/** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
+const MAX_CARRIED = 2 ** 29;
+/** Most bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+const MAX_UNWRITTEN_BYTES = 16_777_216;
+/** How long after our GOAWAY the connection may stay open. */
+const CLOSE_MS = 1_000;
+
+/** What the sessions of a pool share, and tell it. */
+export interface SessionShare extends PoolTerms {
+  /** Called when there may be room for another call: the session is new, or a stream has closed. */
+  vacant(session: UpstreamSession): void;
+  /** Called when the session takes no further call. Only for a session that carried at least one. */
+  retired(session: UpstreamSession): void;
+  /** Called when the connection is closed. `cause` is set if it never carried a call. */
+  gone(session: UpstreamSession, cause: Error | null): void;
+}
+
+/** What a session with an upstream is doing. */
+type SessionPhase =
+  /** The connection is being made, or the upstream's SETTINGS have not come. */
+  | 'connecting'
+  /** It takes calls. */
+  | 'open'
+  /** It takes no further calls and closes after the last one. */
+  | 'draining'
+  /** A GOAWAY is going out. */
+  | 'closing'
+  | 'closed';
+
+/**
+ * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
+ * they prove that it speaks HTTP/2, and say how many streams it allows.
+ */
+export class UpstreamSession implements CallSession, SessionSocketOwner {
+  broken: Error | null = null;
+  readonly #share: SessionShare;
+  readonly #socket: SessionSocket;
+  readonly #origin: Origin;
+  #phase: SessionPhase = 'connecting';
+  readonly #calls = new Roster<StreamCall>();
+  /** Requests carried so far. */
+  #carried = 0;
+  readonly #lifetime: Lifetime;
+  #closedWhileIdle = false;
+  /** The upstream's GOAWAY, if it named an error. */
+  #departure: Error | null = null;
+  /** Measures how long the connection is being established, idle or closing. */
+  readonly #stall = new StallTimer();
+  readonly #liveness: UpstreamLiveness;
+
+  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
+  constructor(share: SessionShare, chance: number) {
+    const { options, clock } = share;
+    this.#share = share;
+    this.#origin = originOf(options);
+    this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
+    this.#liveness = new UpstreamLiveness(options.http2);
+    this.#socket = new SessionSocket(share.connect, options, this);
+  }
+
+  /** Whether it is established. */
+  get open(): boolean {
+    return this.#phase === 'open' || this.#phase === 'draining';
+  }
+
+  get connecting(): boolean {
+    return this.#phase === 'connecting';
+  }
+
+  /** Whether it may take a further call, now or soon. */
+  get accepts(): boolean {
+    return this.#phase === 'open' || this.#phase === 'connecting';
+  }
+
+  /** How many calls are on its streams. */
+  get calls(): number {
+    return this.#calls.size;
+  }
+
+  get maxStreams(): number {
+    return this.#socket.maxStreams;
+  }
+
+  get hasRoom(): boolean {
+    return this.#phase === 'open' && this.#calls.size < this.maxStreams;
+  }
+
+  get closedWhileIdle(): boolean {
+    return this.#carried > 1 && this.#closedWhileIdle;
+  }
+
+  /** Opens a stream for the call. Call it only if there is room. */
+  carry(call: StreamCall): void {
+    const { request } = call;
+    const headers = requestHeaders(request, this.#origin);
+    // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
+    if (!this.#socket.accepts(headers)) {
+      call.fail('oversized', new Error('the upstream takes no header section of this size'));
+      return;
+    }
+    this.#carried++;
+    this.#calls.add(call);
+    const stream = this.#socket.request(headers, call, request.body === null, neverIndexedHeaders(request));
+    call.begin(stream, this);
+  }
+
+  released(call: StreamCall): void {
+    this.#calls.delete(call);
+    if (this.#calls.size === 0) this.#stall.begin();
+    if (this.#phase === 'open') this.#share.vacant(this);
+    else if (this.#phase === 'draining' && this.#calls.size === 0) this.#close();
+  }
+
+  suspect(): void {
+    this.#ping();
+  }
+
+  /** Takes no further call. Closes at once if none is in flight, else after the last one. */
+  retire(): void {
+    if (this.#phase !== 'open' && this.#phase !== 'connecting') return;
+    const wasOpen = this.#phase === 'open';
+    this.#phase = 'draining';
+    if (this.#calls.size === 0) this.#close();
+    if (wasOpen && this.#carried > 0) this.#share.retired(this);
+  }
+
+  /** Checks whether something has taken too long. */
+  sweep(nowMs: number): void {
+    const { options } = this.#share;
+    const waitedMs = this.#stall.waitedMs(nowMs, false);
+    if (this.#phase === 'connecting') {
+      if (waitedMs > options.connectTimeoutMs) this.#cut(new Error('the connect timed out'));
+    } else if (this.#phase === 'closing') {
+      if (waitedMs > CLOSE_MS) this.#socket.destroy();
+    } else if (this.#phase !== 'closed') this.#sweepOpen(nowMs, waitedMs);
+  }
+
+  #sweepOpen(nowMs: number, waitedMs: number): void {
+    this.#lifetime.age(nowMs);
+    const isIdle = this.#calls.size === 0 && this.#lifetime.isOverAfter(waitedMs);
+    if (isIdle || this.#lifetime.isTooOld || this.#carried > MAX_CARRIED) this.retire();
+    for (const call of this.#calls) call.sweep(nowMs, 0, this);
+    const next = this.#liveness.sweep(nowMs, this.#socket.bytesRead, this.#calls.size === 0);
+    if (next === 'ping') this.#ping();
+    else if (next === 'give up') this.#cut(new Error('the upstream does not answer a PING'));
+    if (this.#socket.unwritten > MAX_UNWRITTEN_BYTES) this.#cut(new Error('the upstream does not read'));
+  }
+
+  #ping(): void {
+    if (this.open && this.#liveness.ping()) this.#socket.ping();
+  }
+
+  settingsRead(): void {
+    if (this.#phase === 'connecting') {
+      this.#phase = 'open';
+      this.#lifetime.begin(this.#share.clock.monotonicMs());
+      this.#stall.begin();
+    }
+    if (this.#phase === 'open') this.#share.vacant(this);
+  }
+
+  /** RFC 9113, 6.8: whatever the code, streams that the upstream has looked at may still complete. */
+  goaway(_lastStream: number, code: number): void {
+    if (code !== ErrorCode.NO_ERROR) this.#departure ??= goawayError(code);
+    this.retire();
+  }
+
+  faulty(fault: Http2Fault | OwnFault): void {
+    this.#break(fault);
+  }
+
+  lost(error: Error): void {
+    if (this.#phase === 'closing') return;
+    this.#closedWhileIdle = this.#departure === null;
+    this.#cut(this.#departure ?? error);
+  }
+
+  closed(): void {
+    this.#cut(this.#departure ?? new Error('the connection was closed'));
+    this.#phase = 'closed';
+    this.#share.gone(this, this.#carried > 0 ? null : this.broken);
+  }
+
+  /** Lets a GOAWAY go out and closes the connection. */
+  #close(): void {
+    this.#phase = 'closing';
+    this.#stall.begin();
+    this.#socket.endSoon();
+  }
+
+  /** Closes without GOAWAY, and fails the calls in flight. */
+  #cut(cause: Error): void {
+    this.#break(cause);
+    this.#socket.destroy();
+  }
+
+  /** Takes no further call, and fails those in flight with this cause, unless there is one already. */
+  #break(cause: Error): void {
+    this.broken ??= cause;
+    const accepted = this.accepts;
+    this.#phase = 'closing';
+    this.#stall.begin();
+    if (accepted && this.#carried > 0) this.#share.retired(this);
+  }
+}

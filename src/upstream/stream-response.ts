@@ -1,0 +1,272 @@
+import { STATUS_CODES } from 'node:http';
+import { inNextTurn } from '../core/index.ts';
+import { MalformedMessage } from '../http1/index.ts';
+import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../http2/index.ts';
+import type { CallSink, UpstreamFailure } from './transport.ts';
+
+/** Interim responses before the final one; a server that sends more is at fault. */
+const MAX_INTERIM = 16;
+/** A response with a body up to this size is handed on whole when it comes within one turn of the event loop. */
+const WHOLE_MAX_BYTES = 16_384;
+
+/** Where in a response the next event belongs. */
+type StreamResponsePhase =
+  /** The head of the final response has not come. */
+  | 'head'
+  /** The head of a response without a body has come: its stream has yet to end. */
+  | 'bodiless'
+  /** The head of a response that says it is empty has come. The sink does not have it yet. */
+  | 'empty'
+  /** The body is small and coming in. The sink does not have the head yet. */
+  | 'gathering'
+  /** The body is coming in, and the sink has the head. */
+  | 'body'
+  /** The sink has the whole response. */
+  | 'over';
+
+/** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if that is not a response. */
+export class StreamResponse {
+  /** True once a part of the response has come. */
+  begun = false;
+  /** How many interim responses have come. */
+  interim = 0;
+  #trailers: readonly string[] = [];
+  readonly #method: string;
+  readonly #sink: CallSink;
+  readonly #isCall: boolean;
+  #phase: StreamResponsePhase = 'head';
+  #head: Http2ResponseHead | null = null;
+  /** Pieces of a body that is gathered. */
+  #pieces: Buffer[] = [];
+  #received = 0;
+
+  /** @param isCall true if it answers a gRPC call, which goes to clients over HTTP/2 alone */
+  constructor(method: string, sink: CallSink, isCall: boolean) {
+    this.#method = method;
+    this.#sink = sink;
+    this.#isCall = isCall;
+  }
+
+  /** True if the head of the final response has come and a body follows. */
+  get inBody(): boolean {
+    return this.#phase === 'body' || this.#phase === 'gathering';
+  }
+
+  get over(): boolean {
+    return this.#phase === 'over';
+  }
+
+  /** Reads a header section: of an interim response, of the final one, or trailers. `ends` is true if it ends the stream. */
+  readSection({ fields, flaw, neverIndexed }: HeaderSection, ends: boolean): void {
+    this.begun = true;
+    if (flaw !== null) throw new MalformedMessage(flaw);
+    if (neverIndexed.size > 0) this.#sink.neverIndex(neverIndexed);
+    if (this.#head !== null) this.#readTrailers(fields, ends);
+    else {
+      const head = readHttp2ResponseHead(fields);
+      if (head.status >= 200) this.#readHead(head, ends);
+      else if (ends) throw new MalformedMessage('an interim response that ends its stream');
+      else this.#readInterim(head);
+    }
+  }
+
+  /** RFC 9110, 15.2: any number of them may come, asked for or not. */
+  #readInterim({ status, fields, statedLength }: Http2ResponseHead): void {
+    if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
+    // RFC 9113, 8.6, and RFC 9110, 8.6.
+    if (status === 101 || statedLength !== null)
+      throw new MalformedMessage('an interim response that cannot be');
+    // Ignore a 100: the body that it asks for is on its way, or comes as soon as the client sends it.
+    if (status !== 100) this.#sink.info(status, fields);
+  }
+
+  #readTrailers(fields: readonly string[], ends: boolean): void {
+    if (!ends) throw new MalformedMessage('trailers that do not end the response');
+    // RFC 9113, 8.1; a length behind the body is of no use (RFC 9110, 6.5.1).
+    for (let i = 0; i < fields.length; i += 2)
+      if (fields[i] === ':status' || fields[i] === 'content-length')
+        throw new MalformedMessage('trailers that cannot be');
+    this.#trailers = fields;
+  }
+
+  #readHead(head: Http2ResponseHead, isWhole: boolean): void {
+    if (isWhole && (head.statedLength ?? 0) > 0 && !this.#hasNoBody(head))
+      throw new MalformedMessage('less than content-length says');
+    this.#head = head;
+    if (isWhole) this.#whole(head, '');
+    else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
+    // Held until its stream ends: once the head is out, bytes behind it can only break the connection of an HTTP/1.1 client.
+    else if (head.statedLength === 0) this.#phase = 'empty';
+    else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
+      this.#phase = 'gathering';
+      inNextTurn(() => this.handOn());
+    } else {
+      this.#phase = 'gathering';
+      this.handOn();
+    }
+  }
+
+  /** Reads a piece of the body. Returns false if the sink has enough for now. */
+  readData(chunk: Buffer): boolean {
+    if (!this.inBody) throw new MalformedMessage('a body that cannot be');
+    this.#received += chunk.length;
+    const excess = this.#received - (this.#head?.statedLength ?? this.#received);
+    if (excess <= 0) return this.#pass(chunk);
+    // Pass on what belongs to the body, although more came with it.
+    if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess));
+    throw new MalformedMessage('more than content-length says');
+  }
+
+  #pass(chunk: Buffer): boolean {
+    if (this.#phase === 'body') return this.#sink.data(chunk, null);
+    this.#pieces.push(chunk);
+    return true;
+  }
+
+  /** Reads the end of the stream (END_STREAM). */
+  readEnd(): void {
+    if (this.#phase === 'over') return;
+    const head = this.#head;
+    // Empty DATA can end the stream there (RFC 9113, 8.1).
+    if (head === null) throw new MalformedMessage('an end without a final response');
+    if (this.inBody && head.statedLength !== null && this.#received !== head.statedLength)
+      throw new MalformedMessage('less than content-length says');
+    if (this.#trailers.length > 0) this.handOn();
+    // The sink may have given up at the head.
+    if (this.over) return;
+    if (this.#phase === 'body') {
+      this.#phase = 'over';
+      this.#sink.end(this.#trailers);
+    } else this.#whole(head, this.#gathered());
+  }
+
+  /** Hands on what was gathered so far. */
+  handOn(): void {
+    if ((this.#phase !== 'gathering' && this.#phase !== 'empty') || this.#head === null) return;
+    const { status, reason, fields, statedLength } = this.#head;
+    const pieces = this.#pieces;
+    this.#phase = 'body';
+    this.#pieces = [];
+    this.#sink.head(status, reason, fields, statedLength);
+    // These are so few bytes that it does not matter whether the sink has enough.
+    for (const piece of pieces) if (this.inBody) this.#sink.data(piece, null);
+  }
+
+  /** Stops reading: the sink needs no more of the response. */
+  stop(): void {
+    this.#phase = 'over';
+  }
+
+  #whole({ status, reason, fields, statedLength }: Http2ResponseHead, body: string): void {
+    // HTTP/1.1 has to be told that the body is empty.
+    if (!this.#isCall && statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
+      fields.push('content-length', '0');
+    this.#phase = 'over';
+    this.#sink.whole(status, reason, fields, body);
+  }
+
+  #gathered(): string {
+    const [first] = this.#pieces;
+    if (first === undefined) return '';
+    return (this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces)).toString('latin1');
+  }
+
+  /** Whether a response has no body (RFC 9110, 6.4.1). */
+  #hasNoBody({ status }: Http2ResponseHead): boolean {
+    return this.#method === 'HEAD' || status === 204 || status === 304;
+  }
+}
+
+/** The head of a response as it came over HTTP/2. */
+interface Http2ResponseHead {
+  readonly status: number;
+  /** The usual reason phrase of the status, since HTTP/2 has none (RFC 9113, 8.3.2). */
+  readonly reason: string;
+  /** The header fields without pseudo-fields, names in lower case. */
+  readonly fields: string[];
+  /** The value of `content-length`; `null` if absent. */
+  readonly statedLength: number | null;
+}
+
+/** Reads a header section of well-formed fields: names and values in turn, `:status` first. Throws MalformedMessage. */
+function readHttp2ResponseHead(section: readonly string[]): Http2ResponseHead {
+  const status = section[0] === ':status' ? readStatus(section[1] ?? '') : 0;
+  if (status === 0) throw new MalformedMessage('a response without a status');
+  const fields = section.slice(2);
+  const statedLength = lengthIn(fields);
+  // RFC 9110, 8.6: a 204 has no length, but some servers say 0.
+  if (status === 204 && statedLength !== null) {
+    if (statedLength > 0) throw new MalformedMessage('a length where there is no body');
+    const others = fields.filter((_, i) => fields[i - (i % 2)] !== 'content-length');
+    return { status, reason: STATUS_CODES[status] ?? '', fields: others, statedLength: null };
+  }
+  return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength };
+}
+
+/** RFC 9110, 15: three digits, of which the first names the class. */
+function readStatus(text: string): number {
+  return /^[1-9]\d\d$/.test(text) ? Number(text) : 0;
+}
+
+/** Reads the length as strictly as over HTTP/1.1, since an HTTP/1.1 client will parse the digits again. */
+function lengthIn(fields: readonly string[]): number | null {
+  let length: number | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (fields[i] !== 'content-length') continue;
+    if (length !== null) throw new MalformedMessage('content-length came twice');
+    const text = fields[i + 1] as string;
+    if (!/^(?:0|[1-9]\d{0,14})$/.test(text))
+      throw new MalformedMessage('content-length is not a plain number');
+    length = Number(text);
+  }
+  return length;
+}
+
+/** What became of the connection of a stream that closed. */
+export interface SessionFate {
+  /** Why the connection is lost; `null` while it is not. */
+  readonly broken: Error | null;
+  /** True if it had carried other requests and the upstream closed it without GOAWAY, perhaps as idle. */
+  readonly closedWhileIdle: boolean;
+}
+
+/** The error codes with which a server blames the gateway for a violation of the protocol (RFC 9113, 7). */
+const OFFENCES: ReadonlySet<number> = new Set([
+  ErrorCode.PROTOCOL_ERROR,
+  ErrorCode.FLOW_CONTROL_ERROR,
+  ErrorCode.FRAME_SIZE_ERROR,
+  ErrorCode.COMPRESSION_ERROR,
+  ErrorCode.ENHANCE_YOUR_CALM,
+  ErrorCode.HTTP_1_1_REQUIRED,
+]);
+
+/** Makes the error for a GOAWAY, as the log shows it. */
+export function goawayError(code: number): Error {
+  return new Error(`the upstream closes the connection with code ${code}`);
+}
+
+/** Says how a stream failed that closed before its response was complete. */
+export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
+  const base = { onReusedConnection: false, resetCode: null };
+  if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
+  if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: goawayError(end.code) };
+  if (end.how === 'reset') {
+    const cause = new Error(`the upstream closed the stream with code ${end.code}`);
+    if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
+    return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
+  }
+  const cause = session.broken;
+  if (cause instanceof OwnFault) return { ...base, kind: 'fault', cause: cause.cause };
+  if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
+  return { ...base, kind: 'reset', cause, onReusedConnection: session.closedWhileIdle };
+}
+
+/** A failure inside the gateway while it read what an upstream sent. The upstream is not to blame. */
+export class OwnFault extends Error {
+  override readonly name = 'OwnFault';
+
+  /** @param cause what was thrown */
+  constructor(cause: unknown) {
+    super('the gateway failed to read what the upstream sent', { cause });
+  }
+}

@@ -1,0 +1,507 @@
+import type { OnReadOpts, Socket } from 'node:net';
+import {
+  type ByteSink,
+  type LendingBytes,
+  type Release,
+  SocketStream,
+  StallTimer,
+  type TimerClock,
+} from '../core/index.ts';
+import {
+  type LastResponse,
+  MalformedMessage,
+  mayAnswerTwice,
+  type OutgoingRequest,
+  RequestSender,
+  type RequestWriterOwner,
+  ResponseReader,
+  type Switched,
+} from '../http1/index.ts';
+import { readyEvent, reset } from './connect.ts';
+import { Lifetime, type PoolTerms } from './pool.ts';
+import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+
+/** A connection to an upstream: carries one request at a time, and times every wait. */
+export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
+  readonly #share: ConnectionShare;
+  readonly #socket: Socket;
+  readonly #reads = new Reads(this);
+  readonly #handlers = [
+    ['drain', () => this.#sending.drained()],
+    ['end', () => this.#onEnd()],
+    ['error', (error: Error) => this.#onBroken(error)],
+    ['close', () => this.#onBroken(new Error('the connection was closed'))],
+  ] as const;
+  readonly #response: ResponseReader;
+  /** The slab that the next read fills. */
+  #slab: Slab;
+  #phase: UpstreamPhase = 'connecting';
+  #connected = false;
+  #call: Http1Call | null = null;
+  readonly #sending: RequestSender;
+  /** True while the sink has enough: nothing is read. */
+  #paused = false;
+  /** Requests carried so far. */
+  #carried = 0;
+  readonly #lifetime: Lifetime;
+  readonly #stall = new StallTimer();
+  #closeWhenIdle = false;
+
+  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
+  constructor(share: ConnectionShare, chance: number) {
+    const { options, clock, slabs, connect } = share;
+    this.#share = share;
+    this.#response = new ResponseReader(options.maxHeadBytes);
+    this.#slab = slabs.take();
+    this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
+    this.#socket = connect(options, this.#reads);
+    this.#sending = new RequestSender(this.#socket, this);
+    this.#socket.on(readyEvent(options), () => this.#onConnect());
+    for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
+  }
+
+  /** Whether the connection is established. */
+  get open(): boolean {
+    return this.#connected && this.#phase !== 'closed';
+  }
+
+  /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
+  carry(request: OutgoingRequest, sink: CallSink): TransportCall {
+    const call = new Http1Call(this, request, sink);
+    this.#call = call;
+    if (this.#phase === 'idle') this.#send(call);
+    return call;
+  }
+
+  /** Lets the response to this call flow again. */
+  resume(call: Http1Call): void {
+    if (call !== this.#call || !this.#paused) return;
+    this.#paused = false;
+    // Nothing was read during the pause, so the upstream's time starts again.
+    this.#stall.begin();
+    this.#socket.resume();
+  }
+
+  /** Gives up this call and its connection, on which the rest of the response could be taken for the next one. */
+  abort(call: Http1Call): void {
+    if (call === this.#call) this.close();
+  }
+
+  /** Closes at once if nothing is in flight, else after the response. */
+  closeWhenIdle(): void {
+    if (this.#phase === 'idle') this.close();
+    else this.#closeWhenIdle = true;
+  }
+
+  /** Closes at once, without telling a call in flight. */
+  close(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#endCall();
+    this.#response.giveUp();
+    this.#socket.destroy();
+    this.#slab.letGo();
+    this.#share.gone(this);
+  }
+
+  /**
+   * Closes an idle connection with RST. A FIN would block its local port for a minute (TIME_WAIT); a few hundred a second use
+   * up all ports.
+   */
+  reset(): void {
+    reset(this.#socket);
+    this.close();
+  }
+
+  /** Checks whether something has taken too long. */
+  sweep(nowMs: number): void {
+    const moved = this.#phase === 'waiting' && !this.#sending.waitsForUpstream(this.#response.last.interim);
+    const waitedMs = this.#stall.waitedMs(nowMs, moved);
+    this.#lifetime.age(nowMs);
+    if (this.#phase === 'idle') {
+      if (this.#lifetime.isOverAfter(waitedMs)) this.close();
+      return;
+    }
+    // A paused response waits for the client, not for the upstream.
+    if (this.#paused) return;
+    const late = upstreamLateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
+    if (late !== null) this.#fail(late.kind, new Error(late.why));
+  }
+
+  requestSent(): void {
+    this.#stall.begin();
+  }
+
+  requestBroken(): void {
+    this.#fail(this.#kindNow('reset'), new Error('the body broke off'));
+  }
+
+  #onConnect(): void {
+    if (this.#phase !== 'connecting') return;
+    this.#connected = true;
+    this.#lifetime.begin(this.#share.clock.monotonicMs());
+    if (this.#call !== null) this.#send(this.#call);
+  }
+
+  #send(call: Http1Call): void {
+    const { request, sink } = call;
+    this.#phase = 'waiting';
+    this.#carried++;
+    this.#paused = false;
+    this.#response.begin(request.method, sink, request.upgrade !== 'none');
+    this.#stall.begin();
+    this.#sending.begin(request);
+  }
+
+  buffer(): Buffer {
+    return this.#slab.bytes;
+  }
+
+  take(count: number): boolean {
+    // Unsolicited bytes could be taken for the response to the next request.
+    if (this.#call === null) {
+      this.close();
+      return false;
+    }
+    try {
+      this.#paused = !this.#response.read(this.#slab, count);
+    } catch (error) {
+      this.#fail(error instanceof MalformedMessage ? this.#kindNow('malformed') : 'fault', error);
+    }
+    // The sink may have given the exchange up.
+    if (this.#phaseNow() === 'closed') return false;
+    if (this.#slab.lent) this.#slab = this.#share.slabs.replace(this.#slab);
+    if (this.#response.last.switched !== null) return this.#onSwitched(this.#response.last.switched);
+    if (this.#response.over) this.#onAnswered();
+    else if (this.#response.inBody) {
+      this.#phase = 'answering';
+      this.#stall.begin();
+    }
+    return !this.#paused;
+  }
+
+  /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
+  #phaseNow(): UpstreamPhase {
+    return this.#phase;
+  }
+
+  /** Hands the socket over to the sink that asked for another protocol. Returns whether the socket is being read. */
+  #onSwitched({ fields, behind }: Switched): boolean {
+    const socket = this.#socket;
+    const sink = this.#call?.sink;
+    this.#phase = 'closed';
+    this.#call = null;
+    for (const [event, handler] of this.#handlers) socket.off(event, handler);
+    this.#slab.letGo();
+    this.#share.gone(this);
+    const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
+    sink?.switched(fields, stream);
+    return !socket.isPaused();
+  }
+
+  #onAnswered(): void {
+    const { last } = this.#response;
+    const rests = lateBytesAreLikely(last, this.#call?.request ?? null);
+    const { hasLeft } = this.#sending;
+    this.#endCall();
+    this.#lifetime.serverKeeps(last.keepAliveMs);
+    // After an early response the upstream is still inside the request, so nothing can follow on this connection.
+    if (!hasLeft || last.close || this.#closeWhenIdle || !this.#lifetime.hasTimeLeft) {
+      this.close();
+      return;
+    }
+    this.#phase = 'idle';
+    this.#stall.begin();
+    if (rests) this.#share.rest(this);
+    else this.#share.idle(this);
+  }
+
+  #endCall(): void {
+    this.#call = null;
+    this.#sending.stop();
+  }
+
+  #onEnd(): void {
+    if (this.#response.inBody && this.#response.ended()) this.close();
+    else this.#onBroken(new Error('the upstream closed the connection'));
+  }
+
+  #onBroken(error: Error): void {
+    if (this.#phase === 'closed') return;
+    if (this.#call === null) this.close();
+    else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+  }
+
+  /** The kind of a failure: `truncated` once the sink has the head of a response, else the given one. */
+  #kindNow(kind: UpstreamFailure['kind']): UpstreamFailure['kind'] {
+    return this.#response.inBody ? 'truncated' : kind;
+  }
+
+  #fail(kind: UpstreamFailure['kind'], cause: unknown): void {
+    const call = this.#call;
+    const onReusedConnection = this.#carried > 1;
+    const responseBegun = this.#carried > 0 && this.#response.last.begun;
+    this.close();
+    if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
+    call?.sink.fail({ kind, onReusedConnection, responseBegun, resetCode: null, cause });
+  }
+}
+
+/** The connection as its calls see it. It ignores calls that are over. */
+interface CallCarrier {
+  resume(call: Http1Call): void;
+  abort(call: Http1Call): void;
+}
+
+/** A request in flight. */
+class Http1Call implements TransportCall {
+  readonly request: OutgoingRequest;
+  readonly sink: CallSink;
+  readonly #carrier: CallCarrier;
+
+  constructor(carrier: CallCarrier, request: OutgoingRequest, sink: CallSink) {
+    this.#carrier = carrier;
+    this.request = request;
+    this.sink = sink;
+  }
+
+  resume(): void {
+    this.#carrier.resume(this);
+  }
+
+  abort(): void {
+    this.#carrier.abort(this);
+  }
+}
+
+/**
+ * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter
+ * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
+ */
+function lateBytesAreLikely({ bodiless, status }: LastResponse, request: OutgoingRequest | null): boolean {
+  return bodiless || status === 429 || (request !== null && mayAnswerTwice(request));
+}
+
+/** What the connections of a pool share, and tell it. */
+export interface ConnectionShare extends PoolTerms {
+  readonly clock: TimerClock;
+  readonly slabs: SlabStore;
+  /** Called when the connection may carry another request. */
+  idle(connection: UpstreamConnection): void;
+  /** Called when the connection may carry another request after a rest: late bytes of its last response would show by then. */
+  rest(connection: UpstreamConnection): void;
+  /** Called when the connection is closed. */
+  gone(connection: UpstreamConnection): void;
+  /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */
+  stale(): void;
+}
+
+/** What a connection to an upstream is doing. */
+type UpstreamPhase =
+  /** The connection is being established; the request waits. */
+  | 'connecting'
+  /** Nothing is in flight. Any byte from the upstream closes the connection. */
+  | 'idle'
+  /** A request is being sent or was sent; the head of its response is not complete. */
+  | 'waiting'
+  /** The body of a response is coming in. */
+  | 'answering'
+  | 'closed';
+
+/** How an upstream is late: the failure to report, and what to write to the log. */
+interface Lateness {
+  readonly kind: UpstreamFailure['kind'];
+  readonly why: string;
+}
+
+const CONNECT: Lateness = { kind: 'connect', why: 'the connect timed out' };
+const FIRST_BYTE: Lateness = { kind: 'timeout', why: 'no response came in time' };
+const IDLE_BODY: Lateness = { kind: 'truncated', why: 'the response stood still for too long' };
+
+/** Decides whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
+function upstreamLateness(
+  phase: UpstreamPhase,
+  waitedMs: number,
+  { connectTimeoutMs }: UpstreamOptions,
+  request: OutgoingRequest | null,
+): Lateness | null {
+  switch (phase) {
+    case 'connecting':
+      return waitedMs > connectTimeoutMs ? CONNECT : null;
+    case 'waiting':
+      return waitedMs > (request?.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY) ? FIRST_BYTE : null;
+    case 'answering':
+      return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
+    case 'idle':
+    case 'closed':
+      return null;
+  }
+}
+
+/**
+ * The size of a slab, which is the most that one read returns. A 64 KiB response with its head takes one read and one write, and
+ * memory of this size goes back to the system when freed.
+ */
+export const SLAB_BYTES = 131_072;
+
+/**
+ * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is only filled again
+ * once all of them are given back.
+ */
+class Slab implements LendingBytes {
+  readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  readonly #store: SlabStore;
+  /** How many views have not been given back yet. */
+  #lent = 0;
+  /** True while a connection reads into it. */
+  #held = true;
+
+  constructor(store: SlabStore) {
+    this.#store = store;
+  }
+
+  get lent(): boolean {
+    return this.#lent > 0;
+  }
+
+  /** Lends out a view. The borrower gives it back by `release`. */
+  lend(from: number, to: number): Buffer {
+    this.#lent++;
+    return this.bytes.subarray(from, to);
+  }
+
+  /**
+   * Takes a view back. After a failed write it stays lent: the slab is left to the garbage collector, since the socket may
+   * still be reading it.
+   */
+  readonly release: Release = error => {
+    if (error) return;
+    this.#lent--;
+    this.#giveBack();
+  };
+
+  hold(): this {
+    this.#held = true;
+    return this;
+  }
+
+  /** Gives the slab up: its connection reads into another one from now on. */
+  letGo(): void {
+    this.#held = false;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#lent === 0 && !this.#held) this.#store.giveBack(this);
+  }
+}
+
+/** Keeps slabs that are not in use, no more than were needed since the last `trim`. */
+export class SlabStore {
+  readonly #free: Slab[] = [];
+  /** The smallest number of free slabs since the last trim: this many were not needed. */
+  #minFree = 0;
+
+  get size(): number {
+    return this.#free.length;
+  }
+
+  take(): Slab {
+    const slab = this.#free.pop();
+    if (this.#free.length < this.#minFree) this.#minFree = this.#free.length;
+    return slab === undefined ? new Slab(this) : slab.hold();
+  }
+
+  /** Returns another slab in place of this one, parts of which are lent out. */
+  replace(slab: Slab): Slab {
+    const next = this.take();
+    slab.letGo();
+    return next;
+  }
+
+  giveBack(slab: Slab): void {
+    this.#free.push(slab);
+  }
+
+  /** Frees the slabs that were not needed since the last trim. */
+  trim(): void {
+    this.#free.splice(0, this.#minFree);
+    this.#minFree = this.#free.length;
+  }
+}
+
+/** Takes what a socket reads. */
+interface Reader {
+  /** The buffer that the next read fills. */
+  buffer(): Buffer;
+  /** Called when a read has filled the first `count` bytes. Returns false to pause reading. */
+  take(count: number): boolean;
+}
+
+/** Passes the reads of one socket to its current reader: Node takes read callbacks only when it creates a socket. */
+export class Reads implements OnReadOpts {
+  reader: Reader;
+
+  constructor(reader: Reader) {
+    this.reader = reader;
+  }
+
+  readonly buffer = (): Buffer => this.reader.buffer();
+  readonly callback = (count: number): boolean => this.reader.take(count);
+}
+
+/** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
+const SMALL_BYTES = 4_096;
+
+/** The upstream's end of a connection whose protocol was switched. Uses a small read buffer while few bytes arrive. */
+export class SwitchedStream extends SocketStream implements Reader {
+  readonly #slabs: SlabStore;
+  #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  /** The buffer to read into while many bytes arrive; `null` while `#small` is enough. */
+  #slab: Slab | null = null;
+  #to: ByteSink | null = null;
+
+  constructor(socket: Socket, reads: Reads, slabs: SlabStore, early: Buffer, clock: TimerClock) {
+    super(socket, early, clock);
+    this.#slabs = slabs;
+    reads.reader = this;
+    socket.on('close', () => this.#change(null));
+  }
+
+  buffer(): Buffer {
+    return this.#slab === null ? this.#small : this.#slab.bytes;
+  }
+
+  take(count: number): boolean {
+    const { socket } = this;
+    const bytes = this.buffer();
+    this.#to?.bytes(bytes.subarray(0, count));
+    if (socket.isPaused()) {
+      this.#leave();
+      return false;
+    }
+    // A read that fills its buffer left more in the socket; a shorter one has emptied it.
+    if (count < bytes.length) this.#change(null);
+    else if (this.#slab === null && !socket.destroyed) this.#change(this.#slabs.take());
+    return true;
+  }
+
+  protected override listen(sink: ByteSink): void {
+    this.#to = sink;
+    this.socket.resume();
+  }
+
+  /**
+   * Reads into other memory from here on: what was read is still to be written. TLS hands out the rest of a record even while
+   * its socket is paused.
+   */
+  #leave(): void {
+    this.#slab = null;
+    this.#small = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  }
+
+  #change(slab: Slab | null): void {
+    this.#slab?.letGo();
+    this.#slab = slab;
+  }
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { fuzzReader } from '../../support/fuzz/reader-fuzz.ts';
+import { fuzzReadings, fuzzSeed } from '../../support/fuzz/settings.ts';
+
+test(`of ${fuzzReadings} answers, mutated or not, ours is never another than Node's client and undici read, nor another when they come split (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+  timeout: 600_000,
+}, async () => {
+  const result = await fuzzReader({ seed: fuzzSeed, cases: fuzzReadings, everySplitOfOneIn: 8 });
+  expect(result.findings).toEqual([]);
+  expect(result.cases).toBe(fuzzReadings);
+  // Otherwise the cases would prove little: all readers accept most of them, and reject some.
+  expect(result.accepted).toBeGreaterThan(0.5 * result.cases);
+  expect(result.refused).toBeGreaterThan(0.1 * result.cases);
+  // A reader that refuses what others take is strict, one that often does so is wrong.
+  expect(result.stricter).toBeLessThan(0.05 * result.cases);
+});

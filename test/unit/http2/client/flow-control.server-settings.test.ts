@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { ServerSettings } from '../../../../src/http2/client/flow-control.ts';
+import { settings } from '../../../support/http2-frames.ts';
+
+const HEAD_BYTES = 9;
+const read = (into: ServerSettings, ...pairs: (readonly [number, number])[]) =>
+  into.read(settings(...pairs).subarray(HEAD_BYTES));
+
+test('what a server does not say is as RFC 9113 has it', () => {
+  expect(new ServerSettings()).toMatchObject({
+    maxStreams: Number.POSITIVE_INFINITY,
+    window: 65_535,
+    tableBytes: 4_096,
+    maxSectionBytes: Number.POSITIVE_INFINITY,
+  });
+});
+
+test('what it says holds until it says otherwise, and the last entry of a frame counts', () => {
+  const server = new ServerSettings();
+  read(server, [1, 0], [3, 10], [3, 20], [4, 0x7fffffff], [5, 0xffffff], [6, 1], [0x77, 0xffffffff]);
+  expect(server).toMatchObject({ maxStreams: 20, window: 0x7fffffff, tableBytes: 0, maxSectionBytes: 1 });
+  read(server, [2, 0], [8, 1], [9, 0]);
+  expect(server).toMatchObject({ maxStreams: 20 });
+});
+
+test('whether a server uses priorities, only its first frame says', () => {
+  const server = new ServerSettings();
+  read(server, [9, 1]);
+  read(server, [9, 1]);
+  expect(() => read(server, [9, 0])).toThrow(expect.objectContaining({ code: 1 }));
+});
+
+test.each<[string, number, readonly [number, number][]]>([
+  ['pushes of a server', 1, [[2, 1]]],
+  ['a first window that is too large', 3, [[4, 0x80000000]]],
+  ['a frame size that is too small', 1, [[5, 16_383]]],
+  ['a frame size that is too large', 1, [[5, 0x1000000]]],
+  ['CONNECT neither allowed nor not', 1, [[8, 2]]],
+  [
+    'CONNECT allowed no longer',
+    1,
+    [
+      [8, 1],
+      [8, 0],
+    ],
+  ],
+  ['priorities neither used nor not', 1, [[9, 2]]],
+  ['too many entries', 11, Array.from({ length: 33 }, () => [0x77, 1] as const)],
+])('%s cannot be', (_, code, pairs) => {
+  expect(() => read(new ServerSettings(), ...pairs)).toThrow(expect.objectContaining({ code }));
+});

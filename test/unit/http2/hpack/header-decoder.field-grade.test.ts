@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { gradeResponseField } from '../../../../src/http2/hpack/header-decoder.ts';
+
+test.each([
+  ['x-one', 'a value'],
+  ['x-one', ''],
+  ['x-one', '\xe4\xff'],
+  ['x-one', 'a\tb'],
+  ["!#$%&'*+-.^_`|~09az", '~'],
+  ['content-length', '5'],
+  ['te', 'trailers'],
+])('"%s: %s" is a field', (name, value) => {
+  expect(gradeResponseField(name, value)).toBe('field');
+});
+
+test.each([
+  ['', 'x'],
+  ['x one', 'x'],
+  ['x\xe4', 'x'],
+  ['x:', 'x'],
+  ['x-one', 'a\r\nset-cookie: b'],
+  ['x-one', 'a\0b'],
+  ['x-one', '\x7f'],
+  ['x-one', ' a'],
+  ['x-one', 'a\t'],
+  ['x-one', ' '],
+])('%j with the value %j is dropped', (name, value) => {
+  expect(gradeResponseField(name, value)).toBe('dropped');
+});
+
+test.each([
+  [':path', '/'],
+  [':', ''],
+  ['X-One', 'a'],
+  ['connection', 'close'],
+  ['keep-alive', 'timeout=5'],
+  ['proxy-connection', 'close'],
+  ['transfer-encoding', 'chunked'],
+  ['upgrade', 'h2c'],
+  ['te', 'gzip'],
+  ['content-length', '5\r\n'],
+])('"%s: %s" makes its section malformed', (name, value) => {
+  expect(gradeResponseField(name, value)).toBe('malformed');
+});
+
+test('the status of a response is one', () => {
+  expect(gradeResponseField(':status', '200')).toBe('status');
+});
