@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseGrpcPattern } from '../../../src/routing/pattern.ts';
 import { findConflicts, findHidden, PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
+import { parseGrpcPattern } from '../../../src/routing/pattern.ts';
 
 function error(text: string): string {
   try {
