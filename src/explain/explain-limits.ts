@@ -4,6 +4,7 @@ import {
   type CallerClass,
   callerClassesOf,
   consumesBuckets,
+  describeBucketSettings,
   type FilePlace,
   hasBots,
   type IdentityModel,
@@ -203,21 +204,13 @@ function describeBucket(
     const counted = value === null ? 'is not UTF-8' : `= ${value}; each value is counted separately`;
     rows.push(['main parameter', `${bucket.main} ${counted}`]);
   }
-  const scope = places.of(['buckets', bucket.name, 'scope']);
-  const why = SCOPE_REASONS[bucket.scopeReason];
   rows.push(['bucket hash', value === null ? 'none' : bucket.hash.of(value)]);
-  rows.push([
-    'scope',
-    `${bucket.scope}: ${scope === null ? why : `set by the bucket (${formatPlace(scope)})`}`,
-  ]);
-  return rows;
+  const placeOf = (key: string) => {
+    const place = places.of(['buckets', bucket.name, key]);
+    return place && formatPlace(place);
+  };
+  return [...rows, ...describeBucketSettings(bucket, placeOf)];
 }
-
-const SCOPE_REASONS = {
-  one_line: 'one line uses the bucket',
-  wildcard: 'the only line that uses the bucket covers several routes',
-  several_lines: 'several lines use the bucket',
-} as const;
 
 /** The limits of a caller in the bucket. `key` is `null` for callers that a roll-out has reached. */
 function limitsOf({ route: { bucket } }: BucketInUse, key: string | null): BucketLimits {

@@ -1,7 +1,8 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import type { CallerClaims } from '../compile/index.ts';
-import { keyOfClaim, kindsOf, listedCaller, QUOTA_KEYS, scopeReason } from '../compile/index.ts';
+import { keyOfClaim, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
+import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';

@@ -1,9 +1,10 @@
 import { formatDuration } from '../../core/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import { Reach, type RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
+import { QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
+import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
 import { patternOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';

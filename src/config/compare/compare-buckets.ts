@@ -1,8 +1,9 @@
 import type { RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS, scopeOf, scopeReason, withTrials } from '../compile/index.ts';
+import { QUOTA_KEYS, withTrials } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, togetherOf } from '../difference.ts';
 import type { CallerClass } from '../model/index.ts';
+import { compareBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 
@@ -56,17 +57,11 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
   return Object.entries(now.buckets).flatMap(([name, bucket]) => {
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
     if (old === undefined) return [];
-    const [uses, used] = [usesNow.get(name), usesBefore.get(name)];
-    // The scope of a bucket that no line names shows nowhere.
-    const scopes =
-      uses === undefined || used === undefined
-        ? []
-        : compareScope(scopeOf(bucket.scope, scopeReason(uses)), scopeOf(old.scope, scopeReason(used)));
+    const [lines, linesBefore] = [usesNow.get(name) ?? [], usesBefore.get(name) ?? []];
     const numbers = [
       ...compareBucketQuotas(bucket, old),
       ...compareMain(bucket, old),
-      ...compareAlgorithm(bucket, old),
-      ...scopes,
+      ...compareBucketSettings({ config: bucket, lines }, { config: old, lines: linesBefore }),
     ];
     const differences = [...compareShadow(bucket, old, numbers), ...compareTriedShare(bucket, old)];
     return differences.map(difference => ({ ...difference, subject: `bucket ${name}` }));
@@ -111,27 +106,6 @@ function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig
   if (before === undefined)
     return [differ('looser', `each value of ${now} is counted separately, before all counted together`)];
   return [differ('mixed', `values of ${now} are counted separately, before those of ${before}`)];
-}
-
-const ALGORITHMS = {
-  fixed: 'fixed: all of it again when the period is over',
-  smooth: 'smooth: after a burst one request at a time',
-} as const;
-
-/** Compares algorithms. A fixed window admits two bursts around its end; a smooth limit does not, but admits the next request earlier. */
-function compareAlgorithm(now: BucketConfig, before: BucketConfig): Difference[] {
-  if (now.algorithm === before.algorithm) return [];
-  return [differ('mixed', `${ALGORITHMS[now.algorithm]}, before ${ALGORITHMS[before.algorithm]}`)];
-}
-
-type Scope = NonNullable<BucketConfig['scope']>;
-
-/** Only refusals of the scope `user` count as invalid requests (docs/contract.md, 4.8). */
-function compareScope(now: Scope, before: Scope): Difference[] {
-  if (now === before) return [];
-  const text = `scope ${now}, before ${before}`;
-  if (now === 'user') return [differ('stricter', `${text}: its 429s count as invalid requests`)];
-  return [differ('looser', `${text}: its 429s no longer count as invalid requests`)];
 }
 
 /** Joins differences that have one subject and one cause. */

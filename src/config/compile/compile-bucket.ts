@@ -1,7 +1,8 @@
 import type { Limit, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
 import { BucketHash, CallerShare, defineLimit, NO_LIMITS } from '../../limits/index.ts';
-import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
-import type { BucketLimits, BucketModel, CallerClass, ScopeReason } from '../model/index.ts';
+import type { RoutePattern } from '../../routing/index.ts';
+import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
+import { compileBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 
 /**
@@ -28,12 +29,10 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
   const { enforce, shadow } = config;
   const triesNumbers = enforce < 100 && typeof shadow === 'object';
   const sets = setsOf(name, triesNumbers ? withTrials(config) : config, context);
-  const reason = scopeReason(lines);
   return {
     name,
     main: config.main ?? null,
-    scope: scopeOf(config.scope, reason),
-    scopeReason: reason,
+    ...compileBucketSettings(config, lines),
     hash: new BucketHash(name, limits.bucket_hash, digests),
     ...sets,
     rollout:
@@ -58,11 +57,12 @@ function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<Buck
   return Object.fromEntries(Object.entries(quotas).filter(([, quota]) => quota !== undefined));
 }
 
-function setsOf(name: string, config: BucketConfig, { config: limits, global }: BucketContext): BucketLimits {
+function setsOf(name: string, config: BucketConfig, context: BucketContext): BucketLimits {
+  const { config: limits, global, lines } = context;
   const { main = null, shadow } = config;
+  const { algorithm } = compileBucketSettings(config, lines);
   const define = (role: 'caller' | 'resource', quota: Quota | undefined, isTrial: boolean): Limit | null => {
     if (quota === undefined) return null;
-    const algorithm = config.algorithm === 'fixed' ? 'window' : 'smooth';
     const windowSlackMs = limits.window_slack;
     return defineLimit({ role, bucket: name, main, algorithm, quota, windowSlackMs, isTrial });
   };
@@ -97,29 +97,6 @@ function triedQuota(held: ClassQuotas, trials: ClassQuotas, callerClass: CallerC
     candidate => trials[candidate] !== undefined || held[candidate] !== undefined,
   );
   return key && trials[key];
-}
-
-/**
- * Says what the scope of a bucket follows from, unless the bucket says it itself: how many routes its lines of limits.yaml cover. A
- * parameter stands for the values of one route. A wildcard covers many: `/v1/**` whole paths, and `package.Service/*` methods, which
- * are the routes of gRPC.
- */
-export function scopeReason(lines: readonly RoutePattern[]): ScopeReason {
-  if (lines.length > 1) return 'several_lines';
-  return lines.some(coversSeveral) ? 'wildcard' : 'one_line';
-}
-
-/** @param written the scope that the bucket sets itself */
-export function scopeOf(
-  written: BucketModel['scope'] | undefined,
-  reason: ScopeReason,
-): BucketModel['scope'] {
-  return written ?? (reason === 'one_line' ? 'user' : 'shared');
-}
-
-function coversSeveral({ methods, segments }: RoutePattern): boolean {
-  const last = segments.at(-1)?.kind;
-  return last === 'tail' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
 }
 
 export type PerClass<T> = Readonly<Record<CallerClass, T>>;

@@ -10,6 +10,7 @@ import type {
 } from '../../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
+import type { BucketSettingModels } from '../policies/index.ts';
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {
@@ -66,17 +67,11 @@ export interface BucketLimits {
   readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }
 
-/** Which lines of limits.yaml lead to a bucket: one for one route, one with a wildcard that covers several, or several. */
-export type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
-
 /** A named group of routes that draws on one quota. */
-export interface BucketModel extends BucketLimits {
+export interface BucketModel extends BucketLimits, BucketSettingModels {
   readonly name: string;
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
-  readonly scope: 'user' | 'shared';
-  /** What the scope follows from where the file does not set it. */
-  readonly scopeReason: ScopeReason;
   readonly hash: BucketHash;
   /** How it holds for a share of callers; `null` if it treats all callers of a class alike. */
   readonly rollout: Rollout | null;

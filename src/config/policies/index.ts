@@ -1,3 +1,4 @@
+export * from './bucket-settings.ts';
 export type { RouteTimeouts } from './policy.ts';
 export * from './route-policies.ts';
 export * from './upstream-settings.ts';

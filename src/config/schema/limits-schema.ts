@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bucketSettingKeys } from '../policies/index.ts';
 import {
   blockableNetwork,
   callerEntry,
@@ -63,16 +64,7 @@ export const bucketKeys = {
   resource: quota()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
-  algorithm: choice(['fixed', 'smooth'])
-    .prefault('fixed')
-    .describe(
-      'fixed: a window opens with the first request and ends after the period. smooth: a full burst, then one request every period / number.',
-    ),
-  scope: choice(['user', 'shared'])
-    .optional()
-    .describe(
-      'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket and covers one route; shared if several do, or one that ends in /** (or in /* of a gRPC service).',
-    ),
+  ...bucketSettingKeys,
   shadow: shadow(
     {
       user: quota().optional().describe('The quota to try on each user.'),

@@ -1,0 +1,168 @@
+import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
+import { type Difference, differ } from '../difference.ts';
+import { choice } from '../values/index.ts';
+import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
+
+// The keys of a bucket that are neither a quota nor say whom quotas hold for. Everything about them derives from the list at the
+// end: their schema and model, and what `weir explain` and `weir diff` say.
+
+/** The lines of limits.yaml that lead to a bucket. */
+type Lines = readonly RoutePattern[];
+
+/** A setting of buckets: everything about one key in limits.yaml. */
+interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
+  readonly keys: Keys;
+  compile(config: PolicyConfig<Keys>, lines: Lines): Model;
+  /**
+   * Describes what the setting does, for `weir explain`: what each fact is about, and the fact in words.
+   *
+   * @param placeOf where a key of the bucket is written; `null`: nowhere
+   */
+  describe?(
+    bucket: NoInfer<Model>,
+    placeOf: (key: keyof Keys & string) => string | null,
+  ): readonly (readonly [about: string, fact: string])[];
+  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
+}
+
+/** A bucket of one of two files, with the lines that lead to it there. */
+interface BucketToCompare<Keys extends PolicyKeys> {
+  readonly config: PolicyConfig<Keys>;
+  readonly lines: Lines;
+}
+
+function bucketSetting<Keys extends PolicyKeys, Model extends object>(
+  setting: BucketSetting<Keys, Model>,
+): BucketSetting<Keys, Model> {
+  return setting;
+}
+
+interface AlgorithmModel {
+  /** How its quotas count. */
+  readonly algorithm: 'window' | 'smooth';
+}
+
+const ALGORITHMS = {
+  fixed: 'fixed: all of it again when the period is over',
+  smooth: 'smooth: after a burst one request at a time',
+} as const;
+
+const algorithm = bucketSetting({
+  keys: {
+    algorithm: choice(['fixed', 'smooth'])
+      .prefault('fixed')
+      .describe(
+        'fixed: a window opens with the first request and ends after the period. smooth: a full burst, then one request every period / number.',
+      ),
+  },
+  compile: ({ algorithm }): AlgorithmModel => ({ algorithm: algorithm === 'fixed' ? 'window' : 'smooth' }),
+  // A fixed window admits two bursts around its end; a smooth limit does not, but admits the next request earlier.
+  compare: ({ config: { algorithm: now } }, { config: { algorithm: before } }) =>
+    now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
+});
+
+/** Which lines of limits.yaml lead to a bucket: one for one route, one with a wildcard that covers several, or several. */
+type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
+
+interface ScopeModel {
+  readonly scope: 'user' | 'shared';
+  /** What the scope follows from where the file does not set it. */
+  readonly scopeReason: ScopeReason;
+}
+
+const SCOPE_REASONS = {
+  one_line: 'one line uses the bucket',
+  wildcard: 'the only line that uses the bucket covers several routes',
+  several_lines: 'several lines use the bucket',
+} as const;
+
+const scope = bucketSetting({
+  keys: {
+    scope: choice(['user', 'shared'])
+      .optional()
+      .describe(
+        'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket and covers one route; shared if several do, or one that ends in /** (or in /* of a gRPC service).',
+      ),
+  },
+  compile: ({ scope }, lines): ScopeModel => ({
+    scope: scopeOf(scope, lines),
+    scopeReason: scopeReason(lines),
+  }),
+  describe({ scope, scopeReason }, placeOf) {
+    const place = placeOf('scope');
+    return [
+      ['scope', `${scope}: ${place === null ? SCOPE_REASONS[scopeReason] : `set by the bucket (${place})`}`],
+    ];
+  },
+  compare(now, before) {
+    // The scope of a bucket that no line names shows nowhere.
+    if (now.lines.length === 0 || before.lines.length === 0) return null;
+    const [is, was] = [now, before].map(({ config, lines }) => scopeOf(config.scope, lines));
+    if (is === was) return null;
+    const text = `scope ${is}, before ${was}`;
+    // Only refusals of the scope `user` count as invalid requests (docs/contract.md, 4.8).
+    return is === 'user'
+      ? differ('stricter', `${text}: its 429s count as invalid requests`)
+      : differ('looser', `${text}: its 429s no longer count as invalid requests`);
+  },
+});
+
+function scopeOf(written: ScopeModel['scope'] | undefined, lines: Lines): ScopeModel['scope'] {
+  return written ?? (scopeReason(lines) === 'one_line' ? 'user' : 'shared');
+}
+
+/**
+ * Says what the scope of a bucket follows from, unless the bucket sets it: how many routes its lines of limits.yaml cover. A
+ * parameter stands for the values of one route. A wildcard covers many: `/v1/**` whole paths, and `package.Service/*` methods, which
+ * are the routes of gRPC.
+ */
+export function scopeReason(lines: Lines): ScopeReason {
+  if (lines.length > 1) return 'several_lines';
+  return lines.some(coversSeveral) ? 'wildcard' : 'one_line';
+}
+
+function coversSeveral({ methods, segments }: RoutePattern): boolean {
+  const last = segments.at(-1)?.kind;
+  return last === 'tail' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
+}
+
+/** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
+const SETTINGS = [algorithm, scope] as const;
+
+type Setting = (typeof SETTINGS)[number];
+type KeysOf<Each> = Each extends BucketSetting<infer Keys, infer _> ? Keys : never;
+type ModelOf<Each> = Each extends BucketSetting<infer _, infer Model> ? Model : never;
+
+/** What all settings become in a compiled bucket. */
+export type BucketSettingModels = Intersection<ModelOf<Setting>>;
+
+/** The schemas of all keys, by their names. */
+export const bucketSettingKeys = Object.assign({}, ...SETTINGS.map(({ keys }) => keys)) as Intersection<
+  KeysOf<Setting>
+>;
+
+type Config = PolicyConfig<typeof bucketSettingKeys>;
+
+/** Compiles the settings of a bucket. */
+export function compileBucketSettings(config: Config, lines: Lines): BucketSettingModels {
+  return Object.assign({}, ...SETTINGS.map((setting: Setting) => setting.compile(config, lines)));
+}
+
+/** Describes the settings of a bucket in what `weir explain` says about a request. */
+export function describeBucketSettings(
+  bucket: BucketSettingModels,
+  placeOf: (key: keyof Config) => string | null,
+) {
+  return SETTINGS.flatMap((setting: Setting) => setting.describe?.(bucket, placeOf) ?? []);
+}
+
+/** Says what changes of a bucket's settings mean to callers. */
+export function compareBucketSettings(
+  now: BucketToCompare<typeof bucketSettingKeys>,
+  before: BucketToCompare<typeof bucketSettingKeys>,
+): Difference[] {
+  return SETTINGS.map((setting: Setting) => setting.compare(now, before)).filter(
+    difference => difference !== null,
+  );
+}
