@@ -236,8 +236,8 @@ function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitSta
   ];
 }
 
-function list({ caller, resource, global }: LimitsByRole): Limit[] {
-  return [caller, resource, global].filter(limit => limit !== null);
+function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
+  return [caller, group, resource, global].filter(limit => limit !== null);
 }
 
 function viewOf({ role, units, periodMs, algorithm }: Limit, enforcedPercent: number): LimitStatus {

@@ -136,6 +136,7 @@ function span(count: number, maxCount: number): number | string {
 const WHY: ReadonlyMap<string, string> = new Map([
   ['global', 'the global limit'],
   ['caller', 'its limit in the bucket'],
+  ['group', 'the limit of the group'],
   ['resource', 'the limit of the resource'],
   ['blocked', 'blocked'],
   ['operator', 'restricted by an operator'],

@@ -108,7 +108,7 @@ export interface BucketStatus {
 }
 
 export interface LimitStatus {
-  readonly limit: 'global' | 'caller' | 'resource';
+  readonly limit: 'global' | 'caller' | 'group' | 'resource';
   /** `10/5s`. */
   readonly quota: string;
   readonly algorithm: 'window' | 'smooth';

@@ -1,6 +1,6 @@
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
-import type { LimitRole } from '../limits/index.ts';
+import { LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -152,7 +152,5 @@ export function lineKey({ bucket, caller, main }: Claim, role: LimitRole): strin
 
 /** Names the counters of all limits of a request. */
 export function lineKeys(claim: Claim): string[] {
-  return ROLES.filter(role => claim.set[role] !== null).map(role => lineKey(claim, role));
+  return LIMIT_ROLES.filter(role => claim.set[role] !== null).map(role => lineKey(claim, role));
 }
-
-const ROLES = ['global', 'caller', 'resource'] as const;

@@ -10,6 +10,7 @@ import {
   type Decision,
   type IgnoredRefusals,
   type InvalidRequests,
+  LIMIT_ROLES,
   type Limit,
   type LimitSet,
   type LimitStore,
@@ -214,8 +215,6 @@ export function followLimits(counters: MemoryStore, model: LimitsModel): void {
   counters.share(limitsIn(model));
 }
 
-const ROLES = ['global', 'caller', 'resource'] as const;
-
 /** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
 function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
   for (const set of Object.values(global)) yield* limitsOfSet(set);
@@ -230,7 +229,7 @@ function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
 }
 
 function* limitsOfSet(set: LimitSet): Generator<Limit> {
-  for (const role of ROLES)
+  for (const role of LIMIT_ROLES)
     for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
 }
 

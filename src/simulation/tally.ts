@@ -1,5 +1,6 @@
 import type { CallerClass } from '../config/index.ts';
 import { ownString } from '../core/index.ts';
+import type { LimitRole } from '../limits/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 const MINUTE_MS = 60_000;
@@ -48,7 +49,7 @@ export interface Point {
 /** The outcome of a request under the tried limits. */
 export interface ReplayOutcome {
   readonly bucket: string | null;
-  readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'global' | 'caller' | 'resource';
+  readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | LimitRole;
 }
 
 /** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */

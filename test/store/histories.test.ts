@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Decision } from '../../src/limits/index.ts';
+import { type Decision, isSharedRole } from '../../src/limits/index.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -41,8 +41,10 @@ async function replay(calls: readonly Call[], store: RedisStore, runner: TimedRu
   const responses: (Decision | Promise<Decision> | null)[] = [];
   for (const call of calls) {
     runner.nowMs = call.atMs;
-    if (call.kind === 'refund') store.refund(call.limit, call.main, call.window);
-    responses.push(call.kind === 'refund' ? null : store[call.kind](call.set, call.caller, call.main));
+    if (call.kind === 'refund') store.refund(call.limit, call.part, call.window);
+    responses.push(
+      call.kind === 'refund' ? null : store[call.kind](call.set, call.caller, call.main, call.group),
+    );
   }
   for (const [at, response] of (await Promise.all(responses)).entries()) {
     const call = calls[at];
@@ -67,10 +69,10 @@ async function replayInTurn(
   for (const [at, call] of calls.entries()) {
     clock.nowMs = call.atMs;
     if (call.kind === 'refund') {
-      store.refund(call.limit, call.main, call.window);
+      store.refund(call.limit, call.part, call.window);
       continue;
     }
-    const told = await store[call.kind](call.set, call.caller, call.main);
+    const told = await store[call.kind](call.set, call.caller, call.main, call.group);
     const other = told.role !== call.decision.role && !told.admitted && !call.decision.admitted;
     if (other && mayNameAnother(told, call.decision)) {
       expect(told.remaining, `call ${at}`).toBe(0);
@@ -108,13 +110,14 @@ test(`in ${HISTORIES} histories of ${STEPS} steps Redis decides what memory deci
   });
 }, 300_000);
 
-test(`in ${FEWER} histories with resources on other nodes only the name of an exhausted limit may be another`, async () => {
+test(`in ${FEWER} histories with groups and resources on other nodes only the name of an exhausted limit may be another`, async () => {
   await check('histories in two trips', FEWER, async calls => {
     const runner = await newRunner(true);
     const clock = { ...stillClock, monotonicMs: () => 1e9 * prefixes++ };
     await replayInTurn(calls, storeOn(runner, {}, clock), runner, (told, expected) => {
-      // The caller's limits are asked first, so the resource's longer wait is not known.
-      return told.role === 'caller' && expected.role === 'resource';
+      // The caller's limits are asked first, then the group's, so a longer wait of what comes later is not known.
+      const order: readonly unknown[] = ['caller', 'group', 'resource'];
+      return order.indexOf(told.role) < order.indexOf(expected.role);
     });
   });
 }, 300_000);
@@ -129,7 +132,12 @@ test(`in ${FEWER} histories a refusal that is known already is told as Redis wou
       decidedBy: (who: string) => (known += who === 'known_refusal' ? 1 : 0),
     };
     // Another limit may be exhausted as well by now; nobody asked.
-    await replayInTurn(calls, storeOn(runner, { listener }, clock), runner, told => told.role !== 'resource');
+    await replayInTurn(
+      calls,
+      storeOn(runner, { listener }, clock),
+      runner,
+      told => told.role !== null && !isSharedRole(told.role),
+    );
   });
   expect(known).toBeGreaterThan(FEWER);
 }, 300_000);

@@ -9,13 +9,14 @@ export type Call =
       readonly set: LimitSet;
       readonly caller: string;
       readonly main: string;
+      readonly group: string;
       readonly decision: Decision;
     }
   | {
       readonly kind: 'refund';
       readonly atMs: number;
       readonly limit: Limit;
-      readonly main: string;
+      readonly part: string;
       readonly window: number;
     };
 
@@ -25,19 +26,19 @@ export function recordHistory(configuration: number, steps: readonly number[]): 
   const history = new History(configuration, (store, clock) => {
     const now = () => Math.floor(clock.monotonicMs());
     return {
-      decide(set, caller, main) {
-        const decision = store.decide(set, caller, main);
-        calls.push({ kind: 'decide', atMs: now(), set, caller, main, decision: { ...decision } });
+      decide(set, caller, main, group = '') {
+        const decision = store.decide(set, caller, main, group);
+        calls.push({ kind: 'decide', atMs: now(), set, caller, main, group, decision: { ...decision } });
         return decision;
       },
-      peek(set, caller, main) {
-        const decision = store.peek(set, caller, main);
-        calls.push({ kind: 'peek', atMs: now(), set, caller, main, decision: { ...decision } });
+      peek(set, caller, main, group = '') {
+        const decision = store.peek(set, caller, main, group);
+        calls.push({ kind: 'peek', atMs: now(), set, caller, main, group, decision: { ...decision } });
         return decision;
       },
-      refund(limit, main, window) {
-        store.refund(limit, main, window);
-        calls.push({ kind: 'refund', atMs: now(), limit, main, window });
+      refund(limit, part, window) {
+        store.refund(limit, part, window);
+        calls.push({ kind: 'refund', atMs: now(), limit, part, window });
       },
     };
   });

@@ -160,38 +160,94 @@ describe.each([
     const own = limits({ caller: both.caller });
     expect(await held.peek(own, 'user:a', '')).toMatchObject({ remaining: 3 });
   });
+
+  test('gives its group back what it drew when the limit of the resource refuses', async () => {
+    const group = limit('3/60s', { role: 'group', main: 'm', claim: 'organization' });
+    const both = limits({ group, resource });
+    const left = async (main: string) => {
+      let admitted = 0;
+      while ((await held.decide(limits({ group }), 'user:z', main, 'acme')).admitted) admitted++;
+      return admitted;
+    };
+    for (let i = 0; i < 3; i++) await held.decide(both, 'user:b', 'shared', 'acme');
+    expect(await left('shared')).toBe(1);
+    // Both draw on counters of the caller's further values here, of which nothing is left but a unit of the group.
+    for (let i = 0; i < 5; i++) await held.decide(both, 'user:a', `c${i + 5}`, 'acme');
+    const ofGroup = await held.decide(limits({ group }), 'user:a', 'c9', 'acme');
+    expect(ofGroup).toMatchObject({ admitted: true, groupWindow: 0 });
+    expect(await held.decide(limits({ group }), 'user:a', 'c9', 'acme')).toMatchObject({
+      ...{ admitted: false, role: 'group', sharedKey: false, otherParts: true },
+    });
+    expect(await left('c9')).toBe(3);
+  });
 });
 
-test('callers with more main values than they may hold are decided about as in memory', async () => {
+const roles = { main: 'm', bucket: 'b' } as const;
+const caller = limit('2/5s', roles);
+const resource = limit('3/7s', { ...roles, role: 'resource' });
+const smoothResource = limit('3/9s', { ...roles, role: 'resource', algorithm: 'smooth' });
+const group = limit('4/7s', { ...roles, role: 'group', claim: 'organization' });
+
+test.each([
+  [
+    'resources',
+    [
+      limits({ resource }),
+      limits({ caller, resource }),
+      limits({ caller, resource: smoothResource }),
+      limits({ caller, shadow: limits({ resource }) }),
+    ],
+  ],
+  [
+    'groups',
+    [
+      limits({ resource }),
+      limits({ caller, group }),
+      limits({ caller, group, resource }),
+      limits({ caller, shadow: limits({ group, resource }) }),
+    ],
+  ],
+])(
+  'callers with more main values of %s than they may hold are decided about as in memory',
+  async (_, sets) => {
+    const frozen = new FrozenClock();
+    const memory = newStore(frozen, { keysPerCaller: 4 });
+    runner.nowMs = Math.floor(frozen.monotonicMs());
+    const redis = storeOn(runner, { keysPerCaller: 4 }, clock);
+    let shared = 0;
+    for (let i = 0; i < 1_500; i++) {
+      const set = sets[(i * 7) % 4] ?? limits({});
+      const who = `user:${(i * 13) % 3}`;
+      const main = `m${(i * 31 + (i >> 3)) % 11}`;
+      const organization = `org${(i >> 1) % 2}`;
+      memory.sweep();
+      const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(set, who, main, organization);
+      expect(await redis.decide(set, who, main, organization), `call ${i}`).toMatchObject(expected);
+      if (expected.otherParts) shared++;
+      if (i % 5 === 0) frozen.advance((i * 17) % 1_900);
+      runner.nowMs = Math.floor(frozen.monotonicMs());
+    }
+    expect(shared).toBeGreaterThan(50);
+  },
+);
+
+test('the counter of a group without a main value is like that in memory, and nobody holds it', async () => {
   const frozen = new FrozenClock();
-  const memory = newStore(frozen, { keysPerCaller: 4 });
+  const memory = newStore(frozen);
   runner.nowMs = Math.floor(frozen.monotonicMs());
-  const redis = storeOn(runner, { keysPerCaller: 4 }, clock);
-  const roles = { main: 'm', bucket: 'b' } as const;
-  const resource = limit('3/7s', { ...roles, role: 'resource' });
-  const smoothResource = limit('3/9s', { ...roles, role: 'resource', algorithm: 'smooth' });
-  const caller = limit('2/5s', roles);
-  const sets = [
-    limits({ resource }),
-    limits({ caller, resource }),
-    limits({ caller, resource: smoothResource }),
-    limits({ caller, shadow: limits({ resource }) }),
-  ];
-  let shared = 0;
-  for (let i = 0; i < 1_500; i++) {
-    const [set = sets[0], who, main] = [
-      sets[(i * 7) % 4],
-      `user:${(i * 13) % 3}`,
-      `m${(i * 31 + (i >> 3)) % 11}`,
-    ];
-    memory.sweep();
-    const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(set ?? limits({}), who, main);
-    expect(await redis.decide(set ?? limits({}), who, main), `call ${i}`).toMatchObject(expected);
-    if (expected.otherParts) shared++;
+  const redis = storeOn(runner, {}, clock);
+  const set = limits({
+    caller: limit('3/5s'),
+    group: limit('4/5s', { role: 'group', claim: 'organization' }),
+  });
+  for (let i = 0; i < 300; i++) {
+    const [who, organization] = [`user:${(i * 13) % 5}`, `org${i % 3 === 0}`];
+    const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(set, who, '', organization);
+    expect(await redis.decide(set, who, '', organization), `call ${i}`).toMatchObject(expected);
     if (i % 5 === 0) frozen.advance((i * 17) % 1_900);
     runner.nowMs = Math.floor(frozen.monotonicMs());
   }
-  expect(shared).toBeGreaterThan(50);
+  expect(await server.client.keys(`${runner.prefix}*parts`)).toEqual([]);
 });
 
 describe('a clock of Redis that steps back an hour', () => {

@@ -134,9 +134,9 @@ const clientKeys = {
 const allowanceSchema = z.strictObject({
   bucket: z.string().nullable().describe('null: the global limit.'),
   counts: z
-    .enum(['global', 'caller', 'resource'])
+    .enum(['global', 'caller', 'group', 'resource'])
     .describe(
-      'Which requests: all of the client, those to the bucket, or those of all clients for one value of its main parameter.',
+      'Which requests: all of the client, those to the bucket, those of its group, or those of all clients for one value of its main parameter.',
     ),
   quota: z
     .string()

@@ -71,14 +71,14 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
   const triedResource = define('resource', trials.resource, true);
   const exemptSets = ofEachClass((callerClass): LimitSet => {
     const caller = define('caller', quotaOf(config, callerClass), false);
-    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, resource } };
+    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, group: null, resource } };
     const tried = define('caller', triedQuota(config, trials, callerClass), true);
     if (tried === null && triedResource === null) return { ...NO_LIMITS, caller, resource };
     return {
       ...NO_LIMITS,
       caller,
       resource,
-      shadow: { global: null, caller: tried, resource: triedResource },
+      shadow: { global: null, caller: tried, group: null, resource: triedResource },
     };
   });
   return { exemptSets, sets: ofEachClass(name => withGlobal(exemptSets[name], global[name])) };
@@ -132,5 +132,5 @@ export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsCon
 /** Adds the global limit to a set. */
 export function withGlobal(set: LimitSet, { held, shadow }: GlobalLimits): LimitSet {
   if (shadow === null) return { ...set, global: held };
-  return { ...set, global: held, shadow: { caller: null, resource: null, ...set.shadow, global: shadow } };
+  return { ...set, global: held, shadow: { ...(set.shadow ?? NO_LIMITS), global: shadow } };
 }

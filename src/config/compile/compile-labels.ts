@@ -1,5 +1,5 @@
 import type { NoticeKind, Protocol } from '../../core/index.ts';
-import type { LimitsByRole } from '../../limits/index.ts';
+import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
 import type {
@@ -163,11 +163,9 @@ function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: Li
   return Object.entries(rules).flatMap(([reason, rule]) => (rule?.shadow === true ? [reason] : []));
 }
 
-const ROLES = ['global', 'caller', 'resource'] as const;
-
 /** Lists the limits that can refuse. Exempt routes lack the global one. */
 function rolesIn(limits: LimitsByRole | null): readonly string[] {
-  return limits === null ? [] : ROLES.filter(role => limits[role] !== null);
+  return limits === null ? [] : LIMIT_ROLES.filter(role => limits[role] !== null);
 }
 
 function shadowRolesIn({ sets, rollout }: BucketModel, callerClass: CallerClass): readonly string[] {

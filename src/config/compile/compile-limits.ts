@@ -142,7 +142,7 @@ function setsOf({ sets, exemptSets }: BucketLimits): LimitSet[] {
 
 /** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): PolicyModel {
-  const names = { caller: bucket, resource: `${bucket}/resource`, global: GLOBAL };
+  const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   const items = ROLES.flatMap(role => {
     const limit = set[role];
     return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];

@@ -33,10 +33,20 @@ const STATUS = 'expected a status such as 404';
 const moment = () => duration({ min: '0ms', max: '24h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
 
-const outcome = choice(['admitted', 'global', 'bucket', 'resource', 'restricted', 'blocked', 'refused']);
+const outcome = choice([
+  'admitted',
+  'global',
+  'bucket',
+  'group',
+  'resource',
+  'restricted',
+  'blocked',
+  'refused',
+]);
 const SHADOW = [
   'global',
   'bucket',
+  'group',
   'resource',
   'invalid_requests',
   'webhook_not_found',
@@ -56,7 +66,7 @@ const expectation = z
     outcome: outcome
       .optional()
       .describe(
-        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of all callers together (resource), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
+        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
       ),
     status: z
       .int({ error: STATUS })

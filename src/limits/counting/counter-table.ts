@@ -27,7 +27,7 @@ const EVICTION_RECORDS = 16;
 /** How many records are checked for expired counters when a new one finds no room. */
 const EXPIRED_RECORDS = 16;
 /** A decision uses no more records than this. */
-const MAX_IN_USE = 4;
+const MAX_IN_USE = 5;
 /** The caller of a counter that all callers share, or that nobody in particular has opened. */
 const NOBODY = -1;
 

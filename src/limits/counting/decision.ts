@@ -2,7 +2,7 @@ import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 
 /**
  * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (or the
- * resource's, if the bucket has no other).
+ * resource's, if the bucket has no other; never that of a group).
  *
  * Remaining is what is left after this request. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
  * least 1; a client that waits that long is not refused by the same limit again, unless others consume units during the wait.
@@ -25,8 +25,8 @@ export interface Decision {
   /** 0 when admitted. */
   readonly retryAfterMs: number;
   /**
-   * Whether several callers share the refusing key: a resource, the key of a network, or the one that stands in where there is no
-   * room. The caller is not to blame for what others have consumed. False when admitted.
+   * Whether several callers share the refusing key: a group, a resource, the key of a network, or the one that stands in where there
+   * is no room. The caller is not to blame for what others have consumed. False when admitted.
    */
   readonly sharedKey: boolean;
   /**
@@ -34,7 +34,9 @@ export interface Decision {
    * when admitted.
    */
   readonly otherParts: boolean;
-  /** Names the window of the resource limit's unit, for `refund`; 0 if none was consumed. */
+  /** Names the window of the unit of the group's limit, for `refund`; 0 if none was consumed. */
+  readonly groupWindow: number;
+  /** The same for the unit of the resource limit. */
   readonly resourceWindow: number;
   /**
    * When it was decided, in milliseconds since the epoch, by the clock that counts: the shared store's, or this process's
@@ -49,12 +51,13 @@ export interface Decision {
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
   readonly refused: readonly LimitRole[];
-  /** The window of the unit of the resource limit in shadow, as in a decision. */
+  /** The windows of the units of the shared limits in shadow, as in a decision. */
+  readonly groupWindow: number;
   readonly resourceWindow: number;
 }
 
 /** The decision where no limit is in shadow. */
-export const NO_SHADOW: ShadowDecision = { refused: [], resourceWindow: 0 };
+export const NO_SHADOW: ShadowDecision = { refused: [], groupWindow: 0, resourceWindow: 0 };
 
 /** The decision about a request without limits. */
 export const UNLIMITED: Decision = {
@@ -67,6 +70,7 @@ export const UNLIMITED: Decision = {
   retryAfterMs: 0,
   sharedKey: false,
   otherParts: false,
+  groupWindow: 0,
   resourceWindow: 0,
   decidedAtMs: 0,
   shadow: NO_SHADOW,
@@ -77,16 +81,21 @@ export const UNLIMITED: Decision = {
  * admits the request, each limit in shadow then decides by itself, and consumes a unit if it admits.
  *
  * `caller`: the stable key of a principal or an address; keys of different kinds must never be equal. `main`: the value of the
- * bucket's main parameter, empty if it has none.
+ * bucket's main parameter, empty if it has none. `group`: what the callers of one group have in common; empty for limits without a
+ * group.
  *
  * A store may return an object that it overwrites at the next call: copy what you need before you await anything.
  */
 export interface LimitStore {
-  decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
+  decide(limits: LimitSet, caller: string, main: string, group?: string): Decision | Promise<Decision>;
   /** Returns what `decide` would return, without consuming a unit: Remaining is what is left now. */
-  peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
-  /** Returns a unit of a resource limit if the window that it came from is still open. */
-  refund(limit: Limit, main: string, resourceWindow: number): void;
+  peek(limits: LimitSet, caller: string, main: string, group?: string): Decision | Promise<Decision>;
+  /**
+   * Returns a unit of a shared limit if the window that it came from is still open.
+   *
+   * @param part the main value of a resource, or the part of a group (`groupPart`)
+   */
+  refund(limit: Limit, part: string, window: number): void;
 }
 
 /** What is left of one limit. */
@@ -115,11 +124,14 @@ export interface AllowanceReading {
 }
 
 /**
- * Shows and resets counters, at the request of a person: those that all callers share for a limit with the role `resource`, the
+ * Shows and resets counters, at the request of a person: those that callers share for a limit of a group or a resource, the
  * caller's own for any other. Both return `null` if nothing counts now.
  */
 export interface AllowanceStore {
-  /** `main`: the main value, '' for buckets without one. All buckets of `limits` have one, or none has. */
+  /**
+   * @param main the main value, '' for buckets without one: all buckets of `limits` have one, or none has. For a limit of a group
+   *   its part (`groupPart`); it is then the only one
+   */
   read(
     limits: readonly Limit[],
     caller: string,

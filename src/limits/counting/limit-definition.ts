@@ -6,9 +6,23 @@ import { StringHash } from './record-table.ts';
  * Whose requests a limit counts together:
  * - `global`: all of one caller
  * - `caller`: those of one caller in one bucket (and of one main value, where the bucket names a main parameter)
+ * - `group`: those of all callers whose tokens have the same value of a claim, in one bucket (and of one main value)
  * - `resource`: those of all callers for one main value of the bucket
  */
-export type LimitRole = 'global' | 'caller' | 'resource';
+export type LimitRole = (typeof LIMIT_ROLES)[number];
+
+/** All roles. Of limits that make a request wait equally long, the first one refuses it. */
+export const LIMIT_ROLES = ['global', 'caller', 'group', 'resource'] as const;
+
+/** Whether several callers share the counters of such limits. */
+export function isSharedRole(role: LimitRole): role is 'group' | 'resource' {
+  return role === 'group' || role === 'resource';
+}
+
+/** Names a counter of a group: by the value that its callers have in common and the main value, which never holds a NUL. */
+export function groupPart(group: string, main: string): string {
+  return `${group}\0${main}`;
+}
 
 /**
  * - `window`: a fixed window that opens at the first admitted request of its key
@@ -22,6 +36,8 @@ export interface LimitOptions {
   readonly bucket: string;
   /** Name of the bucket's main parameter, or null. */
   readonly main: string | null;
+  /** The claim whose values tell groups apart. Only for the role `group`. */
+  readonly claim?: string;
   readonly algorithm: LimitAlgorithm;
   readonly quota: Quota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
@@ -34,7 +50,7 @@ export interface LimitOptions {
 export interface Limit {
   /**
    * Limits with the same identity share their counters, also across a reload. Changing the number of units keeps the
-   * identity; changing role, bucket, algorithm, period or main parameter does not. A limit that moves into or out of shadow keeps
+   * identity; changing role, bucket, algorithm, period, main parameter or claim does not. A limit that moves into or out of shadow keeps
    * it, too; numbers that are tried beside others have their own.
    */
   readonly identity: string;
@@ -60,18 +76,18 @@ export interface LimitSet extends LimitsByRole {
 }
 
 /** No limits; also the base for sets with only some. */
-export const NO_LIMITS: LimitSet = { global: null, caller: null, resource: null, shadow: null };
+export const NO_LIMITS: LimitSet = { global: null, caller: null, group: null, resource: null, shadow: null };
 
 const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
 export function defineLimit(options: LimitOptions): Limit {
-  const { role, bucket, main, algorithm, quota, isTrial = false } = options;
+  const { role, bucket, main, claim, algorithm, quota, isTrial = false } = options;
   const { units, periodMs } = quota;
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
-  const parts = [role, bucket, algorithm, periodMs, main];
+  const parts = [role, bucket, algorithm, periodMs, main, ...(claim === undefined ? [] : [claim])];
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return { identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs };
 }

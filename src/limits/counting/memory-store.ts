@@ -12,7 +12,7 @@ import {
   type ShadowDecision,
   UNLIMITED,
 } from './decision.ts';
-import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
+import { groupPart, isSharedRole, type Limit, type LimitRole, type LimitSet } from './limit-definition.ts';
 import { type BoundLimit, type BoundLimits, type BoundSet, Keyspaces } from './partitions.ts';
 import type { NetworkOf } from './record-table.ts';
 
@@ -82,7 +82,7 @@ class MemoryAllowances implements AllowanceStore {
 
 /** The caller and the part that a limit counts under. */
 function keyOf({ role }: Limit, caller: string, main: string): readonly [string | null, string] {
-  if (role === 'resource') return [null, main];
+  if (isSharedRole(role)) return [null, main];
   return [caller, role === 'global' ? '' : main];
 }
 
@@ -105,7 +105,7 @@ export class Consumption {
   readonly #table: CounterTable;
   /** The caller that a new counter is counted for; `null` if there is none in particular. */
   #sender: string | null = null;
-  /** The caller that the counter belongs to; `null` if all callers share it. */
+  /** The caller that the counter belongs to; `null` if callers share it. */
   #caller: string | null = null;
   #part = '';
   #maxParts = 0;
@@ -128,12 +128,13 @@ export class Consumption {
 
   /** Whether other callers consume units of this counter, too. */
   get isShared(): boolean {
-    return this.#row === OVERFLOW || this.#caller !== this.#sender;
+    return this.#row === OVERFLOW || this.#caller === null || this.#caller !== this.#sender;
   }
 
-  /** Whether a unit taken from it can be returned: a counter of many values does not tell whose it was. */
-  get isOfOneValue(): boolean {
-    return !this.isOverflow && !this.isOtherParts;
+  /** The window of the unit that it has just consumed, for its return; 0 if there is none, or it is a counter of many values. */
+  get windowToReturn(): number {
+    const { bound } = this;
+    return bound === null || this.isOverflow || this.isOtherParts ? 0 : bound.rule.windowOf(this.counter);
   }
 
   /** Looks up the key's counter and how long the request has to wait. Changes nothing. */
@@ -143,7 +144,7 @@ export class Consumption {
     if (bound === null) return;
     const { keyspace, limit } = bound;
     this.#sender = sender;
-    this.#caller = limit.role === 'resource' ? null : sender;
+    this.#caller = isSharedRole(limit.role) ? null : sender;
     this.#part = part;
     this.#maxParts = maxParts;
     this.#isNew = false;
@@ -230,25 +231,38 @@ class ShadowConsumption {
   }
 
   decide(
-    { global, caller: own, resource }: BoundLimits,
+    { global, caller: own, group: ofGroup, resource }: BoundLimits,
     caller: string,
     main: string,
+    group: string,
     maxParts: number,
     moment: Moment,
   ): ShadowDecision {
     const refused: LimitRole[] = [];
+    let groupWindow = 0;
+    let resourceWindow = 0;
     if (!this.#admits(global, caller, '', maxParts, moment)) refused.push('global');
     if (!this.#admits(own, caller, main, maxParts, moment)) refused.push('caller');
-    if (!this.#admits(resource, caller, main, maxParts, moment)) {
-      refused.push('resource');
-      return { refused, resourceWindow: 0 };
+    if (ofGroup !== null) {
+      const opener = main === '' ? null : caller;
+      if (!this.#admits(ofGroup, opener, groupPart(group, main), maxParts, moment)) refused.push('group');
+      else groupWindow = this.#consumption.windowToReturn;
     }
-    const isRefundable = resource !== null && this.#consumption.isOfOneValue;
-    return { refused, resourceWindow: isRefundable ? resource.rule.windowOf(this.#consumption.counter) : 0 };
+    if (resource !== null) {
+      if (!this.#admits(resource, caller, main, maxParts, moment)) refused.push('resource');
+      else resourceWindow = this.#consumption.windowToReturn;
+    }
+    return { refused, groupWindow, resourceWindow };
   }
 
   /** Consumes a unit if the limit admits. */
-  #admits(bound: BoundLimit | null, caller: string, part: string, maxParts: number, moment: Moment): boolean {
+  #admits(
+    bound: BoundLimit | null,
+    caller: string | null,
+    part: string,
+    maxParts: number,
+    moment: Moment,
+  ): boolean {
     if (bound === null) return true;
     const consumption = this.#consumption;
     // Releases the records of the limit before.
@@ -315,6 +329,7 @@ export class MemoryStore implements LimitStore {
   readonly #moment = new Moment();
   readonly #global: Consumption;
   readonly #caller: Consumption;
+  readonly #group: Consumption;
   readonly #resource: Consumption;
   readonly #shadow: ShadowConsumption;
   readonly #decision: Numbers = { ...UNLIMITED };
@@ -334,6 +349,7 @@ export class MemoryStore implements LimitStore {
     });
     this.#global = new Consumption(this.#table);
     this.#caller = new Consumption(this.#table);
+    this.#group = new Consumption(this.#table);
     this.#resource = new Consumption(this.#table);
     this.#shadow = new ShadowConsumption(this.#table);
   }
@@ -377,18 +393,19 @@ export class MemoryStore implements LimitStore {
     this.#keysPerCaller = max;
   }
 
-  decide(limits: LimitSet, caller: string, main: string): Decision {
+  decide(limits: LimitSet, caller: string, main: string, group = ''): Decision {
     // 1. Read the clock once: everything in one response refers to one moment.
     this.#moment.read(this.#clock);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
     const bound = this.#keyspaces.bindSet(limits);
-    this.#look(bound, caller, main);
+    this.#look(bound, caller, main, group);
     if (!this.#isRefused()) {
       // 3. Create the missing keys. Where there is no room, the counter that stands in decides, and may refuse.
       this.#global.openCounter(nowMs);
       this.#caller.openCounter(nowMs);
+      this.#group.openCounter(nowMs);
       this.#resource.openCounter(nowMs);
       if (this.#isRefused()) this.#undo();
     }
@@ -397,27 +414,27 @@ export class MemoryStore implements LimitStore {
     // 4. All limits admit: consume a unit of each.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
+    this.#group.commit(this.#moment);
     this.#resource.commit(this.#moment);
     const decision = this.#admit();
     // 5. What is in shadow decides only about requests that go on.
-    if (bound.shadow !== null)
-      decision.shadow = this.#shadow.decide(bound.shadow, caller, main, this.#keysPerCaller, this.#moment);
+    if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group);
     return decision;
   }
 
-  peek(limits: LimitSet, caller: string, main: string): Decision {
+  peek(limits: LimitSet, caller: string, main: string, group = ''): Decision {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
-    this.#look(this.#keyspaces.bindSet(limits), caller, main);
+    this.#look(this.#keyspaces.bindSet(limits), caller, main, group);
     return this.#isRefused() ? this.#refuse() : this.#describe(this.#described(), true);
   }
 
-  refund(limit: Limit, main: string, resourceWindow: number): void {
+  refund(limit: Limit, part: string, window: number): void {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
     const bound = this.#keyspaces.bind(limit);
-    this.#resource.look(bound, null, main, this.#keysPerCaller, this.#moment.nowMs);
-    this.#resource.refund(resourceWindow, this.#moment.nowMs);
+    this.#resource.look(bound, null, part, this.#keysPerCaller, this.#moment.nowMs);
+    this.#resource.refund(window, this.#moment.nowMs);
   }
 
   /** Forgets the units that one key has consumed. `main`: '' for a global limit. */
@@ -435,27 +452,44 @@ export class MemoryStore implements LimitStore {
     this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
   }
 
-  #look(bound: BoundSet, caller: string, main: string): void {
+  #look(bound: BoundSet, caller: string, main: string, group: string): void {
     const { nowMs } = this.#moment;
     this.#global.look(bound.global, caller, '', this.#keysPerCaller, nowMs);
     this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs);
     this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs);
+    // Without a main value it is nobody's in particular: no caller chooses how many groups there are.
+    const opener = main === '' ? null : caller;
+    const part = bound.group === null ? '' : groupPart(group, main);
+    this.#group.look(bound.group, opener, part, this.#keysPerCaller, nowMs);
+  }
+
+  #decideShadow(bound: BoundLimits, caller: string, main: string, group: string): ShadowDecision {
+    return this.#shadow.decide(bound, caller, main, group, this.#keysPerCaller, this.#moment);
   }
 
   #isRefused(): boolean {
-    return this.#global.waitMs > 0 || this.#caller.waitMs > 0 || this.#resource.waitMs > 0;
+    return (
+      this.#global.waitMs > 0 ||
+      this.#caller.waitMs > 0 ||
+      this.#group.waitMs > 0 ||
+      this.#resource.waitMs > 0
+    );
   }
 
   #undo(): void {
     this.#global.undo();
     this.#caller.undo();
+    this.#group.undo();
     this.#resource.undo();
   }
 
   #refuse(): Decision {
     let consumption = this.#global;
-    if (consumption.waitMs === 0)
-      consumption = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
+    if (consumption.waitMs === 0) {
+      consumption = this.#caller;
+      if (this.#group.waitMs > consumption.waitMs) consumption = this.#group;
+      if (this.#resource.waitMs > consumption.waitMs) consumption = this.#resource;
+    }
     const decision = this.#describe(consumption, false);
     decision.sharedKey = consumption.isShared;
     decision.otherParts = consumption.isOtherParts && !consumption.isShared;
@@ -464,8 +498,8 @@ export class MemoryStore implements LimitStore {
 
   #admit(): Numbers {
     const decision = this.#describe(this.#described(), true);
-    const { bound, counter, isOfOneValue } = this.#resource;
-    if (bound !== null && isOfOneValue) decision.resourceWindow = bound.rule.windowOf(counter);
+    decision.groupWindow = this.#group.windowToReturn;
+    decision.resourceWindow = this.#resource.windowToReturn;
     return decision;
   }
 
@@ -487,6 +521,7 @@ export class MemoryStore implements LimitStore {
     decision.retryAfterMs = consumption.waitMs;
     decision.sharedKey = false;
     decision.otherParts = false;
+    decision.groupWindow = 0;
     decision.resourceWindow = 0;
     decision.decidedAtMs = this.#moment.steadyEpochMs;
     decision.shadow = NO_SHADOW;
@@ -504,6 +539,7 @@ export class MemoryStore implements LimitStore {
   }
 
   #countOtherParts(): void {
-    if (this.#caller.isOtherParts || this.#resource.isOtherParts) this.#callerOverflows++;
+    if (this.#caller.isOtherParts || this.#group.isOtherParts || this.#resource.isOtherParts)
+      this.#callerOverflows++;
   }
 }

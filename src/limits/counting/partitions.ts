@@ -2,7 +2,7 @@ import { type Counter, type CounterRule, fixedWindow, newCounter, smooth } from 
 import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
 
 /**
- * A partition of the table: the counters of one bucket's callers, of its resources, or of the global limit. They compete for room
+ * A partition of the table: the counters of one bucket's callers, of its groups, of its resources, or of the global limit. They compete for room
  * with each other and with no others.
  */
 export interface Partition {
@@ -160,10 +160,11 @@ export class Keyspaces {
     return { limit, rule: RULES[limit.algorithm], keyspace };
   }
 
-  #bindEach({ global, caller, resource }: LimitsByRole): BoundLimits {
+  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
     return {
       global: this.#bindOrNull(global),
       caller: this.#bindOrNull(caller),
+      group: this.#bindOrNull(group),
       resource: this.#bindOrNull(resource),
     };
   }

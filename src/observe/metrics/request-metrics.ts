@@ -3,6 +3,7 @@ import { collectDefaultMetrics, type Gauge } from 'prom-client';
 import {
   type AuthListener,
   type DecisionEvent,
+  type DecisionOutcome,
   type DiscoveryEvent,
   type EvictionEvent,
   type ExchangeListener,
@@ -175,7 +176,7 @@ export interface StoreView {
 interface PartitionView {
   /** The bucket as configured; '' for the global limit. */
   readonly bucket: string;
-  readonly role: 'global' | 'caller' | 'resource';
+  readonly role: Exclude<DecisionOutcome, 'admitted'>;
   readonly evictions: number;
   readonly overflows: number;
 }

@@ -93,6 +93,10 @@ local function announced(l)
   return math.max(l.reset, now)
 end
 
+local function isShared(l)
+  return l.role == 'group' or l.role == 'resource'
+end
+
 local function windowOf(l)
   if l.smooth then return l.mark end
   return l.reset
@@ -101,7 +105,7 @@ end
 
 /**
  * Once a caller holds as many main values as it may, further ones share one counter for each limit. A sorted set, ordered by Reset,
- * lists the counters held: the caller's own, and those of resources that it opened. KEYS: [n] that set, [n + 1] the shared counter.
+ * lists the counters held: the caller's own, and those of groups and resources that it opened. KEYS: [n] that set, [n + 1] the shared counter.
  */
 const PARTS = `
 local function held(index)
@@ -128,30 +132,30 @@ end
 
 local function notePart(l, index)
   if not l.moved then return end
-  -- A resource that was there already belongs to whoever opened it.
-  if l.role == 'resource' and not l.opens and not l.others then
+  -- A shared counter that was there already belongs to whoever opened it.
+  if isShared(l) and not l.opens and not l.others then
     redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key)
   else noteHeld(index, l.reset, l.key) end
 end
 `;
 
 /**
- * KEYS: one for each limit, in the order global, caller, resource, then those in shadow in the same order; then, if requests have a
+ * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests have a
  * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
  * share.
  * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
- * consume and return the resources' windows, "2" to consume and return all windows; and the trip: "0" where this is the whole question.
+ * consume and return the windows of shared counters, "2" to consume and return all windows; and the trip: "0" where this is the whole question.
  *
- * In a cluster the set and the counter of a resource may be on different nodes. Trip "1" asks about the caller's limits, and tells
- * whether the caller holds all that it may. Trip "2" asks about the resource, whose KEYS are counters alone. There, and without a main
- * value, the number is 0; it is -1 if the caller may open no counter, and -2 if KEYS are those that further values share.
+ * In a cluster the set and a shared counter may be on different nodes. Trip "1" asks about the caller's limits, and tells
+ * whether the caller holds all that it may. Trip "2" asks about one shared limit, whose KEYS are counters alone. There, and without a
+ * main value, the number is 0; it is -1 if the caller may open no counter, and -2 if KEYS are those that further values share.
  *
  * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
  *
  * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... }.
- * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16 if the first,
- * second, third limit in shadow would have refused; plus 32 if there is no counter and none may be opened, so that nothing was
- * decided; plus 64 if the caller holds all that it may; plus 128 if the counter of the resource was opened; plus 256 if the limit that
+ * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
+ * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
+ * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
  * refused did so by a shared counter of main values.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
@@ -177,36 +181,37 @@ for i, l in ipairs(limits) do
   if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
     refusing, longest = i, l.wait
   end
-  if l.role ~= 'global' and described == 0 then described = i end
+  if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
 end
 local isNew = false
 if trip == '2' then
   if limits[1].shadow then read(limits[1], KEYS[1]) end
   isNew = not limits[1].known
 end
-if isNew and most == -1 then return { 32, now, 0, 0, 0, 0 } end
+if isNew and most == -1 then return { 64, now, 0, 0, 0, 0 } end
 if refusing > 0 then
   local l = limits[refusing]
-  if l.others then partial = partial + 256 end
+  if l.others then partial = partial + 512 end
   return { partial, now, refusing, remaining(l), announced(l), l.wait }
 end
 local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
-if isNew and mode ~= '0' then reply[1] = reply[1] + 128 end
-opening = 0
+if isNew and mode ~= '0' then reply[1] = reply[1] + 256 end
 for i, l in ipairs(limits) do
   if mode == '0' then break end
+  -- What was opened before is noted by now.
+  opening = 0
   if l.shadow then look(l, i) end
   if l.wait == 0 then
     consume(l)
     if l.part then notePart(l, index) end
   else reply[1] = reply[1] + bit end
   if l.shadow then bit = bit * 2 end
-  if mode == '2' or l.role == 'resource' then
-    local isOfOneValue = l.role ~= 'resource' or not l.others
+  if mode == '2' or isShared(l) then
+    local isOfOneValue = mode == '2' or not l.others
     reply[#reply + 1] = l.wait == 0 and isOfOneValue and windowOf(l) or 0
   end
 end
-if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 64 end
+if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 128 end
 if described > 0 then
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
@@ -214,7 +219,7 @@ end
 return reply
 `);
 
-/** Notes that a caller has opened the counter of a resource. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
+/** Notes that a caller has opened a shared counter. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
 export const NOTE_OPENED = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -253,7 +258,7 @@ return 0
 `);
 
 /**
- * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one resource. Returns for each limit:
+ * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for each limit:
  * remaining, announced reset, wait.
  */
 export const READ_ALLOWANCES = defineScript(`${COUNTERS}${PARTS}

@@ -6,7 +6,6 @@ import {
   type LimitSet,
   type LimitsByRole,
   type MemoryStore,
-  NO_LIMITS,
   UNLIMITED,
 } from '../../limits/index.ts';
 import type { FailurePolicy } from '../options.ts';
@@ -46,28 +45,32 @@ export class Fallback {
   }
 
   /** Returns a unit of a local decision. Returns false if the window is not a local one. */
-  refund(limit: Limit, main: string, resourceWindow: number): boolean {
-    if (resourceWindow >= 0) return false;
+  refund(limit: Limit, part: string, window: number): boolean {
+    if (window >= 0) return false;
     const { local, replicas } = this.#dependencies;
-    const { resource } = this.#divided.of({ ...NO_LIMITS, resource: limit }, replicas());
-    if (resource !== null) local.refund(resource, main, -resourceWindow);
+    local.refund(divideLimit(limit, replicas()), part, -window);
     return true;
   }
 
   /** Negates the windows of a local decision, so that a refund finds its way back to the local store. */
-  #decideLocally({ limits, caller, main, consuming }: Question): Decision {
+  #decideLocally({ limits, caller, main, group, consuming }: Question): Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
-    if (!consuming) return local.peek(divided, caller, main);
-    const decision = local.decide(divided, caller, main);
-    const { resourceWindow, shadow } = decision;
-    if (resourceWindow === 0 && shadow.resourceWindow === 0) return decision;
+    if (!consuming) return local.peek(divided, caller, main, group);
+    const decision = local.decide(divided, caller, main, group);
+    const { groupWindow, resourceWindow, shadow } = decision;
+    if ([groupWindow, resourceWindow, shadow.groupWindow, shadow.resourceWindow].every(one => one === 0))
+      return decision;
     return {
       ...decision,
-      resourceWindow: -resourceWindow,
-      shadow: { ...shadow, resourceWindow: -shadow.resourceWindow },
+      ...negated(decision),
+      shadow: { ...shadow, ...negated(shadow) },
     };
   }
+}
+
+function negated({ groupWindow, resourceWindow }: Pick<Decision, 'groupWindow' | 'resourceWindow'>) {
+  return { groupWindow: 0 - groupWindow, resourceWindow: 0 - resourceWindow };
 }
 
 function localAllowances({ local, replicas }: FallbackDependencies): AllowanceStore {
@@ -111,10 +114,11 @@ export class DividedLimits {
   }
 }
 
-function divideEach({ global, caller, resource }: LimitsByRole, divisor: number): LimitsByRole {
+function divideEach({ global, caller, group, resource }: LimitsByRole, divisor: number): LimitsByRole {
   return {
     global: global && divideLimit(global, divisor),
     caller: caller && divideLimit(caller, divisor),
+    group: group && divideLimit(group, divisor),
     resource: resource && divideLimit(resource, divisor),
   };
 }

@@ -8,7 +8,7 @@ const MAX_DIGESTS = 10_000;
 
 /**
  * Names the counters in Redis. Callers and main values appear only as hashes, so reading the keys reveals neither clients nor
- * secrets in paths. The part in braces sets the cluster slot: all keys of a caller share one, and each resource has its own.
+ * secrets in paths. The part in braces sets the cluster slot: all keys of a caller share one, and each group and resource has its own.
  */
 export class Keys {
   readonly #prefix: string;
@@ -36,18 +36,19 @@ export class Keys {
       : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
   }
 
-  /** The counter that main values beyond those that a caller may hold share; of a resource limit, too, it is the caller's own. */
+  /** The counter that main values beyond those that a caller may hold share; of a shared limit, too, it is the caller's own. */
   others(caller: string, limit: Limit): string {
     return `${caller + this.#nameOf(limit)}:*`;
   }
 
-  /** The set of the counters for main values that a caller holds: its own, and those of resources that it opened. */
+  /** The set of the counters for main values that a caller holds: its own, and those of groups and resources that it opened. */
   parts(caller: string): string {
     return `${caller}parts`;
   }
 
-  resource(limit: Limit, main: string): string {
-    return `${this.#prefix}{${this.#nameOf(limit)}:${this.#digests.of(main)}}`;
+  /** `part`: the main value of a resource, or the part of a group. */
+  shared(limit: Limit, part: string): string {
+    return `${this.#prefix}{${this.#nameOf(limit)}:${this.#digests.of(part)}}`;
   }
 
   /** Role, algorithm and period for human readers, then a hash of the identity. */

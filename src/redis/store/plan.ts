@@ -1,5 +1,7 @@
 import {
   type Decision,
+  isSharedRole,
+  LIMIT_ROLES,
   type Limit,
   type LimitRole,
   type LimitSet,
@@ -15,21 +17,19 @@ export interface Plan {
   readonly limits: readonly Limit[];
   /** The limits as JSON for the script. */
   readonly text: string;
-  /** Whether one of the limits that hold is a resource limit. */
-  readonly hasResource: boolean;
+  /** The roles of the shared limits that hold, in their order. */
+  readonly shared: readonly LimitRole[];
   /** The roles of the limits in shadow, in their order. */
   readonly shadow: readonly LimitRole[];
 }
 
-/** The plans of a set: one for all limits, or one each for the caller's and every resource limit, which a cluster keeps apart. */
+/** The plans of a set: one for all limits, or one each for the caller's and every shared limit, which a cluster keeps apart. */
 interface Plans {
   readonly whole: Plan;
   readonly ofCaller: Plan;
-  /** The plan of the limit that holds, then the plan of the one in shadow. */
-  readonly ofResources: readonly Plan[];
+  /** The plans of the limits that hold, then the plans of those in shadow. */
+  readonly ofShared: readonly Plan[];
 }
-
-const ROLES: readonly LimitRole[] = ['global', 'caller', 'resource'];
 
 export class PlanTable {
   /** Weak, so that entries go with their configuration. */
@@ -40,9 +40,11 @@ export class PlanTable {
     if (plans === undefined) {
       plans = {
         whole: planOf(set),
-        ofCaller: planOf({ ...set, resource: null, shadow: set.shadow && { ...set.shadow, resource: null } }),
-        ofResources: [
+        ofCaller: planOf({ ...set, ...NOT_SHARED, shadow: set.shadow && { ...set.shadow, ...NOT_SHARED } }),
+        ofShared: [
+          planOf({ ...NO_LIMITS, group: set.group }),
           planOf({ ...NO_LIMITS, resource: set.resource }),
+          planOf({ ...NO_LIMITS, shadow: set.shadow && { ...NO_LIMITS, group: set.shadow.group } }),
           planOf({ ...NO_LIMITS, shadow: set.shadow && { ...NO_LIMITS, resource: set.shadow.resource } }),
         ].filter(({ limits }) => limits.length > 0),
       };
@@ -52,6 +54,8 @@ export class PlanTable {
   }
 }
 
+const NOT_SHARED = { group: null, resource: null };
+
 function planOf(set: LimitSet): Plan {
   const held = limitsIn(set);
   const inShadow = set.shadow === null ? [] : limitsIn(set.shadow);
@@ -59,13 +63,13 @@ function planOf(set: LimitSet): Plan {
   return {
     limits,
     text: textOf(limits, held.length),
-    hasResource: set.resource !== null,
+    shared: held.map(({ role }) => role).filter(isSharedRole),
     shadow: inShadow.map(({ role }) => role),
   };
 }
 
 function limitsIn(limits: LimitsByRole): Limit[] {
-  return ROLES.map(role => limits[role]).filter(limit => limit !== null);
+  return LIMIT_ROLES.map(role => limits[role]).filter(limit => limit !== null);
 }
 
 /** Writes limits as JSON for the scripts. Limits from `held` on are in shadow. */
@@ -87,6 +91,7 @@ export interface Question {
   readonly limits: LimitSet;
   readonly caller: string;
   readonly main: string;
+  readonly group: string;
   /** Whether to consume units; false to look only. */
   readonly consuming: boolean;
 }
@@ -104,9 +109,9 @@ export interface ScriptResponse {
   readonly isUndecided: boolean;
   /** Whether the caller holds all the counters for main values that it may. */
   readonly isFull: boolean;
-  /** Whether the counter of the resource was opened. */
+  /** Whether the shared counter was opened. */
   readonly hasOpened: boolean;
-  /** The windows of the units consumed: those of all limits, in order, or only the resource's, as asked. */
+  /** The windows of the units consumed: those of all limits, in order, or only of shared ones, as asked. */
   readonly windows: readonly number[];
 }
 
@@ -118,7 +123,7 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
   if (remaining === undefined || resetAtMs === undefined || waitMs === undefined) return null;
   if (!reply.every(number => Number.isSafeInteger(number))) return null;
   const admitted = code % 2 === 1;
-  const refusedByOtherParts = (code & 256) !== 0;
+  const refusedByOtherParts = (code & 512) !== 0;
   const limit = place === 0 ? null : plan.limits[place - 1];
   if (limit === undefined) return null;
   const windows: readonly number[] = reply.slice(6);
@@ -131,25 +136,36 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
       resetAtMs,
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
       retryAfterMs: waitMs,
-      sharedKey: !admitted && limit?.role === 'resource' && !refusedByOtherParts,
+      sharedKey: !admitted && isSharedRole(limit?.role ?? 'global') && !refusedByOtherParts,
       otherParts: refusedByOtherParts,
-      resourceWindow: admitted && plan.hasResource ? (windows[0] ?? 0) : 0,
+      ...windowsOf(plan.shared, admitted ? windows : []),
       shadow: admitted ? shadowOf(code, windows, plan) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
     refusedBy: admitted ? -1 : place - 1,
     byOtherParts: (code & 2) !== 0,
     refusedByOtherParts,
-    isUndecided: (code & 32) !== 0,
-    isFull: (code & 64) !== 0,
-    hasOpened: (code & 128) !== 0,
+    isUndecided: (code & 64) !== 0,
+    isFull: (code & 128) !== 0,
+    hasOpened: (code & 256) !== 0,
     windows,
   };
 }
 
 /** Reads the bits from the third on: there is one for each limit in shadow, which says whether it would have refused. */
-function shadowOf(code: number, windows: readonly number[], { shadow }: Plan): ShadowDecision {
+function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Plan): ShadowDecision {
   if (shadow.length === 0) return NO_SHADOW;
   const refused = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);
-  return { refused, resourceWindow: shadow.at(-1) === 'resource' ? (windows.at(-1) ?? 0) : 0 };
+  return { refused, ...windowsOf(shadow.filter(isSharedRole), windows.slice(shared.length)) };
+}
+
+/** @param roles the shared limits that the windows belong to, in their order */
+function windowsOf(
+  roles: readonly LimitRole[],
+  windows: readonly number[],
+): Pick<Decision, 'groupWindow' | 'resourceWindow'> {
+  return {
+    groupWindow: windows[roles.indexOf('group')] ?? 0,
+    resourceWindow: windows[roles.indexOf('resource')] ?? 0,
+  };
 }

@@ -1,4 +1,11 @@
-import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
+import {
+  type Allowance,
+  type AllowanceReading,
+  type AllowanceStore,
+  type CountedIn,
+  isSharedRole,
+  type Limit,
+} from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
 import { DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
@@ -53,9 +60,9 @@ export class RedisAllowances implements AllowanceStore {
   async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
     const { keys, keysPerCaller } = this.#dependencies;
     const [first] = limits;
-    const isResource = first?.role === 'resource';
-    const most = main === '' || isResource ? 0 : keysPerCaller();
-    const names = isResource ? [keys.resource(first, main)] : this.#ownKeys(limits, caller, main);
+    const isShared = first !== undefined && isSharedRole(first.role);
+    const most = main === '' || isShared ? 0 : keysPerCaller();
+    const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
     const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
     return readReply(reply, limits);
   }
@@ -75,8 +82,8 @@ export class RedisAllowances implements AllowanceStore {
   async #resetPortion(limits: readonly Limit[], caller: string, main: string | null): Promise<void> {
     const { keys } = this.#dependencies;
     const [first] = limits;
-    if (first?.role === 'resource') {
-      await this.#run(DROP, [keys.resource(first, main ?? '')], []);
+    if (first !== undefined && isSharedRole(first.role)) {
+      await this.#run(DROP, [keys.shared(first, main ?? '')], []);
       return;
     }
     const own = keys.caller(caller);
@@ -103,12 +110,12 @@ export class RedisAllowances implements AllowanceStore {
   }
 }
 
-/** Splits limits into portions, in their order. A resource has one for itself, since a cluster may keep it anywhere; the caller's own are in one place. */
+/** Splits limits into portions, in their order. A shared one has one for itself, since a cluster may keep it anywhere; the caller's own are in one place. */
 function portionsOf(limits: readonly Limit[]): Limit[][] {
   const portions: Limit[][] = [];
   for (const limit of limits) {
     const last = portions.at(-1);
-    const isApart = limit.role === 'resource' || last?.[0]?.role === 'resource';
+    const isApart = isSharedRole(limit.role) || isSharedRole(last?.[0]?.role ?? 'caller');
     if (last === undefined || isApart || last.length === PORTION) portions.push([limit]);
     else last.push(limit);
   }

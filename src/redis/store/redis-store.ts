@@ -1,5 +1,14 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
-import { type Decision, type Limit, type LimitSet, type LimitStore, UNLIMITED } from '../../limits/index.ts';
+import {
+  type Decision,
+  groupPart,
+  isSharedRole,
+  LIMIT_ROLES,
+  type Limit,
+  type LimitSet,
+  type LimitStore,
+  UNLIMITED,
+} from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
@@ -22,12 +31,12 @@ export interface RedisStoreDependencies extends FallbackDependencies {
   readonly clock: Clock;
 }
 
-/** What the script does: it looks, or consumes and returns the windows of the units, the resource's or all. */
+/** What the script does: it looks, or consumes and returns the windows of the units, of shared limits or of all. */
 const LOOK = '0';
 const CONSUME = '1';
 const CONSUME_AND_RETURN_ALL = '2';
 
-/** Whether a question is asked as a whole, or in a cluster of the caller's limits first and then of the resource. */
+/** Whether a question is asked as a whole, or in a cluster of the caller's limits first and then of each shared one. */
 type Trip = '0' | '1' | '2';
 
 /** Stand in place of the number of counters for main values that a caller may hold. */
@@ -44,13 +53,29 @@ interface ScriptCall {
   readonly trip: Trip;
 }
 
+/** The questions about shared limits, one after the other. */
+interface SharedAsk {
+  readonly question: Question;
+  readonly callerKeys: string;
+  /** The caller holds all the counters for main values that it may. */
+  readonly isFull: boolean;
+  readonly plans: readonly Plan[];
+}
+
+/** What Redis said about one shared limit. */
+interface SharedReply {
+  readonly plan: Plan;
+  readonly keys: readonly string[];
+  readonly response: ScriptResponse;
+}
+
 type OnResponse = (response: ScriptResponse | null, error: RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
- * consumes a unit of each or of none. In a cluster, a resource's counter may be on another node than its caller's, so a request
- * with both takes two round trips, and if the second refuses, the units of the first are returned. It takes a third where the
- * caller holds all main values that it may and nobody has opened this one.
+ * consumes a unit of each or of none. In a cluster, the counter of a group or a resource may be on another node than its caller's, so
+ * a request takes a round trip for its caller and one for each of them, and if a later one refuses, the units of those before are
+ * returned. It takes one more where the caller holds all main values that it may and nobody has opened this one.
  *
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
@@ -94,27 +119,27 @@ export class RedisStore implements LimitStore {
     this.#refusals.forget();
   }
 
-  decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
+  decide(limits: LimitSet, caller: string, main: string, group = ''): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
     if (!this.#dependencies.health.isShared)
-      return this.#fallback.decide({ limits, caller, main, consuming: true });
+      return this.#fallback.decide({ limits, caller, main, group, consuming: true });
     const callerKeys = this.#keys.caller(caller);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
     if (known !== null) return this.#by('known_refusal', known);
-    return this.#ask({ limits, caller, main, consuming: true }, callerKeys);
+    return this.#ask({ limits, caller, main, group, consuming: true }, callerKeys);
   }
 
-  peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
+  peek(limits: LimitSet, caller: string, main: string, group = ''): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    const question = { limits, caller, main, consuming: false };
+    const question = { limits, caller, main, group, consuming: false };
     return this.#dependencies.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
       : this.#fallback.decide(question);
   }
 
-  refund(limit: Limit, main: string, resourceWindow: number): void {
-    if (this.#fallback.refund(limit, main, resourceWindow) || !this.#dependencies.health.isShared) return;
-    this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
+  refund(limit: Limit, part: string, window: number): void {
+    if (this.#fallback.refund(limit, part, window) || !this.#dependencies.health.isShared) return;
+    this.#giveBack([this.#keys.shared(limit, part)], [textOf([limit]), String(window), 'refund']);
   }
 
   #knownRefusal({ global, caller }: LimitSet, callerKeys: string, main: string): Decision | null {
@@ -127,10 +152,10 @@ export class RedisStore implements LimitStore {
   #ask(question: Question, callerKeys: string): Promise<Decision> {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    const { ofCaller, ofResources, whole } = plans;
+    const { ofCaller, ofShared, whole } = plans;
     const isOfCaller = ofCaller.limits.length > 0 || question.main !== '';
-    const places = ofResources.length + (isOfCaller ? 1 : 0);
-    if (this.#dependencies.connection.isCluster && ofResources.length > 0 && places > 1)
+    const places = ofShared.length + (isOfCaller ? 1 : 0);
+    if (this.#dependencies.connection.isCluster && ofShared.length > 0 && places > 1)
       this.#askInTurn(question, callerKeys, isOfCaller, resolve);
     else
       this.#call(this.#callOf(question, whole, callerKeys, '0'), (response, error) => {
@@ -146,79 +171,88 @@ export class RedisStore implements LimitStore {
     isOfCaller: boolean,
     resolve: (decision: Decision) => void,
   ): void {
-    const { ofCaller, ofResources } = this.#plans.of(question.limits);
-    const askOfResources = (own: ScriptResponse | null) =>
-      this.#askOfResources(question, callerKeys, own?.isFull === true, ofResources, (shared, error) => {
-        if (shared === null) {
+    const { ofCaller, ofShared } = this.#plans.of(question.limits);
+    const askOfShared = (own: ScriptResponse | null) => {
+      const asked: SharedAsk = { question, callerKeys, isFull: own?.isFull === true, plans: ofShared };
+      this.#askOfShared(asked, [], (replies, error) => {
+        if (replies === null) {
           resolve(this.#failed(error, question));
           return;
         }
-        if (own !== null && !shared.admitted && question.consuming)
-          this.#undo(question, ofCaller, callerKeys, own);
-        resolve(this.#by('redis', own === null ? shared : both(own.decision, shared)));
+        const isAdmitted = replies.every(({ response }) => response.decision.admitted);
+        if (question.consuming && isAdmitted) this.#noteOpened(question, callerKeys, replies);
+        else if (question.consuming) {
+          if (own !== null) this.#undo(question, ofCaller, callerKeys, own);
+          this.#undoShared(replies);
+        }
+        resolve(this.#by('redis', joined(own, replies)));
       });
+    };
     if (!isOfCaller) {
-      askOfResources(null);
+      askOfShared(null);
       return;
     }
     this.#call(this.#callOf(question, ofCaller, callerKeys, '1'), (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
       else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
-      else askOfResources(own);
+      else askOfShared(own);
     });
   }
 
-  /** Asks about the limit that holds and then, if that admits, about the one in shadow. */
-  #askOfResources(
-    question: Question,
-    callerKeys: string,
-    isFull: boolean,
-    [plan, ...others]: readonly Plan[],
-    respond: (decision: Decision | null, error: RedisError) => void,
+  /** Asks about one shared limit after the other, those that hold first, until one refuses. */
+  #askOfShared(
+    asked: SharedAsk,
+    replies: readonly SharedReply[],
+    respond: (replies: readonly SharedReply[] | null, error: RedisError) => void,
   ): void {
-    if (plan === undefined) return;
-    this.#askOfResource(question, callerKeys, isFull, plan, (response, error) => {
-      const decision = response === null ? null : response.decision;
-      if (decision === null || !decision.admitted || others.length === 0) {
-        respond(decision, error);
+    const [plan, ...plans] = asked.plans;
+    if (plan === undefined) {
+      respond(replies, UNEXPECTED);
+      return;
+    }
+    this.#askOfOne(asked, plan, (reply, error) => {
+      if (reply === null) respond(null, error);
+      else if (!reply.response.decision.admitted) respond([...replies, reply], error);
+      else this.#askOfShared({ ...asked, plans }, [...replies, reply], respond);
+    });
+  }
+
+  #askOfOne(
+    { question, callerKeys, isFull }: SharedAsk,
+    plan: Plan,
+    respond: (reply: SharedReply | null, error: RedisError) => void,
+  ): void {
+    const keys = plan.limits.map(limit => this.#keys.shared(limit, partOf(limit, question)));
+    const call = { plan, keys, mode: question.consuming ? CONSUME_AND_RETURN_ALL : LOOK } as const;
+    this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
+      if (response?.isUndecided !== true) {
+        respond(response && { plan, keys, response }, error);
         return;
       }
-      this.#askOfResources(question, callerKeys, isFull, others, (tried, error) =>
-        respond(tried === null ? null : { ...decision, shadow: tried.shadow }, error),
+      const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
+      this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, (response, error) =>
+        respond(response && { plan, keys: others, response }, error),
       );
     });
   }
 
-  #askOfResource(
-    { main, consuming }: Question,
-    callerKeys: string,
-    isFull: boolean,
-    plan: Plan,
-    respond: OnResponse,
-  ): void {
-    const keys = plan.limits.map(limit => this.#keys.resource(limit, main));
-    const call = { plan, keys, mode: consuming ? CONSUME : LOOK } as const;
-    this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
-      if (response?.isUndecided === true) {
-        const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
-        this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, respond);
-        return;
-      }
-      if (response?.hasOpened === true && main !== '') this.#noteOpened(callerKeys, keys, response);
-      respond(response, error);
-    });
+  /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
+  #noteOpened({ main }: Question, callerKeys: string, replies: readonly SharedReply[]): void {
+    if (main === '') return;
+    const index = this.#keys.parts(callerKeys);
+    for (const { keys, response } of replies) {
+      if (!response.hasOpened) continue;
+      const args = [keys[0] ?? '', String(response.windows[0] ?? 0)];
+      this.#dependencies.connection.run(NOTE_OPENED, [index], args, error => {
+        if (error !== null) this.#dependencies.health.failed(error);
+      });
+    }
   }
 
-  /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
-  #noteOpened(
-    callerKeys: string,
-    [key = '']: readonly string[],
-    { windows: [window = 0] }: ScriptResponse,
-  ): void {
-    const index = this.#keys.parts(callerKeys);
-    this.#dependencies.connection.run(NOTE_OPENED, [index], [key, String(window)], error => {
-      if (error !== null) this.#dependencies.health.failed(error);
-    });
+  /** Returns what shared limits gave before the last one refused. */
+  #undoShared(replies: readonly SharedReply[]): void {
+    for (const { plan, keys, response } of replies.slice(0, -1))
+      this.#giveBack(keys, [plan.text, ...response.windows.map(String), 'undo']);
   }
 
   #call({ plan, keys, most, mode, trip }: ScriptCall, respond: OnResponse): void {
@@ -232,19 +266,20 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #callOf({ main, consuming }: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
+  #callOf(question: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
     const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
-    const keys = this.#keysOf(main, plan, callerKeys, trip);
+    const keys = this.#keysOf(question, plan, callerKeys, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: consuming ? consume : LOOK, trip };
+    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip };
   }
 
-  #keysOf(main: string, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
+  #keysOf(question: Question, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
+    const { main } = question;
     const keys: string[] = [];
     const others: string[] = [];
     for (const limit of limits) {
       if (limit.role === 'global') keys.push(this.#keys.global(callerKeys, limit));
-      else if (limit.role === 'resource') keys.push(this.#keys.resource(limit, main));
+      else if (isSharedRole(limit.role)) keys.push(this.#keys.shared(limit, partOf(limit, question)));
       else keys.push(this.#keys.own(callerKeys, limit, main));
       if (limit.role !== 'global' && main !== '') others.push(this.#keys.others(callerKeys, limit));
     }
@@ -263,14 +298,14 @@ export class RedisStore implements LimitStore {
     if (response.byOtherParts) this.#callerOverflows++;
     const limit = plan.limits[response.refusedBy];
     const key = keys[response.refusedBy];
-    if (limit === undefined || key === undefined || limit.role === 'resource') return;
+    if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
     // The refusing key is shared with other main values, so it may change at any time.
     if (response.refusedByOtherParts) return;
     this.#refusals.note(key, limit, response.decision, askedAtMs, version);
   }
 
   #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: ScriptResponse): void {
-    const keys = this.#keysOf(question.main, plan, callerKeys, '1');
+    const keys = this.#keysOf(question, plan, callerKeys, '1');
     const consumed = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
@@ -296,15 +331,40 @@ export class RedisStore implements LimitStore {
   }
 }
 
-/** Joins the two decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */
-function both(own: Decision, shared: Decision): Decision {
-  if (!shared.admitted) return shared;
-  const { resourceWindow, decidedAtMs } = shared;
-  const shadow = {
-    refused: [...own.shadow.refused, ...shared.shadow.refused],
-    resourceWindow: shared.shadow.resourceWindow,
-  };
-  return own.role === null ? { ...shared, shadow } : { ...own, resourceWindow, decidedAtMs, shadow };
+/** The part that a shared limit counts under. */
+function partOf({ role }: Limit, { main, group }: Question): string {
+  return role === 'group' ? groupPart(group, main) : main;
 }
+
+/** Joins the decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */
+function joined(own: ScriptResponse | null, replies: readonly SharedReply[]): Decision {
+  const last = replies.at(-1);
+  if (last !== undefined && !last.response.decision.admitted) return last.response.decision;
+  const decisions = [...(own === null ? [] : [own.decision]), ...replies.map(decisionOf)];
+  const described = decisions.find(({ role }) => role !== null) ?? decisions[0] ?? UNLIMITED;
+  const sumOf = (numberOf: (decision: Decision) => number) =>
+    decisions.reduce((sum, decision) => sum + numberOf(decision), 0);
+  return {
+    ...described,
+    // Each comes from one decision, and is 0 in all others.
+    groupWindow: sumOf(({ groupWindow }) => groupWindow),
+    resourceWindow: sumOf(({ resourceWindow }) => resourceWindow),
+    decidedAtMs: decisions.at(-1)?.decidedAtMs ?? 0,
+    shadow: {
+      refused: LIMIT_ROLES.filter(role => decisions.some(({ shadow }) => shadow.refused.includes(role))),
+      groupWindow: sumOf(({ shadow }) => shadow.groupWindow),
+      resourceWindow: sumOf(({ shadow }) => shadow.resourceWindow),
+    },
+  };
+}
+
+/** A counter of many values does not tell whose unit it was. */
+function decisionOf({ response: { decision, byOtherParts } }: SharedReply): Decision {
+  return byOtherParts
+    ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }
+    : decision;
+}
+
+const NO_WINDOWS = { groupWindow: 0, resourceWindow: 0 };
 
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

@@ -1,6 +1,9 @@
 import {
   type Decision,
   defineLimit,
+  groupPart,
+  isSharedRole,
+  LIMIT_ROLES,
   type Limit,
   type LimitAlgorithm,
   type LimitRole,
@@ -9,12 +12,13 @@ import {
   NO_LIMITS,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
-import { type NaiveDecision, NaiveLimiter } from './naive-limiter.ts';
+import { type NaiveDecision, NaiveLimiter, type Who } from './naive-limiter.ts';
 import { copyOf } from './stores.ts';
 
 const PERIODS_MS = [1_000, 2_000, 3_000, 60_000];
 const CALLERS = ['user:a', 'user:b', 'address:192.0.2.1'];
 const MAINS = ['c1', 'c2', 'c3'];
+const GROUPS = ['acme', 'initech'];
 
 /** What a history asks of a store. */
 export type AskedStore = Pick<MemoryStore, 'decide' | 'peek' | 'refund'>;
@@ -41,7 +45,7 @@ export class History {
   #sets: readonly LimitSet[];
   #stepped = false;
   #lastResetAfterMs = 0;
-  readonly #units: { limit: Limit; main: string; window: number; id: number }[] = [];
+  readonly #units: { limit: Limit; part: string; window: number; id: number }[] = [];
   readonly #told = new Map<string, Told>();
   readonly #draws = new Map<string, number[]>();
   readonly #refunded = new Set<string>();
@@ -63,7 +67,11 @@ export class History {
     const make = (role: LimitRole, algorithm: LimitAlgorithm, units: number, isTrial = false) => {
       const periodMs = PERIODS_MS[bits.take(4)] ?? 1_000;
       const quota = { units: Math.max(1, units + moreUnits), periodMs };
-      return defineLimit({ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial });
+      const claim = role === 'group' ? { claim: 'organization' } : {};
+      return defineLimit({
+        ...{ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial },
+        ...claim,
+      });
     };
     const global = make('global', 'window', 1 + bits.take(16));
     // A limit of hundreds a second has steps that are shorter than a client's rounding.
@@ -73,7 +81,9 @@ export class History {
       global: make('global', 'window', 1 + bits.take(4), true),
       caller: make('caller', this.#algorithm, 1 + bits.take(4), true),
       resource: make('resource', this.#algorithm, 1 + bits.take(4), true),
+      group: make('group', this.#algorithm, 1 + bits.take(4), true),
     };
+    const group = make('group', this.#algorithm, 1 + bits.take(8));
     return [
       { ...NO_LIMITS, global, caller, resource },
       { ...NO_LIMITS, global, caller },
@@ -82,9 +92,13 @@ export class History {
       { ...NO_LIMITS, caller },
       { ...NO_LIMITS, resource },
       { ...NO_LIMITS, global },
-      { global, caller, resource, shadow: trials },
+      { global, caller, group, resource, shadow: trials },
+      { ...NO_LIMITS, global, caller, group },
+      { ...NO_LIMITS, caller, group, resource },
+      { ...NO_LIMITS, group },
+      { ...NO_LIMITS, group, resource },
       // The same counters as where they hold: a bucket moves in and out of shadow.
-      { ...NO_LIMITS, global, shadow: { global: null, caller, resource } },
+      { ...NO_LIMITS, global, shadow: { global: null, caller, group, resource } },
       { ...NO_LIMITS, caller, shadow: { ...trials, global, caller: null } },
     ];
   }
@@ -92,22 +106,20 @@ export class History {
   #step(bits: Bits): void {
     const action = bits.take(16);
     this.#passTime(bits);
-    const set = this.#sets[bits.take(10)];
+    const set = this.#sets[bits.take(14)];
     const caller = CALLERS[bits.take(3)];
     const main = MAINS[bits.take(3)];
-    if (set === undefined || caller === undefined || main === undefined)
+    const group = GROUPS[bits.take(2)];
+    if (set === undefined || caller === undefined || main === undefined || group === undefined)
       throw new Error('a number out of range');
-    if (action < 6) this.#decide(set, caller, main);
-    else if (action < 9) for (let i = 0; i < 5; i++) this.#decide(set, caller, main);
-    else if (action < 11) this.#waitAsTold(set, caller, main, bits);
+    const who = { caller, main, group };
+    if (action < 6) this.#decide(set, who);
+    else if (action < 9) for (let i = 0; i < 5; i++) this.#decide(set, who);
+    else if (action < 11) this.#waitAsTold(set, who, bits);
     else if (action < 12) this.#stepWorld(bits);
     else if (action < 14) this.#refund(bits);
     else if (action < 15)
-      this.#compare(
-        this.#store.peek(set, caller, main),
-        this.#naive.peek(set, caller, main, this.#nowMs),
-        set,
-      );
+      this.#compare(this.#store.peek(set, caller, main, group), this.#naive.peek(set, who, this.#nowMs), set);
     else if (this.#algorithm === 'window') {
       this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
       this.#told.clear();
@@ -124,14 +136,14 @@ export class History {
     else this.#clock.advance(Math.max(0, this.#lastResetAfterMs + (amount % 60) - 40));
   }
 
-  #decide(set: LimitSet, caller: string, main: string): Decision {
+  #decide(set: LimitSet, who: Who): Decision {
     const before = this.#nowMs;
-    const decision = copyOf(this.#store.decide(set, caller, main));
-    this.#compare(decision, this.#naive.decide(set, caller, main, before), set);
+    const decision = copyOf(this.#store.decide(set, who.caller, who.main, who.group));
+    this.#compare(decision, this.#naive.decide(set, who, before), set);
     if (decision.role !== null) this.#lastResetAfterMs = decision.resetAfterMs;
-    if (decision.admitted) this.#admitted(decision, set, caller, main);
-    else this.#drewNothing(set, caller, main);
-    this.#checkReset(decision, set, caller, main);
+    if (decision.admitted) this.#admitted(decision, set, who);
+    else this.#drewNothing(set, who);
+    this.#checkReset(decision, set, who);
     return decision;
   }
 
@@ -156,30 +168,35 @@ export class History {
   }
 
   /** A refused request leaves every one of its limits as the naive limiter has it. */
-  #drewNothing(set: LimitSet, caller: string, main: string): void {
-    for (const role of ['global', 'caller', 'resource'] as const) {
+  #drewNothing(set: LimitSet, who: Who): void {
+    for (const role of LIMIT_ROLES) {
       if (set[role] === null) continue;
       const alone = { ...NO_LIMITS, [role]: set[role] };
       this.#compare(
-        this.#store.peek(alone, caller, main),
-        this.#naive.peek(alone, caller, main, this.#nowMs),
+        this.#store.peek(alone, who.caller, who.main, who.group),
+        this.#naive.peek(alone, who, this.#nowMs),
         alone,
       );
     }
   }
 
-  #admitted(decision: Decision, set: LimitSet, caller: string, main: string): void {
-    if (set.resource !== null) {
-      const window = decision.resourceWindow;
-      this.#units.push({ limit: set.resource, main, window, id: this.#naive.draws });
+  #admitted(decision: Decision, set: LimitSet, who: Who): void {
+    const id = this.#naive.draws;
+    for (const [limits, windows] of [
+      [set, decision],
+      [set.shadow, decision.shadow],
+    ] as const) {
+      for (const role of ['group', 'resource'] as const) {
+        const limit = limits?.[role] ?? null;
+        const window = role === 'group' ? windows.groupWindow : windows.resourceWindow;
+        if (limits === set && (window !== 0) !== (limit !== null)) throw new Error(`no window of ${role}`);
+        if (limit !== null && window !== 0) this.#units.push({ limit, part: partOf(limit, who), window, id });
+      }
     }
-    const { refused, resourceWindow } = decision.shadow;
-    const inShadow = set.shadow?.resource ?? null;
-    if (inShadow !== null && resourceWindow !== 0)
-      this.#units.push({ limit: inShadow, main, window: resourceWindow, id: this.#naive.draws });
-    for (const role of ['global', 'caller', 'resource'] as const) {
-      const drawn = [set[role], refused.includes(role) ? null : (set.shadow?.[role] ?? null)];
-      for (const limit of drawn) if (limit !== null) this.#checkRate(limit, keyOf(limit, caller, main));
+    for (const role of LIMIT_ROLES) {
+      const isRefused = decision.shadow.refused.includes(role);
+      const drawn = [set[role], isRefused ? null : (set.shadow?.[role] ?? null)];
+      for (const limit of drawn) if (limit !== null) this.#checkRate(limit, keyOf(limit, who));
     }
   }
 
@@ -202,10 +219,10 @@ export class History {
   }
 
   /** Reset stays until it has passed, unless the window after it is used up as well; a smooth one never goes back. */
-  #checkReset(decision: Decision, set: LimitSet, caller: string, main: string): void {
+  #checkReset(decision: Decision, set: LimitSet, who: Who): void {
     const limit = decision.role === null ? null : limitOf(set, decision.role);
     if (limit === null || limit === undefined || (limit.role === 'global' && decision.admitted)) return;
-    const key = keyOf(limit, caller, main);
+    const key = keyOf(limit, who);
     const last = this.#told.get(key);
     this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs: this.#nowMs + decision.resetAfterMs });
     if (last === undefined || this.#refunded.has(key)) return;
@@ -217,13 +234,13 @@ export class History {
   }
 
   /** A client that waits as the response says is not refused by the same limit, whichever number it goes by. */
-  #waitAsTold(set: LimitSet, caller: string, main: string, bits: Bits): void {
+  #waitAsTold(set: LimitSet, who: Who, bits: Bits): void {
     const way = bits.take(8);
     const goesByRemaining = way >= 4;
-    let decision = this.#decide(set, caller, main);
+    let decision = this.#decide(set, who);
     for (let i = 0; decision.admitted && i < 20; i++) {
       if (goesByRemaining && decision.role !== null && decision.remaining === 0) break;
-      decision = this.#decide(set, caller, main);
+      decision = this.#decide(set, who);
     }
     if (decision.admitted && !goesByRemaining) return;
     const { role, retryAfterMs, resetAfterMs, resetAtMs } = decision;
@@ -234,7 +251,7 @@ export class History {
     else if (way === 2) this.#clock.advance(Math.ceil(retryAfterMs / 1_000) * 1_000);
     else if (this.#stepped) this.#clock.advance(resetAfterMs);
     else this.#clock.advance(Math.max(0, resetAtMs - this.#clock.epochMs()));
-    const again = this.#decide(set, caller, main);
+    const again = this.#decide(set, who);
     if (!again.admitted && again.role === role) throw new Error(`refused again after the wait told (${way})`);
   }
 
@@ -248,9 +265,9 @@ export class History {
     const at = bits.take(8) % Math.max(1, this.#units.length);
     const [unit] = this.#units.splice(this.#units.length - 1 - at, 1);
     if (unit === undefined) return;
-    this.#refunded.add(keyOf(unit.limit, '', unit.main));
-    this.#store.refund(unit.limit, unit.main, unit.window);
-    this.#naive.refund(unit.limit, unit.main, this.#nowMs, unit.id);
+    this.#refunded.add(sharedKeyOf(unit.limit, unit.part));
+    this.#store.refund(unit.limit, unit.part, unit.window);
+    this.#naive.refund(unit.limit, unit.part, this.#nowMs, unit.id);
   }
 
   get #nowMs(): number {
@@ -284,6 +301,17 @@ function limitOf(set: LimitSet, role: LimitRole): Limit | null {
   return set[role];
 }
 
-function keyOf(limit: Limit, caller: string, main: string): string {
-  return `${limit.identity} ${limit.role === 'resource' ? '' : caller} ${limit.role === 'global' ? '' : main}`;
+/** The part that a limit counts under. */
+function partOf({ role }: Limit, { main, group }: Who): string {
+  if (role === 'global') return '';
+  return role === 'group' ? groupPart(group, main) : main;
+}
+
+function keyOf(limit: Limit, who: Who): string {
+  const part = partOf(limit, who);
+  return isSharedRole(limit.role) ? sharedKeyOf(limit, part) : `${limit.identity} ${who.caller} ${part}`;
+}
+
+function sharedKeyOf(limit: Limit, part: string): string {
+  return `${limit.identity}  ${part}`;
 }

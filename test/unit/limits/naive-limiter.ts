@@ -1,4 +1,10 @@
-import type { Limit, LimitRole, LimitSet, LimitsByRole } from '../../../src/limits/index.ts';
+import {
+  groupPart,
+  type Limit,
+  type LimitRole,
+  type LimitSet,
+  type LimitsByRole,
+} from '../../../src/limits/index.ts';
 
 /** What a decision is compared by. `resetAtMs` is left to the caller where a wall clock that stepped may change it. */
 export interface NaiveDecision {
@@ -10,6 +16,13 @@ export interface NaiveDecision {
   readonly retryAfterMs: number;
   /** The limits in shadow that would have refused. */
   readonly shadow: readonly LimitRole[];
+}
+
+/** Whose request it is, and about what. */
+export interface Who {
+  readonly caller: string;
+  readonly main: string;
+  readonly group: string;
 }
 
 /** What one limit says of one key at one moment. */
@@ -34,50 +47,44 @@ export class NaiveLimiter {
   /** The number of the last request that was admitted, for `refund`. */
   draws = 0;
 
-  decide(set: LimitSet, caller: string, main: string, nowMs: number): NaiveDecision {
-    const decision = this.peek(set, caller, main, nowMs);
+  decide(set: LimitSet, who: Who, nowMs: number): NaiveDecision {
+    const decision = this.peek(set, who, nowMs);
     if (!decision.admitted) return decision;
     this.draws++;
-    for (const { limit, ledger } of this.#of(set, caller, main)) ledger.draw(limit, nowMs, this.draws);
+    for (const { limit, ledger } of this.#of(set, who)) ledger.draw(limit, nowMs, this.draws);
     return {
-      ...this.#describe(set, caller, main, nowMs, null),
-      shadow: this.#decideShadow(set, caller, main, nowMs),
+      ...this.#describe(set, who, nowMs, null),
+      shadow: this.#decideShadow(set, who, nowMs),
     };
   }
 
   /** Draws on each limit in shadow that admits; returns the others. */
-  #decideShadow({ shadow }: LimitSet, caller: string, main: string, nowMs: number): LimitRole[] {
+  #decideShadow({ shadow }: LimitSet, who: Who, nowMs: number): LimitRole[] {
     if (shadow === null) return [];
     const refused: LimitRole[] = [];
-    for (const { limit, ledger } of this.#of(shadow, caller, main)) {
+    for (const { limit, ledger } of this.#of(shadow, who)) {
       if (ledger.view(limit, nowMs).waitMs > 0) refused.push(limit.role);
       else ledger.draw(limit, nowMs, this.draws);
     }
     return refused;
   }
 
-  peek(set: LimitSet, caller: string, main: string, nowMs: number): NaiveDecision {
-    const waiting = this.#of(set, caller, main).map(({ limit, ledger }) => ledger.view(limit, nowMs).waitMs);
-    const roles = this.#of(set, caller, main).map(({ limit }) => limit.role);
+  peek(set: LimitSet, who: Who, nowMs: number): NaiveDecision {
+    const waiting = this.#of(set, who).map(({ limit, ledger }) => ledger.view(limit, nowMs).waitMs);
+    const roles = this.#of(set, who).map(({ limit }) => limit.role);
     const globalAt = roles.indexOf('global');
     let refusing = globalAt >= 0 && (waiting[globalAt] ?? 0) > 0 ? globalAt : -1;
     if (refusing < 0 && waiting.some(wait => wait > 0)) refusing = waiting.indexOf(Math.max(...waiting));
-    return this.#describe(set, caller, main, nowMs, roles[refusing] ?? null);
+    return this.#describe(set, who, nowMs, roles[refusing] ?? null);
   }
 
   /** Undoes what a request drew, if its window is still open. */
-  refund(limit: Limit, main: string, nowMs: number, id: number): void {
-    this.#ledger(limit, '', main).refund(limit, nowMs, id);
+  refund(limit: Limit, part: string, nowMs: number, id: number): void {
+    this.#ledger(limit, '', part).refund(limit, nowMs, id);
   }
 
-  #describe(
-    set: LimitSet,
-    caller: string,
-    main: string,
-    nowMs: number,
-    refusing: LimitRole | null,
-  ): NaiveDecision {
-    const all = this.#of(set, caller, main);
+  #describe(set: LimitSet, who: Who, nowMs: number, refusing: LimitRole | null): NaiveDecision {
+    const all = this.#of(set, who);
     const wanted = refusing ?? (set.caller === null ? 'resource' : 'caller');
     const found = all.find(({ limit }) => limit.role === wanted);
     if (found === undefined) {
@@ -98,13 +105,14 @@ export class NaiveLimiter {
   }
 
   #of(
-    { global, caller: own, resource }: LimitsByRole,
-    caller: string,
-    main: string,
+    { global, caller: own, group: ofGroup, resource }: LimitsByRole,
+    { caller, main, group }: Who,
   ): { limit: Limit; ledger: Ledger }[] {
     const all: { limit: Limit; ledger: Ledger }[] = [];
     if (global !== null) all.push({ limit: global, ledger: this.#ledger(global, caller, '') });
     if (own !== null) all.push({ limit: own, ledger: this.#ledger(own, caller, main) });
+    if (ofGroup !== null)
+      all.push({ limit: ofGroup, ledger: this.#ledger(ofGroup, '', groupPart(group, main)) });
     if (resource !== null) all.push({ limit: resource, ledger: this.#ledger(resource, '', main) });
     return all;
   }

@@ -14,7 +14,7 @@ beforeEach(() => {
 
 const HASH = '0123456789abcdef0123456789abcdef';
 const policies = (set: LimitSet, isPartitioned = false): Policies => {
-  const names = { caller: 'b', resource: 'b/resource', global: 'global' };
+  const names = { caller: 'b', group: 'b/group', resource: 'b/resource', global: 'global' };
   return new Map([[set, { list: '"b";q=1;w=1', names, isPartitioned }]]);
 };
 

@@ -25,6 +25,7 @@ test('the first request opens a window that closes one period later', () => {
     retryAfterMs: 0,
     sharedKey: false,
     otherParts: false,
+    groupWindow: 0,
     resourceWindow: 0,
     decidedAtMs: 1_700_000_000_000,
     shadow: NO_SHADOW,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { groupPart, type LimitSet, type MemoryStore } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
 
@@ -18,6 +18,82 @@ const resource = limit('4/10s', { role: 'resource', main: 'channel_id' });
 function remaining(set: Partial<LimitSet>, caller: string, main = ''): number {
   return store.peek(limits(set), caller, main).remaining;
 }
+
+describe('the limit of a group', () => {
+  const group = limit('3/5s', { role: 'group', claim: 'organization' });
+  const split = limit('3/5s', { role: 'group', claim: 'organization', main: 'channel_id' });
+  const decide = (set: Partial<LimitSet>, caller: string, main = '', name = 'acme') =>
+    store.decide(limits(set), caller, main, name);
+
+  test('counts its callers together, and other groups apart', () => {
+    for (const caller of ['user:a', 'user:b', 'user:c'])
+      expect(decide({ group }, caller).admitted).toBe(true);
+    expect(decide({ group }, 'user:d')).toMatchObject({
+      ...{ admitted: false, role: 'group', limit: 3, remaining: 0, sharedKey: true, otherParts: false },
+    });
+    expect(decide({ group }, 'user:a', '', 'initech').admitted).toBe(true);
+  });
+
+  test('counts each main value apart, whatever the names hold', () => {
+    admittedOf(3, () => decide({ group: split }, 'user:a', 'c1'));
+    expect(decide({ group: split }, 'user:a', 'c1').admitted).toBe(false);
+    expect(decide({ group: split }, 'user:a', 'c2').admitted).toBe(true);
+    expect(decide({ group: split }, 'user:a', 'c1', 'acme\0').admitted).toBe(true);
+    expect(decide({ group: split }, 'user:a', '1', 'acme\0c').admitted).toBe(true);
+  });
+
+  test('is never described by a success', () => {
+    expect(decide({ group }, 'user:a')).toMatchObject({ admitted: true, role: null, limit: 0 });
+    expect(decide({ caller: own, group: split }, 'user:a', 'c1')).toMatchObject({ role: 'caller', limit: 3 });
+    const both = { resource, group: split };
+    expect(decide(both, 'user:a', 'c2')).toMatchObject({ role: 'resource', limit: 4 });
+  });
+
+  test('takes nothing when another limit refuses, nor do the others when it refuses', () => {
+    const set = { caller: limit('1/5s'), group };
+    expect(admittedOf(9, () => decide(set, 'user:a'))).toBe(1);
+    expect(admittedOf(9, () => decide({ group }, 'user:b'))).toBe(2);
+    expect(decide(set, 'user:b')).toMatchObject({ admitted: false, role: 'group' });
+    expect(remaining({ caller: set.caller }, 'user:b')).toBe(1);
+  });
+
+  test('gets its unit back', () => {
+    const { groupWindow } = decide({ group }, 'user:a');
+    admittedOf(2, () => decide({ group }, 'user:b'));
+    store.refund(group, groupPart('acme', ''), groupWindow);
+    expect(admittedOf(9, () => decide({ group }, 'user:b'))).toBe(1);
+  });
+
+  test('counts as a key of its opener only where requests choose the main value', () => {
+    store.keysPerCaller = 2;
+    for (let i = 0; i < 5; i++) decide({ group }, 'user:a', '', `org${i}`);
+    expect(store.counts.callerOverflows).toBe(0);
+    for (const main of ['c1', 'c2', 'c3']) decide({ group: split }, 'user:a', main);
+    expect(store.counts.callerOverflows).toBe(1);
+    expect(decide({ group: split }, 'user:a', 'c4').groupWindow).toBe(0);
+    expect(admittedOf(9, () => decide({ group: split }, 'user:b', 'c4'))).toBe(3);
+  });
+
+  test('is tried in shadow', () => {
+    const set = { shadow: limits({ group }) };
+    const { groupWindow } = decide(set, 'user:a').shadow;
+    expect(groupWindow).toBeGreaterThan(0);
+    admittedOf(2, () => decide(set, 'user:b'));
+    expect(decide(set, 'user:c')).toMatchObject({ admitted: true, shadow: { refused: ['group'] } });
+    store.refund(group, groupPart('acme', ''), groupWindow);
+    expect(decide(set, 'user:c').shadow.refused).toEqual([]);
+  });
+
+  test('has room of its own, and a stand-in that no other limit shares', () => {
+    store = newStore(clock, { maxKeys: 16 });
+    store.share([group, own]);
+    for (let i = 0; i < 40; i++)
+      decide({ group: limit('1/5s', { role: 'group', claim: 'organization' }) }, 'user:a', '', `o${i}`);
+    expect(store.counts.partitions).toMatchObject([{ role: 'group' }, { role: 'caller', overflows: 0 }]);
+    expect(store.counts.sharedOverflows).toBeGreaterThan(0);
+    expect(store.decide(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({ admitted: true });
+  });
+});
 
 describe('one request on several limits', () => {
   const all = limits({ global, caller: own, resource });
@@ -386,7 +462,7 @@ describe('a caller with too many main values', () => {
     const set = limits({ resource });
     expect(store.decide(set, 'user:a', 'c4').resourceWindow).toBe(0);
     expect(store.decide(limits({ shadow: limits({ resource }) }), 'user:a', 'c4').shadow).toEqual({
-      ...{ refused: [], resourceWindow: 0 },
+      ...{ refused: [], groupWindow: 0, resourceWindow: 0 },
     });
   });
 
