@@ -4,7 +4,7 @@ import { didYouMean } from '../config/index.ts';
 import { UsageError } from './command.ts';
 import { messageOf } from './output.ts';
 
-/** The configuration when the command line names none, in the working directory. */
+/** The configuration file in the working directory, used if the command line names none. */
 const DEFAULT_CONFIG = 'gateway.yaml';
 
 /** The option shared by all commands that read the configuration. */
@@ -37,8 +37,7 @@ export async function configFile(word: string | undefined, option: string | unde
 /**
  * Reads the options and words after a command's name. Throws a UsageError for anything that the command does not take.
  *
- * @param words names of the words, for messages; those in brackets are optional, and of the last one
- *   there may be several if it ends in dots.
+ * @param words names of the words, for messages: `[FILE]` is optional; a last name that ends in dots may be given several times
  */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
@@ -68,7 +67,7 @@ export function oneOf<const Word extends string>(
   );
 }
 
-/** Adds what the strict parser lacks: suggestions for unknown options, and an error for an option given twice. */
+/** Rejects unknown options with a suggestion, and options given twice. The strict parser does neither. */
 function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOptionsConfig): void {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const seen = new Set<string>();

@@ -8,7 +8,7 @@ import type { CallerOnCommandLine } from './caller-options.ts';
 import { messageOf } from './output.ts';
 
 const TIMEOUT_MS = 3_000;
-/** A gateway that listens on all addresses of the machine is asked at this one. */
+/** The address to ask a gateway at that listens on all addresses of the machine. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 interface AdminReply {
@@ -22,7 +22,7 @@ type Asked =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Asks the admin listener of the gateway that runs with this file, of which it reads "listen.admin" only.
+ * Asks the admin listener of the gateway that runs with this configuration. Reads only "listen.admin" of the file.
  *
  * @param token `null` sends none
  */
@@ -45,7 +45,7 @@ export async function askAdmin(
   }
 }
 
-/** Rejects if no response comes in time. Accepts any certificate: its names need not fit an address of this machine. */
+/** Rejects if no response comes in time. Accepts any certificate: certificates rarely name a loopback address. */
 async function ask(
   { host, port }: HostPort,
   tls: boolean,
@@ -82,7 +82,7 @@ type RunningExplanation = z.infer<typeof explanationSchema>;
 
 const errorSchema = z.object({ message: z.string() });
 
-/** Asks the gateway that runs on this machine. Resolves to a text if there is no explanation: it says why. */
+/** Asks the gateway that runs on this machine. Resolves to the explanation, or to a text that says why there is none. */
 export async function explainRunning(
   question: RunningQuestion,
   env: NodeJS.ProcessEnv,

@@ -12,7 +12,7 @@ interface ClaimOptions {
   readonly claim?: readonly string[] | undefined;
 }
 
-/** The claims on the command line, by name. Throws a UsageError for one that no token can have, or that is given twice. */
+/** Reads the claims on the command line, by name. Throws a UsageError for a claim that is given twice or that no token can have. */
 export function readClaims({ client, subject, claim = [] }: ClaimOptions): ReadonlyMap<string, string> {
   const claims = new Map<string, string>();
   if (client !== undefined) claims.set('azp', nonEmpty('--client', client));
@@ -31,13 +31,13 @@ function nonEmpty(option: string, value: string): string {
   return value;
 }
 
-/** The callers that the command line means; `null` means any. */
+/** Selects callers by provider and kind; `null` selects all. */
 export interface Wanted {
   readonly provider: string | null;
   readonly kind: CallerKind | null;
 }
 
-/** Finds the class of callers that exactly these claims identify. */
+/** Finds the caller class whose principal consists of exactly these claims. */
 export function classOf(
   known: readonly CallerClaims[],
   claims: ReadonlyMap<string, string>,
@@ -52,7 +52,7 @@ export function classOf(
   return found;
 }
 
-/** The classes of one provider. If there are several, the command line must name one: their callers may have the same claims. */
+/** The caller classes of one provider. The command line must name it if there are several, since they may share claims. */
 function ofProvider(known: readonly CallerClaims[], provider: string | null): readonly CallerClaims[] {
   const names = [...new Set(known.flatMap(each => each.provider ?? []))];
   if (provider === null && names.length > 1)
@@ -98,7 +98,7 @@ export function readAddress(text: string, option: string): string {
   throw new UsageError(`${option} takes ${what}`);
 }
 
-/** The sender of the request that the command line asks about. */
+/** The sender of the request to explain. */
 export interface CallerOnCommandLine {
   readonly as: AskedCaller['as'];
   readonly address: string | null;

@@ -69,7 +69,7 @@ function summary(file: string, result: LoadResult, { errors, warnings }: Finding
   return `${file}: ${parts.join(', ')}`;
 }
 
-/** Counts what was found in each file, since most of it may be in a limits file. */
+/** Counts the findings of each file: the limits have files of their own. */
 function byFile(found: readonly (readonly Diagnostic[])[], file: string): string {
   const files = [...new Set([file, ...found.flat().map(each => each.file)])];
   const counts = files.flatMap(name => {
@@ -82,7 +82,7 @@ function byFile(found: readonly (readonly Diagnostic[])[], file: string): string
   return counts.join('; ');
 }
 
-/** What the configuration contains, a few words each. */
+/** The contents of the configuration, each in a few words. */
 function contents({ snapshot, files }: LoadedConfig): string[] {
   const [, ...limitsFiles] = files;
   return [
@@ -103,7 +103,7 @@ function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
   return `${many(buckets.length, 'bucket')} on ${many(lines, 'line')}${onTrial}`;
 }
 
-/** Counts the buckets of which some limits are in shadow, or hold for a part of the callers only. */
+/** Counts the buckets on trial: with limits in shadow, or with limits for a share of the callers. */
 function triedBuckets(buckets: readonly BucketModel[]): number {
   const isTried = ({ rollout, exemptSets }: BucketModel) =>
     rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);

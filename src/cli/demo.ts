@@ -60,7 +60,7 @@ function readPort(name: string, text: string | undefined): number | null {
   throw new UsageError(`--${name} takes a number from 1 to 65535, not "${text}"`);
 }
 
-/** Loaded here only: its identity provider is an optional dependency. */
+/** Loads the demo only when it is run, because its identity provider is an optional dependency. */
 async function loadDemo() {
   try {
     return await import('../demo/index.ts');

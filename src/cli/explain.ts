@@ -83,7 +83,7 @@ async function explainAtGateway(
   return served ? ExitCode.ok : ExitCode.failure;
 }
 
-/** Refuses a word that is not a method, and a file in the place of the path. */
+/** Rejects a word that is no method, and a file where the path belongs. */
 function checkOrder(method: string, path: string, file: string | undefined): void {
   if (!EXPLAINED_METHODS.includes(method)) {
     const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);

@@ -13,7 +13,7 @@ interface ListedCommand {
   load(): Promise<Command>;
 }
 
-/** Every command, loaded only when it is called: a health check, which runs every few seconds, need not load the whole gateway. */
+/** Every command, loaded only when called: a health check, run every few seconds, must not load the whole gateway. */
 const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'serve',
@@ -83,7 +83,7 @@ Run "weir COMMAND --help" for one command, "weir --version" for the version.
 
 /** Runs `weir` with its command-line arguments. Resolves to the exit code. */
 export function runCommandLine(args: readonly string[], { env, out, err }: CommandOutput): Promise<number> {
-  // Names from files, paths and claims end up in what is printed: nobody can have a terminal obey them.
+  // Escape control characters: printed names come from files, paths and claims, and must not control the terminal.
   return run(args, { env, out: text => out(escapeUnseen(text)), err: text => err(escapeUnseen(text)) });
 }
 

@@ -16,7 +16,7 @@ interface LogsAsked {
 }
 
 /**
- * Loads limits, reads logs with them while it shows the progress, and reports. Returns the exit code.
+ * Loads limits, reads logs with them, shows the progress, and prints the report. Returns the exit code.
  *
  * @param report prints what was read
  */
@@ -57,7 +57,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 };
 
-/** Reports an error that the operator can mend, and returns the exit code. Throws any other error again: it is a fault of Weir. */
+/** Reports an error that the operator can correct, and returns the exit code. Throws any other error again: it is a fault of Weir. */
 function failed(command: string, error: unknown, terminal: CommandOutput): number {
   const isSystem = error instanceof Error && 'syscall' in error;
   if (!(error instanceof ReplayError) && !isSystem) throw error;
@@ -67,7 +67,7 @@ function failed(command: string, error: unknown, terminal: CommandOutput): numbe
   return ExitCode.failure;
 }
 
-/** Reports that the logs hold no decision of the limits, and returns the exit code. */
+/** Reports that no line of the logs has a decision of the limits, and returns the exit code. */
 export function withoutDecisions(command: string, log: LogReport, terminal: CommandOutput): number {
   const { lines, broken, torn } = log;
   const what =
@@ -81,7 +81,7 @@ export function withoutDecisions(command: string, log: LogReport, terminal: Comm
   return ExitCode.failure;
 }
 
-/** Where limits are counted: by each gateway alone, or by all together. */
+/** Where limits are counted: in the memory of each gateway, or in Redis for all gateways together. */
 export const STORES = ['memory', 'redis'] as const;
 export type Store = (typeof STORES)[number];
 

@@ -18,7 +18,7 @@ export function reportErrors({ err }: CommandOutput, diagnostics: readonly Diagn
   return ExitCode.configuration;
 }
 
-/** The message of whatever was thrown. */
+/** The message of a thrown value, which may be no `Error`. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -35,7 +35,7 @@ export function formatRows(rows: readonly ExplainedRow[]): string {
   return lines.join('');
 }
 
-/** Shown by `weir check` and in a gateway's first log line if it only checks tokens, because a forgotten `redirect_uri` has the same effect. */
+/** Shown by `weir check` and at the start if the gateway only checks tokens: `redirect_uri` may have been forgotten. */
 export const SIGN_IN_OFF = 'sign-in is off: no redirect_uri';
 
 export function isSignInOff({ identity }: Snapshot): boolean {

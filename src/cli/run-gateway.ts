@@ -27,7 +27,7 @@ export async function runGateway(
     log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
   const stop = listenForStop(() => output.flush());
   let app: App | null = null;
-  // Registered before the start: an unhandled SIGHUP would end the process.
+  // Register the handler before the start: an unhandled SIGHUP would end the process.
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
@@ -39,7 +39,7 @@ export async function runGateway(
   }
   logAddresses(log, app, file, snapshot);
   await output.flush();
-  // Not awaited here: a waiting call would keep the loaded configuration in memory for good.
+  // Do not await it: a waiting call would keep the loaded configuration in memory for as long as the gateway runs.
   return untilStopped(app, stop, log, output);
 }
 
@@ -61,7 +61,7 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   const http = formatHostPort(addresses.http);
   const grpc = addresses.grpc === null ? 'off' : formatHostPort(addresses.grpc);
   const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
-  // Most gateways have none, and no line about it.
+  // Leave out the listener that redirects if there is none, as in most gateways.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
   const { hash } = snapshot;

@@ -32,7 +32,7 @@ Exit code:
     const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) return reportErrors(terminal, config.diagnostics);
-    // Loaded here only: the other commands do not need the data plane and start faster without it.
+    // Load the data plane only now: a configuration with errors is reported faster without it.
     const { runGateway } = await import('./run-gateway.ts');
     return runGateway(file, config, terminal);
   },

@@ -98,7 +98,7 @@ const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOK
   isNumber: at > 0,
 }));
 
-/** How many requests restrictions refused, and of how many senders; '' if none. */
+/** Says how many requests restrictions refused, and how many senders sent them; '' if none. */
 function restrictions({ restrictions: { before, after } }: Report): string {
   if (before.requests + after.requests === 0) return '';
   const row = (title: string, { requests, addresses, callers: names, webhooks }: typeof before) => [
@@ -118,7 +118,7 @@ function callers(report: Report): string {
   return lines.length === 0 ? '' : `\nRefused most:\n${lines.join('')}`;
 }
 
-/** Replaces control characters: no gateway writes any into a name, so a log with some may try to control the terminal. */
+/** Replaces control characters. A gateway writes none into a name, so such a log may try to control the terminal. */
 function visible(caller: string): string {
   return caller.replaceAll(/\p{C}/gu, '\ufffd');
 }

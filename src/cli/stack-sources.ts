@@ -9,8 +9,8 @@ const PLACE = /(file:\/\/\/[^()]+\.js):(\d+):(\d+)/;
 const found = new Map<string, string>();
 
 /**
- * Has stacks of the package name the lines of the sources. A map is read when a stack first leads through its script and not
- * kept: with `--enable-source-maps`, Node.js reads all of them at the start, for 55 MB and 80 ms of processor time.
+ * Makes stack traces of the package name lines of the sources. Reads a source map when a stack first needs it, and does not
+ * keep it: `--enable-source-maps` reads all of them at the start, which costs 55 MB and 80 ms of processor time.
  */
 export function nameSourcesInStacks(): void {
   if (import.meta.filename.endsWith('.ts')) return;
@@ -41,7 +41,7 @@ export function withSource(line: string, maps: Map<string, SourceMap | null>): s
 function sourceOf(map: SourceMap | null, row: number, column: number): string | null {
   const origin = map?.findOrigin(row, column);
   if (origin === undefined || !('fileName' in origin)) return null;
-  // Written as from the root of the checkout: src/... and node_modules/...
+  // Make the path relative to the root of the checkout: src/... or node_modules/...
   return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`;
 }
 
@@ -62,7 +62,7 @@ function readMap(script: string): SourceMap | null {
   }
 }
 
-/** The first line of a stack. Must not throw, though an error's own getters may. */
+/** The first line of a stack. Must not throw, even if a getter of the error does. */
 function headOf(error: Error): string {
   try {
     return String(error);

@@ -151,7 +151,7 @@ function countOrNone(number: number | null): string {
   return number === null ? '-' : formatCount(number);
 }
 
-/** A note about the limits without a suggested number, because they have too few callers for the percentile. */
+/** Notes which limits have no suggested number, because they have too few callers for the percentile. */
 function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
   const few = FEWEST_CALLERS[percentile];
   const names = [
@@ -198,7 +198,7 @@ function notes(suggestion: Suggestion): string {
   ]);
 }
 
-/** A file with the suggested numbers. Its name is '' if the limits are a single file. */
+/** A limits file with the suggested numbers. Its name is '' if the limits are a single file. */
 interface SuggestedFile {
   readonly name: string;
   readonly text: string;
@@ -211,7 +211,7 @@ async function suggestedFiles(limits: string, suggestion: Suggestion): Promise<S
     const path = pathOf(limit, written);
     return path === null ? [] : [{ path, limit }];
   });
-  // Several classes may share a quota: it must suffice for each class with enough callers.
+  // Take the highest number: several classes may share a quota, which must suffice for each of them.
   const changes = [...Map.groupBy(placed, ({ path }) => path.join('\0')).values()].flatMap(same => {
     const [most] = same.toSorted((a, b) => (b.limit.suggested ?? 0) - (a.limit.suggested ?? 0));
     return most === undefined ? [] : changeOf(most.path, most.limit, suggestion);
@@ -221,7 +221,7 @@ async function suggestedFiles(limits: string, suggestion: Suggestion): Promise<S
   return written.with([...changes, ...rules], [heading, ...unplaced(suggestion, written)]);
 }
 
-/** Comments with numbers for limits that the file does not write, because they apply by default. */
+/** Comments that suggest numbers for limits which apply by default, so the file has no line for them. */
 function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): string[] {
   const missing = limits.filter(limit => pathOf(limit, written) === null);
   const rules = restrictions.filter(({ rule }) => !written.has([rule, 'limit']));
@@ -238,7 +238,7 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
   return [...ofLimits, ...ofRules];
 }
 
-/** Where the file has the quota of a class; `null` if the quota applies by default. */
+/** The path to the quota of a class in the file; `null` if the quota applies by default. */
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
@@ -272,7 +272,7 @@ function changeOfRule(
   return [{ path, units, periodMs, why }];
 }
 
-/** @param target the file, or the folder where there are several */
+/** @param target the file to write, or a folder if there are several files */
 async function writeFiles(target: string, files: readonly SuggestedFile[]): Promise<void> {
   if (files.some(({ name }) => name !== '')) await mkdir(target, { recursive: true });
   for (const { name, text } of files) await writeFile(name === '' ? target : join(target, name), text);

@@ -93,7 +93,7 @@ function describeTokens({
   label,
   accessTokens: { issuer, audience, principal, bots },
 }: ProviderModel): ExplainedRow[] {
-  // With several providers, callers are told apart by their issuer as well.
+  // With several providers, the issuer is part of a caller's identity.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
   const of = label === null ? '' : `${label}: `;
   const rows: ExplainedRow[] = [

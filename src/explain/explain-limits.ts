@@ -56,7 +56,7 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Explai
   return [['patience', `${how} (${formatPlace(outline.places.of(['patience']))})`]];
 }
 
-/** Says why the request is refused for every caller, because its bucket cannot be determined; `null` if it can. */
+/** Says why every caller is refused if the bucket of the request cannot be determined; `null` if it can. */
 export function whyBucketRefuses(
   { method, path, route, caller: { as } }: LimitedRequest,
   snapshot: Snapshot,
@@ -94,11 +94,11 @@ interface Context {
 
 interface Callers {
   readonly callers: readonly CallerClass[];
-  /** Says why they differ from the class asked for. */
+  /** Says why these are not the class that was asked for. */
   readonly why: readonly string[];
 }
 
-/** Returns the caller classes to describe: those of the route, or what the class asked for counts as there. */
+/** Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. */
 function callersOf(route: RouteModel, identity: IdentityModel | null, as: CallerClass | null): Callers {
   const bots = identity !== null && hasBots(identity);
   const callers = callerClassesOf(route.authentication, bots);
@@ -114,7 +114,7 @@ function callersOf(route: RouteModel, identity: IdentityModel | null, as: Caller
 
 const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
 
-/** The key that the caller is counted under in this class; `null` if it is not known. */
+/** The key of the caller's counters in this class; `null` if it is not known. */
 function keyOf({ as, address, principal }: AskedCaller, callerClass: CallerClass): string | null {
   if (callerClass === 'address') return address === null ? null : addressKey(address);
   return as === callerClass ? principal : null;
@@ -131,7 +131,7 @@ function describeClass(callerClass: CallerClass, key: string | null, context: Co
   ]);
 }
 
-/** Describes what responses say about these limits, if they carry the fields. */
+/** Describes the header fields about these limits, if responses carry them. */
 function describePolicies(
   callerClass: CallerClass,
   key: string | null,
@@ -143,7 +143,7 @@ function describePolicies(
   return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(outline.places.of(['headers']))})`];
 }
 
-/** Describes the global limit that holds, then the one that is tried beside it. */
+/** Describes the enforced global limit, then the one in shadow. */
 function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Context): string[] {
   const { places } = outline;
   if (exempt) return ['global limit: none, the route is exempt from it'];
@@ -159,7 +159,7 @@ function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Co
   return tried === null ? [held] : [held, `${inShadow} (${formatPlace(ofTrial)})`];
 }
 
-/** A caller without a valid token draws on the global limit before it is refused. */
+/** Describes a caller without a valid token: it consumes the global limit before it is refused. */
 function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): ExplainedRow[] {
   if (consumesBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
   const label = 'without a token';
@@ -169,7 +169,7 @@ function withoutToken(route: RouteModel, as: CallerClass | null, context: Contex
   ];
 }
 
-/** The bucket that a request draws on. */
+/** The bucket that a request consumes. */
 interface BucketInUse {
   readonly route: LimitRouteModel;
   /** The value of the main parameter; '' if the bucket has none, `null` if it is not UTF-8. */
@@ -244,13 +244,13 @@ function describeOwn(
 /** Callers of a bucket that have the same limits. */
 interface Side {
   readonly limits: BucketLimits;
-  /** Whether the numbers under `shadow` hold for them, where it has any. */
+  /** Whether these callers have the numbers under `shadow`, if there are any. */
   readonly hasTried: boolean;
-  /** A suffix that says who they are: `, for 10% of callers`. */
+  /** A suffix that names these callers: `, for 10% of callers`. */
   readonly more: string;
 }
 
-/** The callers to describe: all of one side, or both where different numbers hold for them and no caller is named. */
+/** The groups of callers to describe: two if a share of the callers has other numbers and no caller is named, else one. */
 function sidesOf(bucket: BucketModel, key: string | null): Side[] {
   const { rollout } = bucket;
   if (rollout === null || !rollout.triesNumbers)
@@ -265,7 +265,7 @@ function sidesOf(bucket: BucketModel, key: string | null): Side[] {
   ];
 }
 
-/** Describes a limit of a caller, and where its quota is written. `tried`: it may stand under `shadow`. */
+/** Describes a limit of a caller, and where its quota is written. `tried`: look under `shadow` first. */
 function describeOne(
   limit: Limit,
   callerClass: CallerClass,

@@ -15,7 +15,7 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** The client that asks, by what lists of limits.yaml may name. A part is `null` if it is not known. */
+/** The client, in the terms that lists of limits.yaml use. A part is `null` if it is not known. */
 interface Client extends Pick<AskedCaller, 'as'> {
   /** The key that the address is counted under. */
   readonly key: string | null;
@@ -29,12 +29,12 @@ function clientOf(route: RouteModel, { as, address, principal }: AskedCaller): C
     as,
     key,
     address: key === null ? null : addressOfKey(key),
-    // Without a look at the token nobody knows the caller.
+    // The route ignores tokens, so the gateway does not know the caller.
     principal: route.authentication === 'none' ? null : principal,
   };
 }
 
-/** Says that the client stands under `blocked` or `never_restrict`, and which rules are left. */
+/** Says whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
   const { blocked, neverRestrict } = snapshot.limits;
   const { as, key, address, principal } = clientOf(route, caller);
@@ -55,7 +55,7 @@ function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapsh
   return rules;
 }
 
-/** Which of the clients that may ask are under `never_restrict`. */
+/** Tells which of the possible clients are under `never_restrict`. */
 interface Spared extends Pick<AskedCaller, 'as'> {
   readonly address: boolean;
   readonly caller: boolean;
@@ -83,7 +83,7 @@ function describeRules(
       add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
   }
   const who = whoIgnores(route, spared, ignoredRefusals?.addresses ?? false);
-  // Nothing sent from a spared address counts, but a caller restricted for what it did elsewhere is refused there as well.
+  // Requests from a spared address are no offences. But a caller who is restricted for requests from elsewhere is refused here too.
   const elsewhere = spared.address ? 'from other addresses ' : '';
   if (who !== null)
     add(
@@ -95,7 +95,7 @@ function describeRules(
   return rows;
 }
 
-/** Says whom the rule against ignored refusals can restrict, of the clients that may send this request; `null` if nobody. */
+/** Says which clients of this request `ignored_refusals` can restrict; `null` if none. */
 function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: boolean): string | null {
   const isAddress = authentication === 'none' || spared.as === null || spared.as === 'address';
   const mayBeAddress = isAddress && addresses && !spared.address;
@@ -152,7 +152,7 @@ export function describeActive(
       : active
           .onWebhook(key, taken.route, taken.params)
           .map(each => inWords('the address on this webhook', each));
-  // Without a look at the token nobody knows the caller.
+  // The route ignores tokens, so the gateway does not know the caller.
   const isKnown = taken !== null && taken.route.authentication !== 'none';
   const who = isKnown ? 'the caller' : 'the caller, though not here, where no token is looked at';
   const ofCaller = principal === null ? [] : active.ofCaller(principal).map(each => inWords(who, each));

@@ -17,7 +17,7 @@ export function whyOwnRefuses(
 ): string | null {
   if (identity === null) return '404, no identity_provider is configured';
   if (kind === 'sign-in' && signInProvider(identity) === null) return '404, sign-in is off: no redirect_uri';
-  // The missing token is found first.
+  // The gateway checks for the token before anything else.
   if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;
 }

@@ -93,7 +93,7 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
   readonly path: string;
   readonly route: RouteModel;
   readonly params: readonly string[];
-  /** What is said about the route, and about others. */
+  /** The rows about the route and about other routes that match. */
   readonly found: readonly ExplainedRow[];
   readonly rivals: readonly ExplainedRow[];
 }
@@ -175,7 +175,7 @@ function describeTarget(sent: string, { path, query }: Target): ExplainedRow[] {
   return [...rows, ['canonical path', form]];
 }
 
-/** Describes `OPTIONS *`, which is about the gateway rather than a path. */
+/** Describes `OPTIONS *`, which asks about the gateway and not about a path. */
 function describeServerWide(): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],

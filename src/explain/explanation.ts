@@ -2,7 +2,7 @@ import type { CallerClass, FilePlace, RouteModel } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { Limit } from '../limits/index.ts';
 
-/** A request that somebody asks about. */
+/** The request to explain. */
 export interface AskedRequest {
   /** GRPC for a gRPC call. */
   readonly method: string;
@@ -11,7 +11,7 @@ export interface AskedRequest {
   readonly caller: AskedCaller;
 }
 
-/** Whose request it is. A part is `null` if it may be anyone's. */
+/** The caller of the request. A part is `null` if it may be any caller's. */
 export interface AskedCaller {
   readonly as: CallerClass | null;
   readonly address: string | null;
@@ -19,7 +19,7 @@ export interface AskedCaller {
   readonly principal: string | null;
 }
 
-/** Where a request leads. */
+/** The destination of a request. */
 export interface RouteTaken {
   readonly route: RouteModel;
   readonly params: readonly string[];

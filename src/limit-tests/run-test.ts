@@ -34,7 +34,7 @@ export async function runTest(
   return failures;
 }
 
-/** Sends one request as often as it says. Reports the first repetition with another outcome than expected. */
+/** Sends one request as often as its `repeat` says. Reports the first repetition whose outcome is not the expected one. */
 async function send(
   gateway: TestGateway,
   atMs: number,
@@ -54,7 +54,7 @@ async function send(
   return [];
 }
 
-/** Explains the outcome "refused", which alone does not say what to mend. */
+/** Adds the status and error to the outcome "refused", which alone does not say what is wrong. */
 function whyRefused({ exchange }: Asked): string {
   const { error, status } = exchange.response;
   return outcomeOf(exchange) === 'refused' ? `: ${status}, ${error?.message}` : '';

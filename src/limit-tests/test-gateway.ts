@@ -13,14 +13,14 @@ import { VirtualClock } from '../simulation/index.ts';
 import type { CallSink, Transport } from '../upstream/index.ts';
 import { SILENT, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
-/** An arbitrary start: windows open with their first request. */
+/** The start of virtual time. Any moment will do, because a window opens with its first request. */
 const START_MS = 1_800_000_000_000;
 
-/** The fields of a service's response: to a request, and to a call of gRPC. */
+/** The response fields of the services: for HTTP, and for gRPC. */
 const REQUEST: Fields = ['Content-Length', '0'];
 const CALL: Fields = ['content-type', 'application/grpc', 'grpc-status', String(RpcCode.ok)];
 
-/** A request that has ended. */
+/** A finished request. */
 export interface Asked {
   readonly exchange: Exchange;
   /** The fields of its response. */
@@ -28,8 +28,8 @@ export interface Asked {
 }
 
 /**
- * A gateway in virtual time, without sockets, with the gates, limits and restrictions of a real one. Its services answer at once
- * with the status that a request names. It counts in memory and holds no request (`patience`).
+ * A gateway in virtual time and without sockets, with the gates, limits and restrictions of a real one. Its services answer at
+ * once, with the status that the test names. It counts in memory, and `patience` is off.
  */
 export class TestGateway {
   /** The issuers of the configuration, in its order; empty if it knows no tokens. */
@@ -43,7 +43,7 @@ export class TestGateway {
     this.#clock = clock;
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
-    // Timers run by real time, but nothing waits here for long.
+    // Timers follow real time. That does no harm: no request of a test waits for one.
     const timed = withTimers(clock);
     const parts = { clock: timed, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
     const limiting = new Limiting(limits, { kind: 'memory' }, parts);
@@ -74,8 +74,8 @@ export class TestGateway {
   /**
    * Sends a request and waits for its end.
    *
-   * @param atMs since the test began
-   * @param serviceStatus what the service answers, if it is asked
+   * @param atMs the moment, in milliseconds since the test began
+   * @param serviceStatus the status that the service answers, if the request reaches it
    */
   async ask(atMs: number, request: SentRequest, serviceStatus: number): Promise<Asked> {
     this.#clock.reach(START_MS + atMs);
@@ -101,7 +101,7 @@ export class TestGateway {
   }
 }
 
-/** A request of a test, as it comes over a connection. */
+/** A request of a test, as it arrives on a connection. */
 export interface SentRequest {
   readonly method: string;
   readonly target: string;
@@ -111,7 +111,7 @@ export interface SentRequest {
   readonly peer: string;
 }
 
-/** The client's side of a request without a body, on a connection of its own. Keeps the fields of the response. */
+/** The client's side of a request without a body, on a connection of its own. Keeps the response fields. */
 class TestDownstream implements Downstream {
   readonly method: string;
   readonly target: string;

@@ -26,7 +26,7 @@ import {
 } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 
-/** The issuers of a configuration, with keys of their own, and what a gateway needs to know their tokens. */
+/** Issuers that sign the tokens of a test, and the identity that verifies them. */
 export interface TestIdentity {
   readonly identity: RequestIdentity;
   /** The issuers in the order of the file; at least one. */
@@ -58,10 +58,10 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   };
 }
 
-/** Longer than any test lasts. */
+/** The lifetime of tokens: 100 years, longer than any test. */
 const TOKEN_LIFE_S = 3_153_600_000;
 
-/** An issuer of a configuration, with a key of its own: its callers have tokens that the gateway verifies. */
+/** Stands in for an issuer of the configuration: signs tokens with a key of its own, which the gateway trusts. */
 export class TestIssuer {
   /** Its name in the configuration; `null` for the only one. */
   readonly name: string | null;
