@@ -12,7 +12,7 @@ import {
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 
-/** What a request may do; `error`: the response to one that may not. */
+/** Whether a request is allowed; `error` is the response if it is not. */
 export type Access =
   | { readonly kind: 'granted' }
   | { readonly kind: 'refused'; readonly why: AdminRefusal; readonly error: GatewayError };
@@ -25,8 +25,9 @@ export interface AdminAccessDependencies {
 const GRANTED: Access = { kind: 'granted' };
 
 /**
- * Says who may use the admin listener for more than metrics and health. Changes need the token. So does what shows callers, unless
- * the listener is bound to loopback. Pages of other origins may do neither, and read nothing at all on loopback.
+ * Decides who may do more on the admin listener than read metrics and health. Changes always need the token. Pages and operations
+ * that show callers need it too, unless the listener is bound to loopback. Web pages of other origins may do neither, and on
+ * loopback they may read nothing at all.
  */
 export class AdminAccess {
   readonly #failed: FailedTokens;
@@ -49,20 +50,20 @@ export class AdminAccess {
     this.#onLoopback = isLoopback(address);
   }
 
-  /** Whether a response that is open to everyone may name callers too. Asking for it without a token is no offence. */
+  /** Tells whether an open response may name callers to this client. A request without a token is not counted as a failed one. */
   mayShowCallers(request: AdminRequest): boolean {
     if (request.headers.authorization !== undefined) return this.toRead(request).kind === 'granted';
     return this.#onLoopback && namesLoopback(request) && !isOfForeignPage(request);
   }
 
-  /** For what is open to everyone who reaches the listener. On loopback, no page may read it by a name of its own. */
+  /** Access to open responses. On loopback, refuses a web page that reaches the listener by a host name of its own (DNS rebinding). */
   toOpen(request: AdminRequest): Access {
     if (!this.#onLoopback || !mayBeNameOfPage(request)) return GRANTED;
     if (request.headers.authorization !== undefined) return this.toRead(request);
     return this.#refuse(request, 'foreign_origin', foreignHost());
   }
 
-  /** For what shows callers or the configuration and changes nothing. */
+  /** Access to responses that show callers or the configuration, and change nothing. */
   toRead(request: AdminRequest): Access {
     if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', foreignPage());
     if (request.headers.authorization !== undefined || !this.#onLoopback) return this.#judgeToken(request);
@@ -97,7 +98,7 @@ export function peerOf({ socket }: AdminRequest): string {
   return normalizeAddress(socket.remoteAddress ?? '') ?? '';
 }
 
-/** Compares hashes, which are equally long and tell nothing about the token by the time that takes. */
+/** Compares hashes in constant time: they have equal length, so the time reveals nothing about the token. */
 function isToken(authorization: string, tokenHash: Buffer): boolean {
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
   return timingSafeEqual(createHash('sha256').update(token).digest(), tokenHash);
@@ -107,7 +108,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether only this machine reaches an address (RFC 6890, 2.2.2 and 2.2.3). */
+/** Tells whether an address can be reached from this machine only (RFC 6890, 2.2.2 and 2.2.3). */
 function isLoopback(address: string): boolean {
   if (isIPv4(address)) return LOOPBACK.check(address);
   return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
@@ -120,20 +121,20 @@ export interface AdminRequest {
 }
 
 /**
- * Whether a browser sends this for a page of another origin. Browsers name that in `Sec-Fetch-Site`; older ones send `Origin`
- * with everything but GET and HEAD. Neither can be set by a page (Fetch Standard, "forbidden request-header").
+ * Tells whether a browser sent the request for a page of another origin. Browsers say so in `Sec-Fetch-Site`; older ones send
+ * `Origin` with all methods except GET and HEAD. A page can set neither (Fetch Standard, "forbidden request-header").
  */
 function isOfForeignPage({ headers }: AdminRequest): boolean {
   const site = headers['sec-fetch-site'];
-  // "none": the person typed the address.
+  // "none": a person typed the address.
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   const { origin } = headers;
   return origin !== undefined && origin !== `http://${headers.host}` && origin !== `https://${headers.host}`;
 }
 
 /**
- * Whether `Host` names this machine itself. Another name may be a page's own that leads to 127.0.0.1 (DNS rebinding): to a
- * browser, the page and this listener are one origin then.
+ * Tells whether `Host` names this machine. Any other name may belong to a web page that makes it resolve to 127.0.0.1 (DNS
+ * rebinding): for the browser, page and listener then have the same origin.
  */
 function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
   const name = hostName(host);
@@ -141,8 +142,8 @@ function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
 }
 
 /**
- * Whether `Host` is a name that may be a page's own. A page can lead no address elsewhere, and a browser always sends `Host`; proxies
- * on this machine may send the address that they were asked at, and simple health checks nothing.
+ * Tells whether `Host` is a name that a web page may control. Addresses are safe: a page cannot make one lead elsewhere. So is a
+ * request without `Host`, which browsers always send and simple health checks do not. Local proxies may send another address.
  */
 function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
   if (host === undefined) return false;
@@ -219,7 +220,7 @@ function foreignHost(): GatewayError {
   });
 }
 
-/** A person who copies a token wrongly needs a few attempts; guessing one of 32 characters takes more than there are. */
+/** Allows a person who copies the token wrongly a few attempts. Guessing a token of 32 characters stays hopeless. */
 const PER_ADDRESS: LimitSet = {
   ...NO_LIMITS,
   caller: defineLimit({
@@ -230,7 +231,7 @@ const PER_ADDRESS: LimitSet = {
     quota: { units: 10, periodMs: 60_000 },
   }),
 };
-/** Addresses remembered at once. */
+/** Addresses remembered at the same time. */
 const MAX_ADDRESSES = 1_000;
 
 /** Counts wrong tokens by the address that sent them. Bounded; an address without room is not counted. */

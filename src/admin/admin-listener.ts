@@ -75,7 +75,7 @@ export class AdminListener {
         answerFault(request, response, error, dependencies.listener),
       );
     });
-    // Takes the place of what serves each accepted socket, as TLS may come first.
+    // Replace the handler of accepted sockets, because a TLS handshake may come first.
     const serving = this.#server.listeners('connection');
     this.#server.removeAllListeners('connection');
     this.#serve = socket => {
@@ -107,7 +107,7 @@ export class AdminListener {
     socket.on('close', () => this.#sockets.delete(socket));
     if (this.#tls === null) this.#serve(socket);
     else {
-      // Which TLS takes over: a client that closes its side inside a handshake is gone.
+      // A client that closes its side during the handshake is gone, so close the other side too.
       socket.allowHalfOpen = false;
       this.#handshakes.begin(socket);
       this.#tls.emit('connection', socket);
@@ -119,7 +119,7 @@ export class AdminListener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port }, () => resolve());
     });
-    // A connection that cannot be accepted must not end the process.
+    // Ignore errors of single connections: they must not end the process.
     this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
     this.#access.bound(bound.address);
@@ -133,7 +133,7 @@ export class AdminListener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (await this.#api.answer(request, response)) return;
-    // They come through proxies that keep a public name, and their signature decides.
+    // Check no `Host` here: notices come through proxies that keep a public name, and they are signed.
     if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
     const access = this.#access.toOpen(request);
     if (access.kind === 'refused') {
@@ -195,13 +195,13 @@ function send(response: ServerResponse, status: number, contentType: string, bod
   response.end(body);
 }
 
-/** A platform opens few connections at a time. */
+/** The most TLS handshakes at the same time: platforms open few connections. */
 const MAX_UNDER_WAY = 64;
 const MAX_MS = 10_000;
 
-/** Bounds the TLS handshakes of the admin listener in number and time. Where there are too many, the oldest gives way. */
+/** Bounds the number and the time of TLS handshakes on the admin listener. If there are too many, closes the oldest. */
 class HandshakeLimit {
-  /** Handshakes by the address of the other side, which the accepted socket and TLS on top of it both know. Oldest first. */
+  /** Handshakes by remote address and port, which the accepted socket and the TLS socket share. Oldest first. */
   readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: Timer }>();
   readonly #clock: TimerClock;
 
@@ -218,7 +218,7 @@ class HandshakeLimit {
     socket.once('close', () => this.#forget(key));
   }
 
-  /** @param socket the accepted one, or TLS on top of it */
+  /** @param socket the accepted socket, or the TLS socket on top of it */
   end(socket: Socket): void {
     this.#forget(keyOf(socket));
   }
@@ -256,11 +256,11 @@ function answerFault(
   error: unknown,
   listener: AdminApiListener,
 ): void {
-  // The client left before its body had arrived, which is no fault of the gateway.
+  // The client left before its body had arrived: no fault of the gateway.
   if (request.destroyed && !request.complete) return;
   const endpoint = ENDPOINTS[/^\/([a-z.]*)/.exec(request.url ?? '')?.[1] ?? ''] ?? 'other';
   listener.failed(endpoint, error);
-  // Cut off, so that nobody takes what has been sent for the whole.
+  // Cut the connection, so that nobody takes a part for the whole.
   if (response.headersSent) response.destroy();
   else sendError(response, fault());
 }

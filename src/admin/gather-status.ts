@@ -24,7 +24,7 @@ import type {
   UpstreamStatus,
 } from './status.ts';
 
-/** Where the status comes from. */
+/** The parts that the status is gathered from. */
 interface StatusSources {
   readonly startedAtMs: number;
   readonly record: ReloadRecord;
@@ -109,12 +109,12 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
   };
 }
 
-/** `ok`, or why Redis is away and which policy of the configuration decides in its place. */
+/** `ok`, or why Redis is unreachable and which policy of the configuration decides instead. */
 function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
 }
 
-/** Where upstreams are known. */
+/** The parts that know upstreams. */
 interface UpstreamSources {
   readonly gateway: Pick<Gateway, 'inFlightTo'>;
   upstreamConnections(): ReadonlyMap<string, number>;
@@ -144,17 +144,17 @@ function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): Upstrea
   return rest;
 }
 
-/** Callers listed of each kind. */
+/** The most callers in a list. */
 const MAX_LISTED = 25;
 const MAX_RESTRICTIONS = 100;
 
-/** Where callers are known. */
+/** The parts that know callers. */
 interface CallerSources {
   readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions'>;
   readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
 }
 
-/** Gathers who is refused, or will be soon: principals by the pseudonyms of the log, addresses as they are. */
+/** Gathers who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses as they are. */
 function gatherCallers({ limiting, observation }: CallerSources): CallersStatus {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
@@ -202,7 +202,7 @@ interface LimitSource {
   readonly rollout: BucketModel['rollout'];
 }
 
-/** Gathers what limits decide, by bucket and class, as far as the metrics count it. */
+/** Gathers the decisions of limits by bucket and class, for the pairs that metrics count. */
 function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStatus[] {
   const buckets = new Map<string, LimitSource>(limits.buckets.map(bucket => [bucket.name, bucket]));
   const withoutBucket: LimitSource = { sets: limits.global, rollout: null };
@@ -223,10 +223,10 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
 function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
   const set = sets[callerClass] ?? NO_LIMITS;
   const percent = rollout?.share.percent ?? 100;
-  // A roll-out is that of the bucket's own limits.
+  // A roll-out covers the limits of the bucket, not the global limit.
   const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
   const inShadow = set.shadow === null ? [] : list(set.shadow);
-  // Where other numbers are tried on the share, those that hold are for the rest.
+  // If other numbers are tried on the share, the limits of the bucket hold for the other callers.
   const others: LimitSource['sets'] = rollout?.triesNumbers === true ? rollout.others.sets : {};
   const held = others[callerClass] ?? NO_LIMITS;
   return [

@@ -1,6 +1,6 @@
 import { isoTime } from './status.ts';
 
-/** Markup in which everything from outside is escaped. */
+/** Markup that is safe to send: all text in it is escaped. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
 
 export type HtmlPart = string | number | Html | readonly HtmlPart[];
 
-/** The tag of a template: escapes each part that is not markup itself, so that nothing can be forgotten. */
+/** A template tag that escapes every part except markup, so that no escape can be forgotten. */
 export function html(markup: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(markup.map((text, at) => (at === 0 ? text : textOf(parts[at - 1] ?? '') + text)).join(''));
 }
@@ -34,7 +34,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
 }
 
-/** A moment for people: the UTC time to the second, and how far off it is. */
+/** A moment for people: the UTC time to the second, and how long ago or ahead it is. */
 export function momentHtml(epochMs: number, nowMs: number): Html {
   const iso = isoTime(epochMs);
   const words = epochMs > nowMs ? `in ${span(epochMs - nowMs)}` : `${span(nowMs - epochMs)} ago`;
@@ -60,8 +60,8 @@ export function span(ms: number): string {
 }
 
 /**
- * Replaces what the page shows by what it would show now. A page that was parsed from text runs no scripts. Waits while
- * something is selected, so that it can be copied.
+ * Replaces the content of the page by the current content. Scripts in it do not run, because it is parsed from text. Waits while
+ * text is selected, so that it can be copied.
  */
 export const SCRIPT = `
 const EVERY_MS = 2000;
@@ -132,7 +132,7 @@ code { font: .9em ui-monospace, monospace; }
 }
 `;
 
-/** A section with a heading. `note`: what an empty or a cut list means; empty: nothing to say. */
+/** A section with a heading. `note`: explains an empty or shortened list; empty: no note. */
 export function section(title: string, content: HtmlPart, note: HtmlPart = []): Html {
   const id = title.toLowerCase().replaceAll(/\W+/g, '-');
   return html`<section aria-labelledby="${id}">
@@ -146,7 +146,7 @@ function isEmpty(part: HtmlPart): boolean {
   return part === '' || (Array.isArray(part) && part.length === 0);
 }
 
-/** A heading and a value in each row. Lines of a text become lines. */
+/** A table with a heading and a value in each row. Line feeds in values become line breaks. */
 export function factTable(rows: readonly (readonly [name: string, value: HtmlPart])[]): Html {
   const lines = rows.map(
     ([name, value]) => html`<tr><th scope="row">${name}</th><td>${lined(value)}</td></tr>\n`,
@@ -154,17 +154,17 @@ export function factTable(rows: readonly (readonly [name: string, value: HtmlPar
   return html`<table class="facts">\n${lines}</table>\n`;
 }
 
-/** Lines of a text become lines. */
+/** Turns line feeds into line breaks. */
 export function lined(value: HtmlPart): HtmlPart {
   if (typeof value !== 'string') return value;
   return value.split('\n').map((line, at) => (at === 0 ? line : [html`<br>`, line]));
 }
 
 /**
- * A table with a heading for each column; the first cell is its row's heading. On a phone each row is a card, in which each
- * cell names its column. The roles are those that the elements have until CSS makes blocks of them.
+ * A table with a heading for each column; the first cell of a row is its heading. On a phone, each row is a card whose cells name
+ * their columns. The `role` attributes keep the meaning of the elements, which `display: block` would remove.
  *
- * @param isIdle which rows a phone leaves out. Default none.
+ * @param isIdle tells which rows a phone leaves out; default: none
  */
 export function listTable(
   columns: readonly string[],

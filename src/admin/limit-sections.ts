@@ -9,7 +9,7 @@ import type {
   RefusedCallerStatus,
 } from './status.ts';
 
-/** Rows shown of a long list; the JSON has all. */
+/** The most rows of a list. The JSON has all. */
 const MAX_ROWS = 60;
 
 const BUCKET_COLUMNS = [
@@ -70,7 +70,7 @@ function limitInWords({ limit, quota, enforcedPercent }: LimitStatus): string {
   return `${limit} ${quota} (${enforcedPercent === 0 ? 'shadow' : `for ${enforcedPercent} % of callers`})`;
 }
 
-/** Stands out unless it is 0. */
+/** Highlights a count above 0. */
 function counted(number: number): HtmlPart {
   return number === 0 ? 0 : html`<b class="ill">${number}</b>`;
 }
@@ -99,7 +99,7 @@ function nobody(callers: readonly CallerStatus[], words: string): string {
   return callers.length === 0 ? `In the last ${words}.` : '';
 }
 
-/** Says who is refused most, and why: by limits and by restrictions apart. */
+/** Shows who is refused most, and why; limits and restrictions count separately. */
 function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): Html | string {
   if (callers.length === 0) return '';
   const rows = callers.map(caller => [
@@ -142,7 +142,7 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['operator', 'restricted by an operator'],
 ]);
 
-/** Other reasons are keys of limits.yaml. */
+/** Puts a reason in words. Reasons without an entry are keys of limits.yaml. */
 function whyInWords(why: string): string {
   return WHY.get(why) ?? `restricted: ${why}`;
 }
@@ -157,11 +157,11 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
   ]);
   const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Since', 'Until'], rows);
   if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
-  const more = 'more, which are not listed here or were told by other gateways.';
+  const more = 'more, which are not listed here or come from other gateways.';
   return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);
 }
 
-/** What is refused, in words. */
+/** The kinds of restricted clients, in words. */
 const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], string>> = {
   address: 'address',
   principal: 'caller',

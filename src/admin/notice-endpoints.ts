@@ -11,17 +11,17 @@ export interface NoticeTaker {
   take(request: NoticeRequest): Promise<NoticeResponse>;
 }
 
-/** Keycloak adds the last part of the first to a client's "Admin URL". */
+/** The kinds of notices by path. Keycloak appends `k_push_not_before` to the "Admin URL" of a client. */
 const KINDS: ReadonlyMap<string, NoticeKind> = new Map([
   ['/notices/k_push_not_before', 'not_before_push'],
   ['/notices/back_channel_logout', 'back_channel_logout'],
 ]);
 
-/** Node's own timeouts bound a request as a whole by minutes. */
+/** The time for a whole body. Node's own timeouts allow minutes. */
 const BODY_MS = 10_000;
 
 /**
- * Takes a notice from a provider, which proves by a signature who it is: it has no token of the admin API.
+ * Takes a notice from a provider. Needs no token of the admin API, because the notice is signed.
  *
  * @returns false: no provider takes notices at this path
  */
@@ -49,7 +49,7 @@ export async function answerNotice(
   return true;
 }
 
-/** Resolves with the body, or with `null` if it is too long; the rest stays unread. Rejects when the connection ends before the body, or the body is late. */
+/** Resolves with the body, or with `null` if it is too long. Rejects if the connection ends before the body, or the body is late. */
 function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(BODY_MS, () => request.destroy());

@@ -16,7 +16,7 @@ import {
 import { bucketSection, callerSections } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
 
-/** Allows the page its own style and script and to fetch itself, and nothing else, whatever a name or message on it contains. */
+/** Lets the page use its own style and script and fetch itself; forbids all else, even if a name on the page contains markup. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
@@ -27,7 +27,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Without JavaScript, a browser loads the page anew. */
+/** Makes browsers without JavaScript load the page again. */
 const REFRESH_SECONDS = 5;
 
 /** The status as one page that updates itself. */
@@ -68,7 +68,7 @@ function wordFor({
   return pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
 }
 
-/** Names a hash the way the policy does (Content Security Policy Level 3, 2.3.1). */
+/** A hash in the form of the policy (Content Security Policy Level 3, 2.3.1). */
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
@@ -99,7 +99,7 @@ function configurationSection({ configuration: now, traffic, atMs, startedAtMs }
   );
 }
 
-/** Changes of the files since the start, and what became of them. */
+/** Lists the reloads since the start, and how each ended. */
 function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
   if (reloads.length === 0) return '';
   const rows = reloads.map(reload => [
@@ -118,7 +118,7 @@ function whatCame(reload: GatewayStatus['configuration']['reloads'][number]): st
   return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more`];
 }
 
-/** What is written but does not run. */
+/** Lists configuration that is in the files but not in effect. */
 function notInUse(
   { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
   nowMs: number,
@@ -203,7 +203,7 @@ function storeSection({
   );
 }
 
-/** Says nothing while the log is whole. */
+/** Reports dropped log lines; nothing if there are none. */
 function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
   if (linesDropped === 0 && trouble === null) return '';
   const state =

@@ -3,7 +3,7 @@ import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 
-/** Moments are milliseconds since the epoch. docs/operations.md describes the JSON form, whose names stay. */
+/** The status of a gateway. Moments are milliseconds since the epoch. docs/operations.md names the keys of the JSON form, which stay. */
 export interface GatewayStatus {
   readonly version: string;
   readonly host: string;
@@ -58,7 +58,7 @@ export interface GatewayStatus {
     readonly keys: number;
     readonly evictions: number;
     readonly restrictions: number;
-    /** Whether this gateway serves without having read, since its start, what other gateways have revoked and restricted. */
+    /** True if this gateway serves but has not yet read the revocations and restrictions of other gateways since its start. */
     readonly behind: boolean;
   };
   /** Log lines dropped since the start, and why none is written now. */
@@ -83,14 +83,14 @@ export interface GatewayStatus {
 export interface ProviderStatus extends Omit<ProviderFacts, 'revocations'> {
   /** Tokens that the provider or its users took back. */
   readonly revocations: {
-    /** Tokens issued before it are refused; null: there is no such moment. */
+    /** The not-before moment: tokens issued before it are refused; null: none. */
     readonly notBeforeMs: number | null;
-    /** What the provider pushed last; null: nothing, or that there is no such moment. */
+    /** The not-before moment that the provider pushed last; null: none, or withdrawn. */
     readonly pushedNotBeforeMs: number | null;
     readonly subjects: number;
     readonly sessions: number;
     readonly keptForSeconds: number;
-    /** Where that time is from. */
+    /** The setting that determines `keptForSeconds`. */
     readonly keptBy: string;
     readonly outliveRestart: boolean;
   };
@@ -103,7 +103,7 @@ export interface BucketStatus {
   readonly limits: readonly LimitStatus[];
   readonly lastMinute: DecisionCounts;
   readonly lastHour: DecisionCounts;
-  /** Callers admitted in the last minute with at least 80 % of a limit used up, as far as they are followed. */
+  /** Callers who consumed at least 80 % of a limit in the last minute. Callers beyond a bound are not counted. */
   readonly callersNearLimit: number;
 }
 
@@ -112,7 +112,7 @@ export interface LimitStatus {
   /** `10/5s`. */
   readonly quota: string;
   readonly algorithm: 'window' | 'smooth';
-  /** The share of callers that it refuses; 0: it is in shadow. */
+  /** The percentage of callers that it is enforced for; 0: in shadow. */
   readonly enforcedPercent: number;
 }
 
@@ -127,15 +127,15 @@ export interface UpstreamStatus {
 
 /** The callers that are refused, or will be soon. */
 export interface CallersStatus {
-  /** Within the last hour, the most refused first. */
+  /** Refused within the last hour; the most refused first. */
   readonly refusedMost: readonly RefusedCallerStatus[];
-  /** Within the last minute. */
+  /** Near a limit within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
-  /** The first of those in force that are known by name. */
+  /** The first restrictions in force whose client is known by name. */
   readonly restrictions: readonly RestrictionStatus[];
-  /** Restrictions in force that are not listed: too many, or of other gateways, and their callers have not come here yet. */
+  /** Number of restrictions in force that are not listed: there are too many, or other gateways made them for callers unknown here. */
   readonly unlistedRestrictions: number;
-  /** The first of those that would be in force if their rules were not in shadow. */
+  /** The first restrictions that would be in force if their rules were not in shadow. */
   readonly shadowRestrictions: readonly ShadowRestrictionStatus[];
 }
 
@@ -145,7 +145,7 @@ export type CallerName = { readonly caller: string } | { readonly address: strin
 export type CallerStatus = CallerName & {
   readonly class: string;
   readonly bucket: string;
-  /** At least so often since `sinceMs`, at most `maxCount`. */
+  /** The lowest possible number of times since `sinceMs`; `maxCount` is the highest. */
   readonly count: number;
   readonly maxCount: number;
   readonly sinceMs: number;
@@ -153,15 +153,15 @@ export type CallerStatus = CallerName & {
 };
 
 export type RefusedCallerStatus = CallerStatus & {
-  /** How many of `count` by a restriction, or as blocked. */
+  /** How many of `count` were refused by a restriction, or as blocked. */
   readonly restricted: number;
-  /** What refused last: the limit (`global`, `caller`, `resource`), the reason of a restriction, or `blocked`. */
+  /** The latest reason: the limit (`global`, `caller`, `resource`), the reason of a restriction, or `blocked`. */
   readonly why: string;
 };
 
 export type RestrictionStatus = CallerName & {
   readonly kind: 'address' | 'principal' | 'webhook';
-  /** Its key in limits.yaml. */
+  /** The key of its rule in limits.yaml. */
   readonly reason: string;
   readonly sinceMs: number;
   readonly untilMs: number;

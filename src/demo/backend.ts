@@ -111,7 +111,7 @@ function sendFile(response: ServerResponse, { type, text }: AppFile): void {
     'Content-Length': body.length,
     'Cache-Control': 'no-store',
     'Content-Security-Policy': "default-src 'self'; img-src data:; frame-ancestors 'none'",
-    // The address that a sign-in comes back to holds a code.
+    // Keep the address secret: after a sign-in it holds a code.
     'Referrer-Policy': 'no-referrer',
   });
   response.end(body);
@@ -173,7 +173,7 @@ interface Message {
   readonly sentAt: string;
 }
 
-/** Keeps the last messages of a channel, and the channels that were written to last. */
+/** The most messages kept of a channel, and the most channels kept: the latest ones. */
 const MAX_MESSAGES = 100;
 const MAX_CHANNELS = 100;
 

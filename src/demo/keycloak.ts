@@ -36,7 +36,7 @@ export class Keycloak {
     this.#database = database;
   }
 
-  /** Starts it. After `stop` it still has its data. Resolves when it responds, after 8 to 20 seconds. */
+  /** Starts the server. After `stop`, it starts with its old data. Resolves when it responds, after 8 to 20 seconds. */
   async start(): Promise<void> {
     const { home, port } = this.#options;
     const flags = [
@@ -67,7 +67,7 @@ export class Keycloak {
     await this.#waitUntilItResponds(child);
   }
 
-  /** Ends it. Codes, sessions and keys are kept. */
+  /** Stops the server. Codes, sessions and keys are kept. */
   async stop(): Promise<void> {
     const child = this.#process;
     this.#process = null;
@@ -79,7 +79,7 @@ export class Keycloak {
     clearTimeout(late);
   }
 
-  /** Ends it and removes its database. */
+  /** Stops the server and removes its database. */
   async close(): Promise<void> {
     await this.stop();
     await rm(this.#database, { recursive: true, force: true, maxRetries: 5 });
@@ -100,7 +100,7 @@ export class Keycloak {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
-      // It ended by itself.
+      // The server has ended by itself.
     }
   }
 }
@@ -130,7 +130,7 @@ const CHECKSUM =
 const CACHE = resolve(PACKAGE_ROOT, 'node_modules/.cache/keycloak');
 const OLDEST_JAVA = 17;
 
-/** With only the first compiler, Keycloak starts in two thirds of the time. */
+/** Limits Java to its first compiler, with which Keycloak starts in two thirds of the time. */
 const JAVA_OPTIONS = { JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1' } as const;
 
 /**

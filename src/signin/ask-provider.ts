@@ -91,7 +91,7 @@ function open(
     method: request.method,
     headers: {
       ...request.headers,
-      // Without this any coding is acceptable (RFC 9110, 12.5.3), and nothing here decodes one.
+      // Ask for no compression: without this field any coding is acceptable (RFC 9110, 12.5.3), and nothing here decodes.
       'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
@@ -109,7 +109,7 @@ function open(
   return requestHttps(request.url, secured);
 }
 
-/** Has the agent make its connections so. Node's types say less about the options than what it passes on. */
+/** Makes the agent connect with these options. Node passes more of them on than its types say. */
 function agentOf<A extends HttpAgent>(
   agent: A,
   connect: (options: TcpNetConnectOpts) => Socket,

@@ -89,7 +89,7 @@ export class ProviderClient {
   }
 }
 
-/** What the library found wrong with a response, by its code alone; a fault of the gateway if nothing was sent. */
+/** Describes an unusable response by the library's error code alone. If nothing was sent, the gateway is at fault. */
 function unusable(endpoint: string, sent: boolean, error: unknown): Error {
   return sent && error instanceof ClientError && error.code !== undefined
     ? new ProviderFault('nonsense', `the response of the ${endpoint} cannot be used: ${error.code}`)
@@ -131,7 +131,7 @@ function readKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // Drop the cause: nothing that has seen a private key may get near a log.
+    // Drop the cause: an error about a private key must not reach the log.
     throw new TypeError('the key is not an unencrypted private key in PEM form');
   }
 }
@@ -151,7 +151,7 @@ function ecKey(key: KeyObject, algorithm: AssertionAlgorithm | null): webcrypto.
   return key.toCryptoKey({ name: 'ECDSA', namedCurve: known.curve }, false, ['sign']);
 }
 
-/** The provider and its client in the form that openid-client takes. Mutable and cheap, so each use makes its own. */
+/** The provider and its client as openid-client's `Configuration`. It is mutable and cheap, so each use makes its own. */
 export function libraryConfiguration(
   metadata: ProviderMetadata,
   clientId: string,

@@ -111,7 +111,7 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
 
 /** Judges a response without an OAuth error: it comes from a proxy on the way, or from the wrong address. */
 function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
-  // Too long, and only what the client sent varies in length.
+  // The request was too long, and only the client's part of it varies in length.
   if (status === 413 || status === 414 || status === 431) return 'grant_refused';
   return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
 }
@@ -211,7 +211,7 @@ const MESSAGES: Readonly<Record<GrantKind, ReturnType<typeof messagesFor>>> = {
   refresh_token: messagesFor('refresh token', 'A refresh of tokens'),
 };
 
-/** For clients that ask for the login page, which have sent nothing, before the provider's endpoints are known. */
+/** The failure for clients that ask for the login page before the provider's endpoints are known. They have sent no secret. */
 export function noLoginPageYet(): GatewayError {
   return new GatewayError({
     ...KINDS.not_ready,
@@ -228,7 +228,7 @@ export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error)
   };
 }
 
-/** What it means that redeeming a grant failed with this error. */
+/** Turns an error of redeeming a grant into an outcome. */
 export function failureOf(grant: GrantKind, error: unknown): Failure<FailedOutcome> {
   const { outcome, cause } = judge(error, 'redeeming', REFUSED[grant]);
   return failure(grant, outcome, cause);

@@ -18,7 +18,7 @@ export type Activity = 'active' | 'inactive';
 
 interface Known {
   readonly activity: Activity;
-  /** When the question was sent, on the monotonic clock: the answer may lack what the provider learnt later. */
+  /** When the request was sent, on the monotonic clock. The answer tells the state at that moment. */
   readonly askedAtMs: number;
 }
 
@@ -28,8 +28,8 @@ interface Failed {
 }
 
 /**
- * How long a failure is remembered: as long as the response tells the client to wait. The gateway asks before it applies limits,
- * so without this one token could make it ask as fast as a provider in trouble fails.
+ * How long a failure is remembered: as long as clients are told to wait. The gateway introspects before it applies limits, so
+ * without this one token could cause a request to a failing provider each time.
  */
 const FAILED_FOR_MS = 1_000;
 
@@ -109,7 +109,7 @@ export class Introspection {
     try {
       return { outcome: await this.#answerTo(token, metadata), error: null };
     } catch (error) {
-      // The request holds nothing of the client's but a token that was verified, so a refusal is meant for the gateway.
+      // A refusal concerns the gateway: the only thing in the request from the client is a verified token.
       const { outcome, cause } = judge(error, 'introspection', 'gateway_refused');
       return introspectionFailure(outcome, cause);
     }

@@ -42,7 +42,7 @@ export class Provider {
     return this.#metadata;
   }
 
-  /** What its clients reach it by. */
+  /** The options by which its clients reach it. */
   get system(): Pick<System, 'clock' | 'network'> {
     return this.#parts;
   }

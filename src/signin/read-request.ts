@@ -6,7 +6,7 @@ import { jsonMembers } from './ask-provider.ts';
 interface RedeemRequest {
   readonly code: string;
   readonly redirectUri: string;
-  /** For a client that put a `code_challenge` of its own into the authorization URL (RFC 7636). */
+  /** The verifier, if the client put a `code_challenge` of its own into the authorization URL (RFC 7636). */
   readonly codeVerifier: string | undefined;
 }
 
@@ -56,7 +56,7 @@ function isVerifier(value: unknown): value is string | undefined {
   return value === undefined || (typeof value === 'string' && CODE_VERIFIER.test(value));
 }
 
-/** What the provider is to trade for tokens. */
+/** A code or a refresh token, to be traded for tokens. */
 export interface Grant {
   readonly kind: GrantKind;
   /** The parameters of the token request other than `grant_type`. Every value is a secret. */
@@ -74,7 +74,7 @@ export function codeGrant({ code, redirectUri, codeVerifier }: RedeemRequest): G
   return { kind: 'code', parameters: { code, redirect_uri: redirectUri, ...verifier } };
 }
 
-/** Asks for no `scope`, which means the one granted at the sign-in (RFC 6749, 6). */
+/** Sends no `scope`, so the provider grants that of the sign-in again (RFC 6749, 6). */
 export function refreshGrant(refreshToken: string): Grant {
   return { kind: 'refresh_token', parameters: { refresh_token: refreshToken } };
 }

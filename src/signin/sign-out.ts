@@ -73,7 +73,7 @@ export class SignOut {
       return signOutFailure(outcome, cause);
     } finally {
       inFlight.giveBack(address);
-      // Another tab of the client may have refreshed its tokens while the provider took its time.
+      // End the session again: another tab of the client may have refreshed its tokens meanwhile.
       endSession();
     }
   }
@@ -105,14 +105,14 @@ function done(): Response {
   return new Response();
 }
 
-/** How the provider is asked to end something. */
+/** A way to make the provider end a refresh token or a session. */
 interface Way {
   /** The endpoint's name in the discovery document. */
   readonly endpoint: string;
   readonly successes: readonly number[];
   /** The endpoint's address; `null` if the gateway may call none. */
   addressIn(metadata: ProviderMetadata): string | null;
-  /** What sends the request. */
+  /** Sends the request. */
   sender(
     refreshToken: string,
     url: string,

@@ -11,7 +11,7 @@ import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts'
 /** What the API shows and changes. */
 export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources {}
 
-/** A path, of which the last segment may be a parameter, and its operations. */
+/** A path, whose last segment may be a parameter, and its operations. */
 interface Resource {
   readonly path: RegExp;
   readonly operations: readonly Operation[];
@@ -33,7 +33,7 @@ export class AdminApi {
     this.#sources = sources;
   }
 
-  /** False: the path is not one of the API. */
+  /** Resolves to false if the path is not part of the API. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '') ?? [];
     if (path !== OPEN_API && path !== '/api' && !path.startsWith('/api/')) return false;
@@ -52,7 +52,7 @@ export class AdminApi {
     }
     const { resource, id } = this.#find(path);
     const operation = resource?.operations.find(each => each.method === method);
-    // Without the right to it, nobody learns what there is.
+    // Check access before the path, so that others do not learn which paths exist.
     const access =
       operation?.changes === true ? this.#access.toChange(request) : this.#access.toRead(request);
     if (access.kind === 'refused') return access.error;
@@ -130,7 +130,7 @@ export function sendError(response: ServerResponse, error: GatewayError): void {
   response.end(body);
 }
 
-/** Nothing is stored, guessed to be a page, or loaded by a page of another origin. */
+/** Forbids browsers to store a response, to take it for a page, and to load it into pages of other origins. */
 const PRIVATE = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',

@@ -23,17 +23,17 @@ export interface BucketSources {
   pseudonymOf(key: string): string;
 }
 
-/** What a request is about. */
+/** The allowances that a request asks about. */
 interface Question {
-  /** Whose allowance is meant; `null` for what all clients share. */
+  /** The client; `null` for limits that all clients share. */
   readonly client: ApiClient | null;
-  /** The bucket that is meant; `null` for all of them. */
+  /** The bucket; `null` for all buckets. */
   readonly bucket: BucketModel | null;
   /** The value of the main parameter; `null` if none is given. */
   readonly value: string | null;
 }
 
-/** Shows and resets what clients have drawn. */
+/** Shows and resets what clients have consumed. */
 export class BucketsApi {
   readonly #sources: BucketSources;
 
@@ -64,7 +64,7 @@ export class BucketsApi {
     const asked = this.#ask(query);
     if (asked instanceof GatewayError) return asked;
     const { client, bucket, value } = asked;
-    // What others share with a client is reset only if it is asked for by itself.
+    // Leave out limits that the client shares with others: they are reset only by a request without a client.
     const limits = this.#limitsOf(asked).filter(({ limit }) => client === null || limit.role !== 'resource');
     const countedIn = await this.#sources.allowances.reset(
       limits.map(({ limit }) => limit),

@@ -47,7 +47,7 @@ export function addressOf(text: string): string | GatewayError {
   );
 }
 
-/** Two providers may have callers with the same claims, so one has to be named where there are several. */
+/** Requires the name of the provider if there are several, because callers of two providers may have the same claims. */
 function providerOf(name: string | undefined, { providers }: IdentityModel): ProviderModel | GatewayError {
   const [only, ...others] = providers.filter(each => name === undefined || each.name === name);
   if (only !== undefined && others.length === 0) return only;

@@ -47,7 +47,7 @@ const ADMIN_PATHS: PathItems = {
   '/api/buckets': {
     get: {
       operationId: 'readBuckets',
-      summary: 'Shows what a client has left of each limit. Draws nothing.',
+      summary: 'Shows what a client has left of each limit. Draws on none.',
       parameters: parametersOf(bucketsSchema),
       responses: { 200: json('What is left.', 'Buckets'), ...errors(400, 401, 403, 404, 429, 503) },
     },
@@ -156,7 +156,7 @@ function errors(...statuses: readonly number[]): object {
   );
 }
 
-/** They are served where clients connect, not by the admin listener. */
+/** The servers of the sign-in endpoints: the listener for clients, not the admin listener. */
 const servers = [
   {
     url: 'http://{host}',

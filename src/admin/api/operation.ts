@@ -3,32 +3,32 @@ import { z } from 'zod';
 import { didYouMean } from '../../config/index.ts';
 import { type AdminChange, GatewayError, RpcCode } from '../../core/index.ts';
 
-/** What came with a call. */
+/** The parts of a request to the API. */
 export interface ApiCall {
   /** The last segment of the path, where the path has a parameter; else ''. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** Parsed JSON; undefined: none. */
+  /** The parsed JSON of the body; undefined: no body. */
   readonly body: unknown;
 }
 
 export interface ApiReply {
   readonly status: 200 | 201 | 204;
-  /** Ignored with 204. */
+  /** The JSON to send. Ignored with 204. */
   readonly body: unknown;
-  /** For the log: what was changed, and for whom; null: nothing was. */
+  /** What was changed, and for whom, for the log; null: nothing. */
   readonly change: Omit<AdminChange, 'by'> | null;
 }
 
 /** One operation of the API. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Operations that change anything always need the token. */
+  /** True if it changes anything: then it always needs the token. */
   readonly changes: boolean;
   run(call: ApiCall): Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 }
 
-/** Reads a query or body by its schema; an error says what is wrong with which parameter. */
+/** Reads a query or body by its schema. An error names the parameter and what is wrong with it. */
 export function readBy<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,
@@ -54,7 +54,7 @@ export function queryObject(query: URLSearchParams): Record<string, unknown> {
 
 const MAX_BYTES = 16_384;
 
-/** Reads the JSON that a request brings. Only `application/json`, which no page of another origin can send unasked. */
+/** Reads a JSON body. Requires `application/json`, which pages of other origins cannot send without a CORS preflight. */
 export async function readBody(
   request: IncomingMessage,
 ): Promise<
@@ -116,14 +116,14 @@ function apiBodyTooLarge(): GatewayError {
     status: 413,
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
-    message: 'The body is larger than anything that this takes.',
+    message: 'The body is larger than any operation accepts.',
     close: true,
   });
 }
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
-/** Says what is wrong with the parameters of a request: the misspelt one first, since the one that was meant is then missing. */
+/** Says what is wrong with the parameters of a request. A misspelt name comes first: it is why another parameter is missing. */
 function whatIsWrong({ issues }: z.core.$ZodError, shape: Shape): string {
   const unknown = issues.find(issue => issue.code === 'unrecognized_keys');
   if (unknown !== undefined && unknown.path.length === 0) return aboutUnknown(unknown.keys[0] ?? '', shape);
@@ -137,7 +137,7 @@ function whatIsWrong({ issues }: z.core.$ZodError, shape: Shape): string {
   return `${where} is missing${what === '' ? '.' : `: ${what}`}`;
 }
 
-/** The contract (docs/contract.md, 7.1) repeats nothing of a client. An operator is told a plain name, since it is no value. */
+/** Names an unknown parameter if it is a plain word. Messages repeat nothing else that a client sent (docs/contract.md, 7.1). */
 function aboutUnknown(key: string, shape: Shape): string {
   const names = Object.keys(shape);
   return `There is no parameter ${plain(key)}${didYouMean(key, names) || `: known are ${names.join(', ')}.`}`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../core/index.ts';
 import { EXPLAINED_METHODS } from '../../explain/index.ts';
 
-// What the admin API takes and returns. openapi.ts makes the schemas of the document of these.
+// The parameters and bodies of the admin API. openapi.ts makes the schemas of its document from them.
 
 const moment = () => z.string().meta({ format: 'date-time' });
 
