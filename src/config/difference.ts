@@ -91,11 +91,20 @@ export function worstFirst(changes: readonly WeighedChange[]): Change[] {
 }
 
 /** The effect of several changes that go together. */
-export function togetherOf(effects: readonly Effect[]): Effect {
+function togetherOf(effects: readonly Effect[]): Effect {
   const tighter = effects.some(effect => effect === 'stricter' || effect === 'mixed');
   const wider = effects.some(effect => effect === 'looser' || effect === 'mixed');
   if (tighter) return wider ? 'mixed' : 'stricter';
   return wider ? 'looser' : 'neutral';
+}
+
+/** Joins differences that have one subject and one cause. */
+export function joined(differences: readonly Difference[]): Difference {
+  return {
+    effect: togetherOf(differences.map(({ effect }) => effect)),
+    left: Math.min(1, ...differences.map(({ left }) => left)),
+    text: differences.map(({ text }) => text).join('; '),
+  };
 }
 
 /** Whether any request that passed may be refused. */

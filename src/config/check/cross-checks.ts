@@ -6,14 +6,7 @@ import type { HostPort } from '../model/index.ts';
 import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
-import {
-  checkForwardingHeaders,
-  checkGrpc,
-  checkProxyProtocol,
-  checkRoutePolicies,
-  checkTrustedProxies,
-  patternOf,
-} from './route-checks.ts';
+import { checkRoutes, patternOf } from './route-checks.ts';
 import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
 
 /**
@@ -28,11 +21,7 @@ export function crossCheck(file: ConfigFile): void {
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkUpstreamProtocols(file);
-  checkGrpc(file);
-  checkTrustedProxies(file);
-  checkProxyProtocol(file);
-  checkForwardingHeaders(file);
-  checkRoutePolicies(file);
+  checkRoutes(file);
   checkIdentity(file);
   checkIntrospection(file);
   checkSignIn(file);

@@ -5,6 +5,15 @@ import { checkPolicies, PATH_ONLY } from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { network } from '../values/index.ts';
 
+/** Checks the routes, and what the proxies in front of the gateway may send. */
+export function checkRoutes(file: ConfigFile): void {
+  checkGrpc(file);
+  checkTrustedProxies(file);
+  checkProxyProtocol(file);
+  checkForwardingHeaders(file);
+  checkRoutePolicies(file);
+}
+
 /** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
 interface ListedHeaders {
   readonly remove: readonly string[];
@@ -19,7 +28,7 @@ export function listedHeaders(file: ConfigFile): ListedHeaders {
 }
 
 /** Checks the two lists against each other, and against what is removed anyway. */
-export function checkForwardingHeaders(file: ConfigFile): void {
+function checkForwardingHeaders(file: ConfigFile): void {
   const { remove, keep } = listedHeaders(file);
   const removed = new Set(remove.map(foldName));
   for (const [index, name] of keep.entries()) {
@@ -40,7 +49,7 @@ const FAR_APART = [
 const sound = network();
 
 /** Warns about networks that span unrelated owners: a trusted address can claim to be any client. */
-export function checkTrustedProxies(file: ConfigFile): void {
+function checkTrustedProxies(file: ConfigFile): void {
   for (const [index, text] of textsOf(asMap(file.value).trusted_proxies).entries()) {
     if (!sound.safeParse(text).success) continue;
     const listed = new AddressSet([text]);
@@ -52,7 +61,7 @@ export function checkTrustedProxies(file: ConfigFile): void {
 }
 
 /** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */
-export function checkProxyProtocol(file: ConfigFile): void {
+function checkProxyProtocol(file: ConfigFile): void {
   const { listen, trusted_proxies } = asMap(file.value);
   if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;
   for (const [name, listener] of Object.entries(asMap(listen))) {
@@ -71,7 +80,7 @@ function isText(value: unknown): value is string {
 }
 
 /** Checks the policies of each route against each other and against its upstream. */
-export function checkRoutePolicies(file: ConfigFile): void {
+function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
   for (const [index, value] of routes.entries()) {
@@ -82,7 +91,7 @@ export function checkRoutePolicies(file: ConfigFile): void {
 }
 
 /** Checks whether each route serves paths or gRPC calls, and that its upstream does too. */
-export function checkGrpc(file: ConfigFile): void {
+function checkGrpc(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
   checkListeners(

@@ -1,11 +1,12 @@
-import type { RoutePattern } from '../../routing/index.ts';
+import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, withTrials } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
-import { compareQuotas, compareSizes, describeQuota, differ, togetherOf } from '../difference.ts';
+import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';
 import type { CallerClass } from '../model/index.ts';
 import { compareBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
+import { type Move, movesBetween } from './compare-routes.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
@@ -39,10 +40,7 @@ export function compareClasses(now: ClassQuotas, before: ClassQuotas): Differenc
 }
 
 /** Compares the quotas of two buckets: of each caller, and of all callers together. `undefined` is no bucket. */
-export function compareBucketQuotas(
-  now: BucketConfig | undefined,
-  before: BucketConfig | undefined,
-): Difference[] {
+function compareBucketQuotas(now: BucketConfig | undefined, before: BucketConfig | undefined): Difference[] {
   const resource = compareQuotas(now?.resource ?? null, before?.resource ?? null);
   return [
     ...compareClasses(quotasOf(now), quotasOf(before)),
@@ -108,15 +106,6 @@ function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig
   return [differ('mixed', `values of ${now} are counted separately, before those of ${before}`)];
 }
 
-/** Joins differences that have one subject and one cause. */
-export function joined(differences: readonly Difference[]): Difference {
-  return {
-    effect: togetherOf(differences.map(({ effect }) => effect)),
-    left: Math.min(1, ...differences.map(({ left }) => left)),
-    text: differences.map(({ text }) => text).join('; '),
-  };
-}
-
 type Shadow = BucketConfig['shadow'] | Exclude<LimitsConfig['global'], 'off'>['shadow'];
 
 /** How a limit is tried. */
@@ -126,7 +115,7 @@ interface Trial {
 }
 
 /** The percentage of callers that the written numbers limit; the others are only counted. */
-export function reachOf({ shadow, enforce }: Trial): number {
+function reachOf({ shadow, enforce }: Trial): number {
   if (shadow === true) return 0;
   return typeof shadow === 'object' ? 100 : (enforce ?? 100);
 }
@@ -153,7 +142,7 @@ export function compareShadow(now: Trial, before: Trial, numbers: readonly Diffe
 }
 
 /** Says whom a limit holds for: `holds for 10% of callers`. */
-export function describeReach(percentage: number): string {
+function describeReach(percentage: number): string {
   if (percentage === 0) return 'in shadow';
   return percentage === 100
     ? 'holds for all callers'
@@ -170,4 +159,110 @@ function describeTrials(shadow: Shadow): string {
   const parts =
     resource === undefined ? classes : [...classes, `all callers together ${describeQuota(resource)}`];
   return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+interface Line {
+  readonly line: string;
+  readonly bucket: string;
+}
+
+/** Compares which requests draw on which bucket, and what that means for callers. */
+export function compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+  if (sameLines(now, before)) return unusedBuckets(now, before);
+  const moves = movesBetween(entriesOf(now), entriesOf(before), ({ line, bucket }, pattern) =>
+    line === pattern ? bucket : `${bucket} ${line}`,
+  ).filter(move => move.now?.bucket !== move.before?.bucket);
+  return [
+    ...moves.map(move => ({ subject: someOf(move.labels), ...compareMove(move, now, before) })),
+    ...compareSharing(moves, now, before),
+    ...unusedBuckets(now, before),
+  ];
+}
+
+function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConfig): boolean {
+  const lines = Object.entries(now);
+  return lines.length === Object.keys(before).length && lines.every(([line, name]) => before[line] === name);
+}
+
+function entriesOf({ routes }: LimitsConfig): RouteEntry<Line>[] {
+  return Object.entries(routes).map(([line, bucket]) => ({
+    pattern: parseLimitRoute(line),
+    value: { line, bucket },
+  }));
+}
+
+function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsConfig, before: LimitsConfig) {
+  const [bucket, old] = [bucketOf(to, now), bucketOf(from, before)];
+  const quotas = compareBucketQuotas(holding(bucket), holding(old));
+  const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
+  if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
+  const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;
+  return { effect: 'neutral', left: 1, text } satisfies Difference;
+}
+
+/** A bucket in shadow refuses nobody, as if there were none. */
+function holding(bucket: BucketConfig | undefined): BucketConfig | undefined {
+  return bucket === undefined || reachOf(bucket) === 0 ? undefined : bucket;
+}
+
+function bucketOf(line: Line | null, { buckets }: LimitsConfig) {
+  return line !== null && Object.hasOwn(buckets, line.bucket) ? buckets[line.bucket] : undefined;
+}
+
+function describeLine(
+  line: Line | null,
+  labels: readonly string[],
+  bucket: BucketConfig | undefined,
+): string {
+  if (line === null) return 'in no bucket';
+  const by = labels.includes(line.line) ? '' : ` by the line "${line.line}"`;
+  const reach = bucket === undefined ? 100 : reachOf(bucket);
+  return `in the bucket ${line.bucket}${reach === 100 ? '' : ` (${describeReach(reach)})`}${by}`;
+}
+
+/** Says that a bucket which gains or loses requests leaves less or more for the others that draw on it. */
+function compareSharing(
+  moves: readonly Move<Line>[],
+  now: LimitsConfig,
+  before: LimitsConfig,
+): WeighedChange[] {
+  const [usedNow, usedBefore] = [usedIn(now), usedIn(before)];
+  const isKept = (name: string) =>
+    usedNow.has(name) && usedBefore.has(name) && holding(now.buckets[name]) !== undefined;
+  return moves.flatMap(move => {
+    const requests = someOf(move.labels);
+    const [to, from] = [move.now?.bucket, move.before?.bucket];
+    const changes: WeighedChange[] = [];
+    if (to !== undefined && isKept(to))
+      changes.push({ effect: 'stricter', left: 1, subject: `bucket ${to}`, text: `also counts ${requests}` });
+    if (from !== undefined && isKept(from))
+      changes.push({
+        effect: 'looser',
+        left: 1,
+        subject: `bucket ${from}`,
+        text: `no longer counts ${requests}`,
+      });
+    return changes;
+  });
+}
+
+function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
+  return new Set(Object.values(routes));
+}
+
+/** Says which buckets come or go without a route; their quotas affect nothing. */
+function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+  const change = (name: string, text: string): WeighedChange => {
+    return { effect: 'neutral', left: 1, subject: `bucket ${name}`, text };
+  };
+  return [
+    ...unusedBeside(now, before).map(name => change(name, 'new, and no line of "routes" uses it')),
+    ...unusedBeside(before, now).map(name => change(name, 'gone; no line of "routes" used it')),
+  ];
+}
+
+/** Lists the unused buckets that the other file lacks. */
+function unusedBeside(limits: LimitsConfig, other: LimitsConfig): string[] {
+  const used = usedIn(limits);
+  return Object.keys(limits.buckets).filter(name => !Object.hasOwn(other.buckets, name) && !used.has(name));
 }

@@ -1,8 +1,8 @@
 import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
-import { compareNeutral, type Difference, differ, someOf, type WeighedChange } from '../difference.ts';
+import type { Difference, WeighedChange } from '../difference.ts';
+import { compareNeutral, differ, joined, someOf } from '../difference.ts';
 import type { ForwardRoute } from '../model/index.ts';
 import { comparePolicies } from '../policies/index.ts';
-import { joined } from './compare-buckets.ts';
 
 type RouteEntries = readonly RouteEntry<ForwardRoute>[];
 

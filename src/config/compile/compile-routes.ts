@@ -11,8 +11,10 @@ import {
 } from '../../routing/index.ts';
 import type {
   ForwardRoute,
+  IdentityModel,
   NoticePlaces,
   NoticeRoute,
+  OwnRoute,
   SignInEndpoint,
   SignInRoute,
   UpstreamModel,
@@ -97,6 +99,15 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
  * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
  * ever receives the codes that clients send there.
  */
+/** The gateway's own routes: those of sign-in, and those on which providers send notices. */
+export function ownRoutesOf(
+  { sign_in }: GatewayConfig,
+  identity: IdentityModel | null,
+): readonly RouteEntry<OwnRoute>[] {
+  const places = identity === null ? [] : identity.providers.map(({ notices }) => notices);
+  return [...signInRoutes(sign_in), ...noticeRoutes(places)];
+}
+
 const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
   signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
@@ -108,7 +119,7 @@ const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
  */
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
-/** The gateway's own routes: the anonymous ones and those of `sign_in`, which take every method, too. */
+/** The routes of sign-in: the anonymous ones and those of `sign_in`, which take every method, too. */
 export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<SignInRoute>[] {
   const { refresh, sign_out: signOut } = config ?? {};
   return [

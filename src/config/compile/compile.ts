@@ -5,7 +5,6 @@ import { ServerNames } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type {
   ForwardRoute,
-  IdentityModel,
   ListenModel,
   Outline,
   OwnRoute,
@@ -18,14 +17,7 @@ import type { CorsConfig, EffectiveConfig, GatewayConfig, LimitsConfig } from '.
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
-import {
-  compileRoute,
-  noticeRoutes,
-  pathNaming,
-  preflightRoutes,
-  SIGN_IN_PREFIX,
-  signInRoutes,
-} from './compile-routes.ts';
+import { compileRoute, ownRoutesOf, pathNaming, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import type { ListenerTls } from './read-tls.ts';
@@ -125,15 +117,6 @@ function outlineOf(
     return place === undefined ? [] : [{ ...route, place }];
   });
   return { settings, routes: written, ownRoutes, limits, places: places.limits, effective };
-}
-
-/** The routes of `sign_in`, and those on which providers send notices. */
-function ownRoutesOf(
-  { sign_in }: GatewayConfig,
-  identity: IdentityModel | null,
-): readonly RouteEntry<OwnRoute>[] {
-  const places = identity === null ? [] : identity.providers.map(({ notices }) => notices);
-  return [...signInRoutes(sign_in), ...noticeRoutes(places)];
 }
 
 function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | null {

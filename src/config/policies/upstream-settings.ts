@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import type { PoolName } from '../../core/index.ts';
 import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
-import {
-  choice,
-  count,
-  duration,
-  KIB,
-  type Meaning,
-  MIB,
-  means,
-  onlyFor,
-  percentage,
-  size,
-} from '../values/index.ts';
+import type { Meaning } from '../values/index.ts';
+import { choice, count, duration, means, onlyFor, percentage, size } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
@@ -238,7 +228,7 @@ function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller:
 
 const responseHeads = upstreamSetting({
   keys: {
-    max_head: size({ min: KIB, max: MIB })
+    max_head: size({ min: '1KiB', max: '1MiB' })
       .prefault('32KiB')
       .describe('Largest header section of a response; beyond it 502.'),
   },

@@ -4,10 +4,6 @@ import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
 import { refuse, refuseQuoting } from './refuse.ts';
 
-/** Bytes of a KiB and a MiB. */
-export const KIB = 1024;
-export const MIB = 1024 * KIB;
-
 /**
  * A time such as `250ms`, read as milliseconds. The maximum of a day keeps clear of 31 bits, past which Node's timers fire
  * immediately.
@@ -41,15 +37,16 @@ export function durationOrOff({ min = '1ms', max = '24h' } = {}) {
 }
 
 /** A size such as `16KiB`, read as bytes. */
-export function size({ min, max }: { readonly min: number; readonly max: number }) {
+export function size({ min, max }: { readonly min: string; readonly max: string }) {
   const error = SIZE_EXPECTED;
   return z
     .string({ error })
     .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error, abort: true })
     .transform((text, context) => {
       const bytes = parseSizeBytes(text);
-      if (bytes !== undefined && bytes >= min && bytes <= max) return bytes;
-      return refuse(context, `expected a size from ${formatSize(min)} to ${formatSize(max)}`);
+      const [minBytes = 0, maxBytes = 0] = [min, max].map(parseSizeBytes);
+      if (bytes !== undefined && bytes >= minBytes && bytes <= maxBytes) return bytes;
+      return refuse(context, `expected a size from ${min} to ${max}`);
     });
 }
 

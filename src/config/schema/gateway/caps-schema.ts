@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, duration, durationOrOff, KIB, MIB, means, size } from '../../values/index.ts';
+import { count, duration, durationOrOff, means, size } from '../../values/index.ts';
 
 /** `caps` of gateway.yaml. */
 export const capsSchema = z
@@ -20,7 +20,7 @@ export const capsSchema = z
       .describe(
         'The longest average delay of the event loop within a second; beyond it, some requests get 503, so that the others are served in time. off: no limit.',
       ),
-    head: size({ min: KIB, max: MIB })
+    head: size({ min: '1KiB', max: '1MiB' })
       .prefault('16KiB')
       .describe('Largest header section of a request; beyond it 431.'),
     fields: count(1000)
@@ -36,6 +36,7 @@ export const capsSchema = z
   .describe(
     'Caps of one gateway. Beyond a cap on connections or requests the response is 503 with Retry-After.',
   );
+means('maximum', capsSchema);
 
 /** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
 export const clientTimeoutsSchema = z
@@ -63,6 +64,7 @@ export const clientTimeoutsSchema = z
   })
   .prefault({})
   .describe('How long to wait for clients. The duration of a whole request is not limited.');
+means('maximum', clientTimeoutsSchema);
 
 /** `shutdown` of gateway.yaml. */
 export const shutdownSchema = z
@@ -85,13 +87,13 @@ export const http2Schema = z
     max_streams: means('maximum', count(10_000))
       .prefault(128)
       .describe('Requests that one connection may have in flight; a further one closes it.'),
-    stream_window: size({ min: KIB, max: 16 * MIB })
+    stream_window: size({ min: '1KiB', max: '16MiB' })
       .prefault('64KiB')
       .describe('What a client may send of one request body before the gateway takes it.'),
-    connection_window: size({ min: 64 * KIB, max: 64 * MIB })
+    connection_window: size({ min: '64KiB', max: '64MiB' })
       .prefault('1MiB')
       .describe('What a client may send of all bodies of a connection until the gateway acknowledges it.'),
-    session_memory: size({ min: MIB, max: 1024 * MIB })
+    session_memory: size({ min: '1MiB', max: '1GiB' })
       .prefault('32MiB')
       .describe(
         'What one connection may hold of heads, and of responses that wait for their client; beyond it its further requests are reset.',

@@ -5,7 +5,6 @@ import {
   doorAsWhole,
   grpcRoute,
   mapSuchAs,
-  means,
   network,
   routePath,
   secrecyOf,
@@ -90,7 +89,7 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
     ),
-  sign_in: means('door', signInSchema),
+  sign_in: signInSchema,
   upstreams: upstreamsSchema,
   routes: routesSchema,
   cors: doorAsWhole(corsSchema).describe(
@@ -105,8 +104,8 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
     ),
-  timeouts: means('maximum', clientTimeoutsSchema),
-  caps: means('maximum', capsSchema),
+  timeouts: clientTimeoutsSchema,
+  caps: capsSchema,
   http2: http2Schema,
   shutdown: shutdownSchema,
   log: logSchema,

@@ -147,6 +147,7 @@ export const signInSchema = z
   .describe(
     'Endpoints that the gateway serves for clients that signed in through it, beside the two anonymous ones, on paths of your choice. Left out: none.',
   );
+means('door', signInSchema);
 
 export type SignInConfig = z.output<typeof signInSchema>;
 
