@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import type { SrvAnswer, StringAnswer } from 'dns-packet';
 import {
   canonicalName,
@@ -50,9 +51,11 @@ export function srvLookup(name: string, system: DnsSystem): Lookup {
   };
 }
 
-/** Returns the records that name a host. A single dot for a host says that the service is not offered. */
+/** Returns the records that name a place to connect to. A single dot for a host says that the service is not offered. */
 function srvRecords({ answers }: DnsReply): SrvAnswer[] {
-  return answers.filter(record => record.type === 'SRV').filter(({ data }) => data.target !== '.');
+  return answers
+    .filter(record => record.type === 'SRV')
+    .filter(({ data }) => data.target !== '.' && data.port > 0);
 }
 
 /**
@@ -77,8 +80,10 @@ async function findHost(
 }
 
 function addressesIn(records: DnsReply['answers']): HostAddresses | null {
-  const v4 = records.filter((record): record is StringAnswer => record.type === 'A');
-  const v6 = records.filter((record): record is StringAnswer => record.type === 'AAAA');
+  const v4 = records.filter((record): record is StringAnswer => record.type === 'A' && isIPv4(record.data));
+  const v6 = records.filter(
+    (record): record is StringAnswer => record.type === 'AAAA' && isIPv6(record.data),
+  );
   const families = [v4, v6].filter(family => family.length > 0).map(family => family.map(({ data }) => data));
   return families.length === 0 ? null : { families, ttlMs: shortestTtl([...v4, ...v6]) };
 }

@@ -1,0 +1,198 @@
+import {
+  type BodySink,
+  type BodySource,
+  type ByteStream,
+  type Fields,
+  firstValue,
+  NO_NAMES,
+  type Release,
+  RpcCode,
+  rpcCodeName,
+} from '../../core/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import type { CallSink, UpstreamFailure } from '../transport.ts';
+
+/** What is asked: a path by GET, or a service of gRPC by `grpc.health.v1.Health/Check`, where no name stands for all of them. */
+export type CheckTarget =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'service'; readonly service: string };
+
+/** What a check found. */
+export interface CheckResult {
+  /** Why the endpoint is not healthy; `null` if it is. */
+  readonly why: string | null;
+  /** Whether a connection could be made, as far as the check went. */
+  readonly reached: boolean;
+}
+
+const HEALTHY: CheckResult = { why: null, reached: true };
+
+/** Makes the request of a check. It carries no token, and nothing of a client. */
+export function checkRequest(target: CheckTarget, host: string): OutgoingRequest {
+  const fields = ['Host', host, 'User-Agent', 'weir'];
+  const common = {
+    ...{ neverIndexed: NO_NAMES, takesTrailers: false, upgrade: 'none' as const },
+    // The check has a time limit of its own.
+    ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
+  };
+  if (target.kind === 'path') {
+    const { path } = target;
+    return { ...common, method: 'GET', target: path, fields, bodyLength: 0, body: null };
+  }
+  const message = requestMessage(target.service);
+  return {
+    ...{ ...common, method: 'POST', target: '/grpc.health.v1.Health/Check', takesTrailers: true },
+    fields: [...fields, 'Content-Type', 'application/grpc'],
+    ...{ bodyLength: message.length, body: new ReadyBody(message) },
+  };
+}
+
+/** Makes a sink that calls back once, when the response tells how the endpoint is. */
+export function checkSink(target: CheckTarget, done: (result: CheckResult) => void): CallSink {
+  return target.kind === 'path' ? new PathCheck(done) : new ServiceCheck(done);
+}
+
+/** A body that is there at once. */
+class ReadyBody implements BodySource {
+  started = false;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  start(sink: BodySink): void {
+    this.started = true;
+    sink.chunk(this.#bytes);
+    sink.end();
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+}
+
+/** Reads a response for what it says about health. */
+abstract class Check implements CallSink {
+  readonly #done: (result: CheckResult) => void;
+
+  constructor(done: (result: CheckResult) => void) {
+    this.#done = done;
+  }
+
+  neverIndex(): void {}
+
+  info(): void {}
+
+  abstract whole(status: number, reason: string, fields: Fields, body: string): void;
+
+  abstract head(status: number, reason: string, fields: Fields): void;
+
+  abstract read(chunk: Buffer): void;
+
+  abstract end(trailers: Fields): void;
+
+  data(chunk: Buffer, release: Release | null): boolean {
+    this.read(chunk);
+    release?.();
+    return true;
+  }
+
+  switched(_fields: Fields, stream: ByteStream): void {
+    stream.destroy();
+    this.#done({ why: 'it answered 101', reached: true });
+  }
+
+  fail({ kind, cause }: UpstreamFailure): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    this.#done({ why, reached: kind !== 'connect' });
+  }
+
+  protected finish(why: string | null): void {
+    this.#done(why === null ? HEALTHY : { why, reached: true });
+  }
+}
+
+/** The end of a response is waited for, so that its connection can carry another request. */
+class PathCheck extends Check {
+  #status = 0;
+
+  override whole(status: number): void {
+    this.head(status);
+    this.end();
+  }
+
+  override head(status: number): void {
+    this.#status = status;
+  }
+
+  override read(): void {}
+
+  override end(): void {
+    const isHealthy = this.#status >= 200 && this.#status <= 299;
+    this.finish(isHealthy ? null : `it answered ${this.#status}`);
+  }
+}
+
+/** The number that `grpc.health.v1.HealthCheckResponse` has for SERVING. */
+const SERVING = 1;
+const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
+/** Longest response that is read: one field, with the prefix of the message. */
+const MOST_BYTES = 64;
+
+class ServiceCheck extends Check {
+  #status = 0;
+  #fields: Fields = [];
+  #body = Buffer.alloc(0);
+
+  override whole(status: number, _reason: string, fields: Fields, body: string): void {
+    this.head(status, '', fields);
+    this.read(Buffer.from(body, 'latin1'));
+    this.end([]);
+  }
+
+  override head(status: number, _reason: string, fields: Fields): void {
+    this.#status = status;
+    this.#fields = fields;
+  }
+
+  override read(chunk: Buffer): void {
+    const room = MOST_BYTES - this.#body.length;
+    if (room > 0) this.#body = Buffer.concat([this.#body, chunk.subarray(0, room)]);
+  }
+
+  override end(trailers: Fields): void {
+    this.finish(this.#verdict(trailers));
+  }
+
+  /** Returns why the service is not healthy. */
+  #verdict(trailers: Fields): string | null {
+    if (this.#status !== 200) return `it answered ${this.#status}`;
+    const code = firstValue(trailers, 'grpc-status') ?? firstValue(this.#fields, 'grpc-status');
+    if (code === undefined) return 'it answered without a status of gRPC';
+    if (code !== String(RpcCode.ok))
+      return `it answered ${rpcCodeName(Number(code) as RpcCode) || 'with an unknown status of gRPC'}`;
+    const health = servingStatus(this.#body);
+    return health === SERVING ? null : `it is ${STATUS_NAMES[health] ?? 'in a state without a name'}`;
+  }
+}
+
+/** Bytes before each message of gRPC: a flag and the length. */
+const PREFIX_BYTES = 5;
+/** Protocol buffers, field 1: as a varint, and as bytes with a length. */
+const VARINT_1 = 0x08;
+const BYTES_1 = 0x0a;
+
+/** Writes a `HealthCheckRequest` with the prefix of a message of gRPC. */
+function requestMessage(service: string): Buffer {
+  const name = Buffer.from(service);
+  const message = name.length === 0 ? name : Buffer.concat([Buffer.from([BYTES_1, name.length]), name]);
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** Reads the status out of a `HealthCheckResponse`; 0 if there is none. */
+function servingStatus(body: Buffer): number {
+  return body[PREFIX_BYTES] === VARINT_1 ? (body[PREFIX_BYTES + 1] ?? 0) : 0;
+}

@@ -1,0 +1,136 @@
+import type { Random, Timer, TimerClock } from '../../core/index.ts';
+import type { EndpointAddress, Transport, TransportCall } from '../transport.ts';
+import { type CheckResult, type CheckTarget, checkRequest, checkSink } from './check-request.ts';
+
+/** How endpoints are checked. Times in milliseconds. */
+export interface HealthOptions {
+  readonly target: CheckTarget;
+  /** The `Host` of the request. */
+  readonly host: string;
+  /** From the start of one check to the start of the next. */
+  readonly everyMs: number;
+  /** For a whole check, connecting included. */
+  readonly timeoutMs: number;
+  /** Good checks in a row after which an endpoint that failed is healthy. */
+  readonly healthyAfter: number;
+  /** Failed checks in a row after which an endpoint is not healthy. */
+  readonly unhealthyAfter: number;
+}
+
+/** An endpoint, as far as it is checked. */
+export interface CheckedEndpoint {
+  readonly address: EndpointAddress;
+  readonly pool: Pick<Transport, 'send'>;
+  readonly health: { checked(isHealthy: boolean, nowMs: number): void };
+}
+
+interface HealthChecksDependencies {
+  readonly clock: TimerClock;
+  readonly random: Random;
+  /** Called when a check could not connect. */
+  readonly unreached: (address: EndpointAddress) => void;
+}
+
+/** The part of the time between two checks that chance takes off: gateways and endpoints must not all be in step. */
+const JITTER = 0.1;
+
+/** Asks the endpoints of an upstream again and again how they are, over the connections that requests use. */
+export class HealthChecks {
+  readonly #dependencies: HealthChecksDependencies;
+  #options: HealthOptions | null = null;
+  readonly #checks = new Map<CheckedEndpoint, EndpointCheck>();
+
+  constructor(dependencies: HealthChecksDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Checks these endpoints from now on, in this way; with `null`, none: all count as healthy then. */
+  use(options: HealthOptions | null, endpoints: readonly CheckedEndpoint[]): void {
+    const kept = new Set(options === this.#options ? endpoints : []);
+    for (const [endpoint, check] of this.#checks) if (!kept.has(endpoint)) this.#stop(endpoint, check);
+    this.#options = options;
+    if (options === null) return;
+    for (const endpoint of endpoints) {
+      if (this.#checks.has(endpoint)) continue;
+      const check = new EndpointCheck(endpoint, options, this.#dependencies);
+      this.#checks.set(endpoint, check);
+      check.start();
+    }
+  }
+
+  /** Returns why the last check of this endpoint failed; `null` if it did not, or if there was none. */
+  failureOf(endpoint: CheckedEndpoint): string | null {
+    return this.#checks.get(endpoint)?.failure ?? null;
+  }
+
+  stop(): void {
+    this.use(null, []);
+  }
+
+  #stop(endpoint: CheckedEndpoint, check: EndpointCheck): void {
+    this.#checks.delete(endpoint);
+    check.stop();
+  }
+}
+
+/** Checks one endpoint. */
+class EndpointCheck {
+  /** Why the last check failed. */
+  failure: string | null = null;
+  readonly #endpoint: CheckedEndpoint;
+  readonly #options: HealthOptions;
+  readonly #dependencies: HealthChecksDependencies;
+  #next: Timer | null = null;
+  #limit: Timer | null = null;
+  #call: TransportCall | null = null;
+  /** Numbers the checks, so that a late answer to one is not taken for the next. */
+  #number = 0;
+  #isHealthy = true;
+  /** Checks in a row that contradict that. */
+  #against = 0;
+
+  constructor(endpoint: CheckedEndpoint, options: HealthOptions, dependencies: HealthChecksDependencies) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#dependencies = dependencies;
+  }
+
+  start(): void {
+    const { clock, random } = this.#dependencies;
+    const { target, host, everyMs, timeoutMs } = this.#options;
+    this.#next = clock.after(everyMs * (1 - random() * JITTER), () => this.start());
+    const number = ++this.#number;
+    const done = (result: CheckResult) => {
+      if (number === this.#number && this.#limit !== null) this.#over(result);
+    };
+    this.#limit = clock.after(timeoutMs, () => {
+      this.#call?.abort();
+      done({ why: `it did not answer within ${timeoutMs} ms`, reached: true });
+    });
+    this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done));
+  }
+
+  stop(): void {
+    const { clock } = this.#dependencies;
+    clock.cancel(this.#next);
+    clock.cancel(this.#limit);
+    this.#limit = null;
+    this.#call?.abort();
+    if (!this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
+  }
+
+  #over({ why, reached }: CheckResult): void {
+    const { clock, unreached } = this.#dependencies;
+    const { healthyAfter, unhealthyAfter } = this.#options;
+    clock.cancel(this.#limit);
+    this.#limit = null;
+    this.failure = why;
+    this.#against = (why === null) === this.#isHealthy ? 0 : this.#against + 1;
+    if (this.#against >= (this.#isHealthy ? unhealthyAfter : healthyAfter)) {
+      this.#against = 0;
+      this.#isHealthy = !this.#isHealthy;
+      this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
+    }
+    if (!reached) unreached(this.#endpoint.address);
+  }
+}
