@@ -81,6 +81,8 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     bots: null,
     identityHeaders: [],
     keptClaims: [],
+    requirements: [],
+    roleClaims: [],
     leewayMs: 30_000,
     maxLifetimeMs: null,
   };

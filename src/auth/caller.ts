@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../core/index.ts';
-import type { AccessTokenOptions, BotRule, IdentityHeader } from './options.ts';
+import type { AccessTokenOptions, BotRule, IdentityHeader, Requirement } from './options.ts';
+import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
 import {
   dateClaim,
@@ -36,6 +37,8 @@ export interface Caller extends Revocable {
    * only. `NO_CLAIMS` if there are none.
    */
   readonly claims: JsonObject;
+  /** What the token lacks for each requirement of a route: read it with `shortfallOf`. */
+  readonly rulings: string;
   /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
@@ -72,8 +75,14 @@ export function callerOf(
     key,
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
+    rulings: judgeRequirements(claims, options.requirements, options.roleClaims),
     passedVersion: 0,
   };
+}
+
+/** What the caller's token lacks for a requirement of the configuration that it was judged by; `null` if it has everything. */
+export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
+  return shortfallIn(rulings, requirement);
 }
 
 /** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */
@@ -90,12 +99,7 @@ function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
 function isBot(claims: JsonObject, rule: BotRule): boolean {
   const found = member(claims, rule.claim);
   if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
-  const values: readonly unknown[] = Array.isArray(found) ? found : [found];
-  return values.some(value => isScalar(value) && String(value) === rule.value);
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return holdsOne(found, [rule.value]);
 }
 
 /**

@@ -1,5 +1,12 @@
 export { OwnerChecks, VerificationBudget } from './budget.ts';
-export { type Caller, type CallerKind, isPrincipal, principalOf, type Verdict } from './caller.ts';
+export {
+  type Caller,
+  type CallerKind,
+  isPrincipal,
+  principalOf,
+  shortfallOf,
+  type Verdict,
+} from './caller.ts';
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export { MAX_NOTICE_BYTES } from './notice-token.ts';
@@ -17,11 +24,15 @@ export {
   type BudgetOptions,
   CACHE_LIMITS,
   type CacheOptions,
+  type ClaimRule,
   KEY_SET_LIMITS,
   type KeySetOptions,
   NOTICE_BUDGET,
   REVOCATION_LIMITS,
+  type Requirement,
+  type Role,
 } from './options.ts';
+export type { Shortfall } from './requirement.ts';
 export {
   type AnonymousRevocation,
   NO_SUBJECT,

@@ -16,6 +16,10 @@ export interface AccessTokenOptions {
   readonly identityHeaders: readonly IdentityHeader[];
   /** Claims that callers keep of their tokens, for what else the configuration decides by them. */
   readonly keptClaims: readonly string[];
+  /** What routes require of tokens, each distinct requirement once. */
+  readonly requirements: readonly Requirement[];
+  /** Claims that list roles, beside those of Keycloak. */
+  readonly roleClaims: readonly string[];
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
   /** The longest accepted time from `iat` to `exp`; `null` if any is accepted. */
@@ -29,6 +33,27 @@ export interface BotRule {
   readonly value: string | null;
   /** Claims that together are a bot's principal. With `azp` alone, all tokens of a client are one bot. */
   readonly principal: readonly string[];
+}
+
+/** What a route requires of a token beside that it is valid: all of it. */
+export interface Requirement {
+  /** Its place among all requirements of the configuration. */
+  readonly index: number;
+  readonly scopes: readonly string[];
+  readonly roles: readonly Role[];
+  readonly claims: readonly ClaimRule[];
+}
+
+/** A role of a client, or, where `client` is `null`, of the realm or of a claim that lists roles. */
+export interface Role {
+  readonly client: string | null;
+  readonly name: string;
+}
+
+/** The claim must equal one of the values, or contain one if it is a list. */
+export interface ClaimRule {
+  readonly claim: string;
+  readonly values: readonly string[];
 }
 
 export interface IdentityHeader {

@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/index.ts';
+import { type Caller, shortfallOf } from '../auth/index.ts';
 import {
   type ErrorSide,
   type ExchangeRecord,
@@ -10,7 +10,7 @@ import {
   type TokenRefusal,
 } from '../core/index.ts';
 import { isInvalid, type Limiting } from '../runtime/index.ts';
-import { type Exchange, limitsConsumedBy, type ResourceUnit } from './exchange/index.ts';
+import { type Exchange, limitsConsumedBy, type ResourceUnit, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { internalFault, RateLimitError } from './responses/index.ts';
 
@@ -118,7 +118,13 @@ function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
   const caller = rememberedCaller(exchange);
   const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
   // An unknown caller is taken for a user, who consumes the bucket of the route.
-  const draws = limitsConsumedBy(caller?.kind ?? (mayHaveCaller ? 'user' : 'address'), destination);
+  const requirement = requirementAt(destination);
+  const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);
+  const draws = limitsConsumedBy(
+    caller?.kind ?? (mayHaveCaller ? 'user' : 'address'),
+    destination,
+    shortfall,
+  );
   return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
 }
 

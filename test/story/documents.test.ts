@@ -105,11 +105,14 @@ describe('docs/tokens.md', () => {
   it('shows a configuration in which users sign in and callers are known', async () => {
     const { name, text } = documentNamed('docs/tokens.md');
     const shown = examplesIn(name, text).filter(({ file }) => file === 'gateway.yaml');
-    expect(shown).toHaveLength(1);
-    const result = await loadText(shown[0]?.text ?? '', { OIDC_CLIENT_SECRET: 'secret' });
-    expect(result).toMatchObject({ ok: true, warnings: [] });
-    const routes = result.ok ? result.snapshot.outline.routes : [];
-    expect(routes.map(({ value }) => value.authentication)).toEqual(['required', 'optional', 'none']);
+    const results = await Promise.all(
+      shown.map(({ text }) => loadText(text, { OIDC_CLIENT_SECRET: 'secret' })),
+    );
+    for (const result of results) expect(result).toMatchObject({ ok: true, warnings: [] });
+    const routes = results.map(result => (result.ok ? result.snapshot.outline.routes : []));
+    const [first, rights] = routes.map(each => each.map(({ value }) => value));
+    expect(first?.map(({ authentication }) => authentication)).toEqual(['required', 'optional', 'none']);
+    expect(rights?.map(({ requirement }) => requirement !== null)).toEqual([true, true]);
   });
 });
 

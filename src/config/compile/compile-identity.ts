@@ -2,6 +2,7 @@ import type { AccessTokenOptions, CallerKind } from '../../auth/index.ts';
 import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
+import type { Requirements } from '../policies/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { accessTokensSchema } from '../schema/index.ts';
 import { namedClaims } from './named-claims.ts';
@@ -12,6 +13,7 @@ export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
   providers: readonly ProviderConfigOptions[],
+  { all: requirements }: Requirements,
 ): IdentityModel | null {
   const rules = tokenRulesIn(config);
   if (rules.length !== providers.length) throw new Error('the providers were not checked');
@@ -22,7 +24,9 @@ export function compileIdentity(
   return {
     providers: rules.flatMap((each, index) => {
       const options = providers[index];
-      return options === undefined ? [] : [compileProvider(options, { ...each, keptClaims }, config)];
+      return options === undefined
+        ? []
+        : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
     schemes: shared.schemes.map(word => word.toLowerCase()),
     failedVerifications:
@@ -87,6 +91,8 @@ function accessTokenOptions(
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
     keptClaims: rules.keptClaims,
+    requirements: rules.requirements,
+    roleClaims: shared.roles,
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };
@@ -104,10 +110,8 @@ interface TokenRules {
   readonly notBeforeS: number;
 }
 
-/** The same, and the claims that callers of every provider keep. */
-interface ProviderRules extends TokenRules {
-  readonly keptClaims: readonly string[];
-}
+/** The same, and what holds for the callers of every provider. */
+interface ProviderRules extends TokenRules, Pick<AccessTokenOptions, 'keptClaims' | 'requirements'> {}
 
 /** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */
 function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {

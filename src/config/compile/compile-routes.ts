@@ -19,7 +19,7 @@ import type {
   SignInRoute,
   UpstreamModel,
 } from '../model/index.ts';
-import { compilePolicies, type RouteTimeouts } from '../policies/index.ts';
+import { compilePolicies, type Requirements, type RouteTimeouts } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
 
 /** Compiles a route. Throws where the checks were not made: they report what keeps a route from being compiled. */
@@ -27,6 +27,7 @@ export function compileRoute(
   config: RouteConfig,
   { upstreams: upstreamConfigs }: GatewayConfig,
   upstreams: ReadonlyMap<string, UpstreamModel>,
+  requirements: Requirements,
 ): RouteEntry<ForwardRoute> {
   const upstream = upstreams.get(config.upstream);
   const defaults = upstreamConfigs[config.upstream]?.timeouts;
@@ -35,13 +36,20 @@ export function compileRoute(
     throw new Error(`a route to the upstream ${config.upstream} was not checked`);
   }
   const serves = config.grpc === undefined ? 'paths' : 'calls';
+  const policies = compilePolicies(config, serves, {
+    upstream,
+    timeouts: timeoutsOf(config.timeouts, defaults),
+    requirements,
+  });
   const value: ForwardRoute = {
     kind: 'forward',
     id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
     parameters: pattern.parameters,
-    ...compilePolicies(config, serves, { upstream, timeouts: timeoutsOf(config.timeouts, defaults) }),
+    ...policies,
+    // Nobody meets a requirement without a token, so that `optional` means no less than `required`.
+    authentication: policies.requirement === null ? policies.authentication : 'required',
   };
   return { pattern, value };
 }

@@ -13,6 +13,7 @@ import type {
   Snapshot,
   StoreModel,
 } from '../model/index.ts';
+import { Requirements } from '../policies/index.ts';
 import type { CorsConfig, EffectiveConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
@@ -58,10 +59,11 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       compileUpstream(name, upstream, upstreamTls.get(name)),
     ]),
   );
-  const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  const requirements = new Requirements(config.routes);
+  const routes = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
-  const identity = compileIdentity(config, limits, providers);
+  const identity = compileIdentity(config, limits, providers, requirements);
   const ownRoutes = ownRoutesOf(config, identity);
   return {
     generation,

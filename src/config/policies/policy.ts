@@ -1,6 +1,7 @@
 import type { Difference } from '../difference.ts';
 import type { ConfigFile, Path } from '../file/index.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
+import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 
 /** Timeouts of a route in milliseconds: its own, or else those of its upstream. */
@@ -14,6 +15,8 @@ export interface RouteTimeouts {
 export interface PolicyContext {
   readonly upstream: UpstreamModel;
   readonly timeouts: RouteTimeouts;
+  /** What all routes require. */
+  readonly requirements: Requirements;
 }
 
 /** A route as it is written, for checks. Other keys may be invalid in themselves. */

@@ -3,6 +3,7 @@ import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import type { Intersection, PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
+import { requires } from './require.ts';
 import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -14,6 +15,7 @@ import { websocket } from './websocket.ts';
 /** Every policy, in the order of the keys in the JSON Schema and in the effective configuration. */
 const POLICIES = [
   authentication,
+  requires,
   semicolons,
   webhook,
   websocket,
@@ -25,8 +27,18 @@ const POLICIES = [
 ] as const;
 
 /** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
-const EXPLAINED = inOrder([authentication, body, semicolons, upstream429, timeouts]);
-const COMPARED = inOrder([authentication, globalLimit, webhook, semicolons, websocket, body, timeouts, cors]);
+const EXPLAINED = inOrder([authentication, requires, body, semicolons, upstream429, timeouts]);
+const COMPARED = inOrder([
+  authentication,
+  requires,
+  globalLimit,
+  webhook,
+  semicolons,
+  websocket,
+  body,
+  timeouts,
+  cors,
+]);
 
 type Policy = (typeof POLICIES)[number];
 

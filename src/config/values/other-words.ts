@@ -16,11 +16,10 @@ const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" na
 const PATH = 'write path: /v1/things, with /** at its end for everything below';
 
 const OF_ROUTE: Words = {
-  ...yet(
-    'rights of a route are',
+  ...here(
+    'write require: { scopes: [orders.read], roles: [clerk] }',
     'scope',
     'scopes',
-    'require',
     'requires',
     'roles',
     'role',

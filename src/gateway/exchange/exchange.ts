@@ -1,4 +1,4 @@
-import type { Caller, Invalid } from '../../auth/index.ts';
+import type { Caller, Invalid, Shortfall } from '../../auth/index.ts';
 import type { CallerClass, Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
@@ -78,6 +78,8 @@ export class Exchange {
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */
   refusedToken: Invalid | null = null;
+  /** Set by `judge`: what its token lacks for the route; `null` if nothing. */
+  shortfall: Shortfall | null = null;
   /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
   upstreamPermit: UpstreamPermit | null = null;
   /** Set by `upstreamCapacity` if the upstream has no room for it, so that its limits are checked but not consumed. */
@@ -237,16 +239,22 @@ function acceptableRequestId(id: string | null): string | null {
   return id !== null && /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : null;
 }
 
-/** Which limits a request of a caller of this class consumes, by the policies of its route. */
+/**
+ * Which limits a request of a caller of this class consumes, by the policies of its route.
+ *
+ * @param shortfall what the caller's token lacks there: then it draws on no bucket, as without a token
+ */
 export function limitsConsumedBy(
   callerClass: CallerClass,
   { kind, route, authentication, isPreflight }: Destination,
+  shortfall: Shortfall | null,
 ): Draws {
   // An OPTIONS about the gateway itself asks for nothing, and costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
-  return limitsOf(authentication, callerClass, route.kind === 'forward' && route.globalLimitExempt);
+  const exempt = route.kind === 'forward' && route.globalLimitExempt;
+  return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
 
 /** The part of an exchange between the gateway and its upstream. */

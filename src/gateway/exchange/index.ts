@@ -8,6 +8,7 @@ export {
   type Place,
   type PreflightHere,
   type Redirected,
+  requirementAt,
   type SignInHere,
   webhookOf,
 } from './destination.ts';

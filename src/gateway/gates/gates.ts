@@ -3,6 +3,7 @@ import {
   authorise,
   identify,
   introspect,
+  judge,
   restrictAddress,
   restrictCaller,
   restrictWebhook,
@@ -58,6 +59,8 @@ export const GATES: readonly Gate[] = [
   // that a restricted caller costs the provider nothing. Before everything that counts for the caller: a request with a token that
   // the provider has revoked counts for its address.
   introspect,
+  // After everything that may turn its caller into an address.
+  judge,
   // Step 7. Before the limits: if the upstream has no room for a request, its limits are checked but not consumed.
   upstreamCapacity,
   // Step 8. One decision about all limits of the request.

@@ -1,14 +1,22 @@
-import { type Caller, type Invalid, invalid, readBearer, type Verdict } from '../../auth/index.ts';
+import {
+  type Caller,
+  type Invalid,
+  invalid,
+  readBearer,
+  shortfallOf,
+  type Verdict,
+} from '../../auth/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 import type { Activity } from '../../signin/index.ts';
-import { type Exchange, type ValidToken, webhookOf } from '../exchange/index.ts';
+import { type Exchange, requirementAt, type ValidToken, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   ADDRESS_BLOCKED,
   CALLER_BLOCKED,
   callerRestricted,
   globallyRefused,
+  insufficient,
   keysUnreachable,
   unauthenticated,
   webhookRestricted,
@@ -108,9 +116,22 @@ function conclude(
   }
 }
 
-/** Step 9: refuses requests without a valid token if the route requires one (docs/contract.md, 2.1). */
-export function authorise({ destination, token, refusedToken }: Exchange): GateResult {
-  return destination.authentication === 'required' && token === null ? unauthenticated(refusedToken) : null;
+/**
+ * Step 6: finds out what the token lacks of what the route requires. Does not refuse the request: `authorise` does, after it has
+ * consumed its caller's global limit.
+ */
+export function judge(exchange: Exchange): GateResult {
+  const requirement = requirementAt(exchange.destination);
+  if (requirement !== null && exchange.token !== null)
+    exchange.shortfall = shortfallOf(exchange.token.caller, requirement);
+  return null;
+}
+
+/** Step 9: refuses requests without a valid token, or whose token lacks something that the route requires (docs/contract.md, 2.1). */
+export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
+  if (destination.authentication === 'required' && token === null) return unauthenticated(refusedToken);
+  const requirement = shortfall === null ? null : requirementAt(destination);
+  return shortfall === null || requirement === null ? null : insufficient(requirement, shortfall);
 }
 
 /**

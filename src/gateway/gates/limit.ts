@@ -125,10 +125,10 @@ function noteShadow(
 
 /** The limits of which the exchange consumes a unit; `null` if the value of the main parameter is ambiguous. */
 function claimOf(exchange: Exchange): Claim | null {
-  const { destination, dialect, token, snapshot, downstream, callerKey: caller } = exchange;
+  const { destination, dialect, token, shortfall, snapshot, downstream, callerKey: caller } = exchange;
   const { path } = destination;
   const callerClass = token === null ? 'address' : token.caller.kind;
-  const draws = limitsConsumedBy(callerClass, destination);
+  const draws = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
   return claimOn(snapshot.limits, { method, path, callerClass, caller, draws });
 }
@@ -191,10 +191,11 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): GateRe
  * after its limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
-  const { destination, token } = exchange;
+  const { destination, token, shortfall } = exchange;
   const { pool, authentication } = destination;
-  // It has no token although one is required, so it will be refused in any case.
-  if (pool === null || (authentication === 'required' && token === null)) return null;
+  // Without the token that is required, or with one that does not suffice, it will be refused in any case.
+  const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
+  if (pool === null || isRefused) return null;
   const permit = state.upstreamPermits.take(pool, exchange.callerKey);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;

@@ -1,4 +1,4 @@
-import type { Invalid } from '../../auth/index.ts';
+import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import {
   type Cap,
   type Fields,
@@ -61,6 +61,25 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
     side: 'client',
     message: 'A valid access token is required: Authorization: Bearer <token>.',
     fields: sentNone ? CHALLENGE : INVALID_TOKEN,
+  });
+}
+
+/**
+ * For a valid token that lacks what the route requires. Names the scopes, which a client can ask for (RFC 6750, 3.1); roles and claims
+ * only the log names.
+ */
+export function insufficient(requirement: Requirement, shortfall: Shortfall): GatewayError {
+  const scopes = requirement.scopes.join(' ');
+  const lacksScopes = shortfall === 'scopes';
+  return new GatewayError({
+    status: 403,
+    rpcCode: RpcCode.permissionDenied,
+    side: 'client',
+    message: lacksScopes
+      ? `The access token needs these scopes here: ${scopes}.`
+      : 'This caller has no right to what is here.',
+    fields: lacksScopes ? ['WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes}"`] : [],
+    cause: `the token lacks ${shortfall} that the route requires`,
   });
 }
 

@@ -7,6 +7,7 @@ export {
   fallenBehind,
   foreignOrigin,
   headTooLarge,
+  insufficient,
   internalFault,
   keysUnreachable,
   methodNotSupported,

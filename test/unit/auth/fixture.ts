@@ -46,6 +46,8 @@ export const options: AccessTokenOptions = {
     { name: 'X-Auth-Client', claim: 'azp' },
   ],
   keptClaims: [],
+  requirements: [],
+  roleClaims: [],
   leewayMs: 30_000,
   maxLifetimeMs: null,
 };

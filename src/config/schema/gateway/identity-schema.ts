@@ -73,6 +73,12 @@ export const accessTokensSchema = z.strictObject({
     .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
     .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
+  roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .prefault([])
+    .describe(
+      'Further claims that list roles, for "require" of routes: a text, or a list of texts. Those of Keycloak (realm_access, resource_access) are known.',
+    ),
   schemes: means(
     'door',
     z.array(token('expected a scheme such as Bearer or Bot'), {

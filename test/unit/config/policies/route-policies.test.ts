@@ -17,6 +17,8 @@ const KEYS: readonly string[] = [
   'authentication: none',
   'close_at_expiry: true',
   'introspection: { cache: 30s }',
+  'require: { scopes: [b, a], roles: [clerk, "shop:admin"], claims: { plan: [gold, 7] } }',
+  'authentication: optional, require: { scopes: [a] }',
   'semicolons: pass',
   'webhook: true',
   'websocket: true',

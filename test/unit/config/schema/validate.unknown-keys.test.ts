@@ -66,8 +66,8 @@ describe('an unknown key', () => {
   const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
 
   it.each([
-    ['scope', `: rights of a route are ${YET}`],
-    ['scopes', `: rights of a route are ${YET}`],
+    ['scope', ': write require: { scopes: [orders.read], roles: [clerk] }'],
+    ['scopes', ': write require: { scopes: [orders.read], roles: [clerk] }'],
     ['host', `: routes by host are ${YET}`],
     ['hosts', `: routes by host are ${YET}`],
     ['strip_prefix', `: changes of the path are ${YET}`],

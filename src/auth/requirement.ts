@@ -1,0 +1,100 @@
+import type { Requirement, Role } from './options.ts';
+import { isJsonObject, type JsonObject, member } from './token/index.ts';
+
+/** What a token lacks; the first of these if it lacks several. */
+export type Shortfall = 'scopes' | 'roles' | 'claims';
+
+/** The letter of each ruling. A requirement that has none is not met. */
+const MET = 'm';
+const LACKING: Readonly<Record<Shortfall, string>> = { scopes: 's', roles: 'r', claims: 'c' };
+
+/**
+ * Judges the claims of a verified token by every requirement. Returns a letter for each, in their order: 50,000 callers are
+ * remembered with it.
+ *
+ * @param roleClaims further claims that list roles
+ */
+export function judgeRequirements(
+  claims: JsonObject,
+  requirements: readonly Requirement[],
+  roleClaims: readonly string[],
+): string {
+  if (requirements.length === 0) return '';
+  const granted = new Granted(claims, roleClaims);
+  return requirements
+    .map(requirement => {
+      const shortfall = granted.shortfallOf(requirement);
+      return shortfall === null ? MET : LACKING[shortfall];
+    })
+    .join('');
+}
+
+/** What a token lacks for a requirement, by the letters of `judgeRequirements`; `null` if it has everything. */
+export function shortfallIn(rulings: string, { index }: Requirement): Shortfall | null {
+  const letter = rulings.charAt(index);
+  if (letter === MET) return null;
+  if (letter === LACKING.scopes) return 'scopes';
+  return letter === LACKING.roles ? 'roles' : 'claims';
+}
+
+/** What a token grants to its bearer. Every claim may be of any type: what is not as providers write it grants nothing. */
+class Granted {
+  readonly #claims: JsonObject;
+  readonly #scopes: ReadonlySet<string>;
+  readonly #realmRoles: ReadonlySet<string>;
+
+  constructor(claims: JsonObject, roleClaims: readonly string[]) {
+    this.#claims = claims;
+    this.#scopes = scopesIn(claims);
+    const ofClaims = roleClaims.flatMap(name => textsIn(member(claims, name)));
+    this.#realmRoles = new Set([...rolesIn(member(claims, 'realm_access')), ...ofClaims]);
+  }
+
+  shortfallOf({ scopes, roles, claims }: Requirement): Shortfall | null {
+    if (!scopes.every(scope => this.#scopes.has(scope))) return 'scopes';
+    if (!roles.every(role => this.#hasRole(role))) return 'roles';
+    return claims.every(({ claim, values }) => holdsOne(member(this.#claims, claim), values))
+      ? null
+      : 'claims';
+  }
+
+  #hasRole({ client, name }: Role): boolean {
+    if (client === null) return this.#realmRoles.has(name);
+    const access = member(this.#claims, 'resource_access');
+    return isJsonObject(access) && rolesIn(member(access, client)).includes(name);
+  }
+}
+
+/** `scope` is words separated by spaces (RFC 9068, 2.2.3); other providers write `scp`, as words or as a list of them. */
+function scopesIn(claims: JsonObject): ReadonlySet<string> {
+  const [scope, scp] = [member(claims, 'scope'), member(claims, 'scp')];
+  const listed = Array.isArray(scp) ? textsIn(scp) : wordsIn(scp);
+  return new Set([...wordsIn(scope), ...listed]);
+}
+
+function wordsIn(value: unknown): readonly string[] {
+  return typeof value === 'string' ? value.split(' ') : [];
+}
+
+/** The `roles` of an object in which Keycloak names those of the realm or of a client. */
+function rolesIn(access: unknown): readonly string[] {
+  if (!isJsonObject(access)) return [];
+  const roles = member(access, 'roles');
+  return Array.isArray(roles) ? textsIn(roles) : [];
+}
+
+/** A text, or the texts of a list. */
+function textsIn(value: unknown): readonly string[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter(each => typeof each === 'string');
+}
+
+/** Whether the claim equals one of these values, or contains one if it is a list. Numbers and booleans count as their text. */
+export function holdsOne(found: unknown, values: readonly string[]): boolean {
+  const all: readonly unknown[] = Array.isArray(found) ? found : [found];
+  return all.some(value => isScalar(value) && values.includes(String(value)));
+}
+
+export function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}

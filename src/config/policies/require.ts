@@ -1,0 +1,59 @@
+import type { Requirement } from '../../auth/index.ts';
+import { compareLists, type Difference } from '../difference.ts';
+import { isMap } from '../file/index.ts';
+import { routePolicy } from './policy.ts';
+import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
+
+interface RequireModel {
+  /** What tokens must have beside being valid: else 403. `null` if any valid token will do. */
+  readonly requirement: Requirement | null;
+}
+
+/** `require`: what the tokens of its callers must have. */
+export const requires = routePolicy({
+  keys: { require: requireSchema },
+  pathOnly: [],
+  compile: ({ require }, { requirements }): RequireModel => ({
+    requirement: require === undefined ? null : requirements.of(require),
+  }),
+  check({ file, path, route }) {
+    if (isMap(route.require) && Object.keys(route.require).length === 0)
+      file.add([...path, 'require'], NOTHING);
+    if (route.require === undefined || route.authentication !== 'none') return;
+    const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
+    file.add([...path, 'require'], message, { about: 'key' });
+  },
+  section: 'caller',
+  describe: ({ requirement }) =>
+    requirement === null
+      ? []
+      : [...describeRequirement(requirement), 'else 403, without drawing on the bucket'].map(
+          text => ['requires', text] as const,
+        ),
+  compare: ({ requirement: now }, { requirement: before }) => compareRequirements(now, before),
+});
+
+const NONE: Requirement = { index: -1, scopes: [], roles: [], claims: [] };
+
+function compareRequirements(to: Requirement | null, from: Requirement | null): Difference[] {
+  const [now, before] = [to ?? NONE, from ?? NONE];
+  const names = new Set(before.claims.map(({ claim }) => claim));
+  const inBoth = new Set(now.claims.map(({ claim }) => claim).filter(claim => names.has(claim)));
+  const demandsOf = ({ claims, ...others }: Requirement) =>
+    describeRequirement({ ...others, claims: claims.filter(({ claim }) => !inBoth.has(claim)) });
+  // What is required keeps callers out, so that the one who requires less is the looser one.
+  const verbs = { removed: 'requires', added: 'no longer requires' };
+  return [
+    ...compareLists(demandsOf(before), demandsOf(now), verbs),
+    ...[...inBoth].flatMap(claim =>
+      compareLists(valuesOf(now, claim), valuesOf(before, claim), {
+        removed: `the claim ${claim} may no longer be`,
+        added: `the claim ${claim} may also be`,
+      }),
+    ),
+  ];
+}
+
+function valuesOf({ claims }: Requirement, name: string): readonly string[] {
+  return claims.find(({ claim }) => claim === name)?.values ?? [];
+}

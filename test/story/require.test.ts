@@ -1,0 +1,278 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { changeConfig, serves } from '../support/edit-config.ts';
+import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
+import { startGateway } from '../support/gateway.ts';
+import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
+import { accessLines, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
+import { head } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
+import { codeFor, json, redeem } from '../support/sign-in-client.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
+
+const ROUTES = [
+  { path: '/orders', require: { scopes: ['orders.read', 'profile'] } },
+  { path: '/clerks', require: { roles: ['clerk', 'orders-api:clerk'] } },
+  { path: '/optional', authentication: 'optional', require: { scopes: ['orders.read'] } },
+];
+
+const CHALLENGE = 'Bearer error="insufficient_scope", scope="orders.read profile"';
+
+/** Expects the refusal of a caller who lacks a right: the error object, and nothing of limits. */
+function expectForbidden(response: Response, challenge: string | null = null): void {
+  expectError(response, 403, 7);
+  expect(values(response.fields, 'www-authenticate')).toEqual(challenge === null ? [] : [challenge]);
+  expect(names(response.fields).filter(name => /ratelimit|retry-after/i.test(name))).toEqual([]);
+}
+
+async function front(settings: Parameters<typeof startGatewayOf>[1] = {}) {
+  const issuer = await startIssuer();
+  const started = await startGatewayOf(issuer, { routes: ROUTES, ...settings });
+  const ask = (target: string, claims: Readonly<Record<string, unknown>> | null = {}) =>
+    started.gateway.ask(claims === null ? head(target) : head(target, issuer.bearer(claims)));
+  return { issuer, ask, ...started };
+}
+
+describe('a route that requires scopes', () => {
+  it('serves whoever has all of them, and tells others which ones it needs', async () => {
+    const { ask, upstream } = await front();
+    expect((await ask('GET /orders', { scope: 'openid profile orders.read' })).status).toBe(200);
+    expect((await ask('GET /orders', { scp: ['orders.read', 'profile'] })).status).toBe(200);
+    expect((await ask('GET /orders', { scp: 'profile orders.read' })).status).toBe(200);
+    const served = upstream.requests.length;
+    for (const scope of ['openid profile', 'orders.readall profile', 'Orders.Read profile', '', undefined, 7])
+      expectForbidden(await ask('GET /orders', { scope }), CHALLENGE);
+    expect(upstream.requests).toHaveLength(served);
+  });
+
+  it('answers 401 where the token is missing or not valid, as any other', async () => {
+    const { ask } = await front();
+    expectUnauthenticated(await ask('GET /orders', null));
+    expectInvalidToken(await ask('GET /orders', { exp: 1, scope: 'orders.read profile' }));
+  });
+
+  it('needs a token even where it says optional', async () => {
+    const { ask } = await front();
+    expectUnauthenticated(await ask('GET /optional', null));
+    expectInvalidToken(await ask('GET /optional', { aud: 'other' }));
+    expectForbidden(await ask('GET /optional'), 'Bearer error="insufficient_scope", scope="orders.read"');
+    expect((await ask('GET /optional', { scope: 'orders.read' })).status).toBe(200);
+  });
+
+  it('judges each token by itself on one connection', async () => {
+    const { gateway, issuer } = await front();
+    const client = await gateway.connect();
+    const [rich, poor] = [
+      issuer.bearer({ scope: 'orders.read profile' }),
+      issuer.bearer({ scope: 'profile' }),
+    ];
+    for (const [bearer, status] of [
+      [rich, 200],
+      [poor, 403],
+      [rich, 200],
+      [poor, 403],
+    ] as const)
+      expect((await client.ask(head('GET /orders', bearer))).status).toBe(status);
+  });
+
+  it('answers the preflight of a browser, which carries no token', async () => {
+    const { gateway } = await front({ config: { cors: { origins: ['https://app.example'] } } });
+    const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: GET'];
+    expect((await gateway.ask(head('OPTIONS /orders', ...lines))).status).toBe(204);
+  });
+
+  it('tells the log whose token lacked what', async () => {
+    const { ask, gateway } = await front();
+    await ask('GET /orders', { scope: 'profile' });
+    expect(accessLines(gateway).at(-1)).toMatchObject({ status: 403, route: '/orders', class: 'user' });
+    expect(JSON.stringify(accessLines(gateway).at(-1))).toContain('scopes');
+  });
+});
+
+describe('a route that requires roles', () => {
+  const realm = { realm_access: { roles: ['clerk'] } };
+  const client = (name: string) => ({ resource_access: { [name]: { roles: ['clerk'] } } });
+
+  it('serves whoever has those of the realm and those of the client', async () => {
+    const { ask } = await front();
+    expect((await ask('GET /clerks', { ...realm, ...client('orders-api') })).status).toBe(200);
+    expectForbidden(await ask('GET /clerks', realm));
+    expectForbidden(await ask('GET /clerks', client('orders-api')));
+    expectForbidden(await ask('GET /clerks', { ...realm, ...client('other-api') }));
+  });
+
+  it('finds them in further claims that the configuration names', async () => {
+    const { ask } = await front({
+      tokens: { roles: ['groups'] },
+      routes: [{ path: '/staff', require: { roles: ['staff'] } }],
+    });
+    expect((await ask('GET /staff', { groups: ['staff'] })).status).toBe(200);
+    expectForbidden(await ask('GET /staff', { roles: ['staff'] }));
+  });
+});
+
+describe('a route that requires claims', () => {
+  const routes = [{ path: '/gold', require: { claims: { plan: ['gold', 'partner'], beta: true } } }];
+
+  it('serves whoever has one of the values of each', async () => {
+    const { ask } = await front({ routes });
+    expect((await ask('GET /gold', { plan: 'partner', beta: true })).status).toBe(200);
+    expectForbidden(await ask('GET /gold', { plan: 'partner', beta: false }));
+    expectForbidden(await ask('GET /gold', { beta: true }));
+  });
+
+  it('may name a claim like a member of every object', async () => {
+    const { ask } = await front({
+      routes: [{ path: '/odd', require: { claims: { constructor: 'gold', toString: [7] } } }],
+    });
+    expectForbidden(await ask('GET /odd'));
+    expect((await ask('GET /odd', { constructor: 'gold', toString: 7 })).status).toBe(200);
+  });
+});
+
+describe('a request that lacks a right', () => {
+  const limits = {
+    global: { user: '3/1m' },
+    buckets: { orders: { user: '100/1m' } },
+    routes: { '/orders': 'orders' },
+    invalid_requests: { limit: '2/10m', restrict_for: '10m' },
+  };
+
+  it("draws on its caller's global limit only", async () => {
+    const { ask } = await front({ limits: { ...limits, invalid_requests: 'off' } });
+    for (let n = 0; n < 3; n++) expectForbidden(await ask('GET /orders'), CHALLENGE);
+    const refused = await ask('GET /orders');
+    expect(refused.status).toBe(429);
+    expect(header(refused, 'x-ratelimit-global')).toBe('true');
+    // Another caller of the address is not affected, and finds the bucket untouched.
+    const served = await ask('GET /orders', { sub: 'bob', scope: 'orders.read profile' });
+    expect(header(served, 'x-ratelimit-remaining')).toBe('99');
+  });
+
+  it('counts as invalid, so that its address is restricted', async () => {
+    const { ask } = await front({ limits });
+    for (let n = 0; n < 3; n++) expectForbidden(await ask('GET /orders'), CHALLENGE);
+    expect((await ask('GET /', { sub: 'bob' })).status).toBe(429);
+  });
+
+  it('learns nothing of a full upstream and takes no place there', async () => {
+    const { ask, issuer, gateway, upstream } = await front({
+      api: { max_requests: 1 },
+      upstream: () => new Promise(() => {}),
+    });
+    const client = await gateway.connect();
+    await client.send(head('GET /', issuer.bearer()));
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    expectForbidden(await ask('GET /orders'), CHALLENGE);
+    client.destroy();
+  });
+});
+
+it('a call of gRPC that lacks a right ends with PERMISSION_DENIED', async () => {
+  const issuer = await startIssuer();
+  const talk = (call: ServerDuplexStream<Buffer, Buffer>) => {
+    call.on('data', (bytes: Buffer) => call.write(bytes)).on('end', () => call.end());
+  };
+  const port = await startGrpcServer({ Talk: talk });
+  const gateway = await startGateway({
+    upstreamPort: port,
+    config: {
+      listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
+      identity_provider: { issuer: issuer.url },
+      access_tokens: { audience: 'api' },
+      upstreams: { calls: { url: `http://127.0.0.1:${port}`, protocol: 'grpc' } },
+      routes: [{ grpc: 'test.v1.Echo/*', upstream: 'calls', require: { scopes: ['echo'] } }],
+    },
+  });
+  await gateway.ready();
+  const client = grpcClient(gateway.port);
+  const call = (scope: string) =>
+    callOnce(client, '/test.v1.Echo/Talk', [Buffer.from('hello')], {
+      metadata: { authorization: `Bearer ${issuer.token({ scope })}` },
+    });
+  expect((await call('echo')).status.code).toBe(0);
+  const { status } = await call('other');
+  expect(status.code).toBe(7);
+  expect(status.metadata.get('www-authenticate')).toEqual([
+    'Bearer error="insufficient_scope", scope="echo"',
+  ]);
+});
+
+it('a WebSocket that lacks a right is refused with 403, and reaches no service', async () => {
+  const issuer = await startIssuer();
+  const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
+  const { gateway } = await startGatewayOf(issuer, {
+    routes: [{ path: '/rooms', websocket: true, require: { scopes: ['chat'] } }],
+    config: { upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } } },
+  });
+  const poor = await gateway.connect();
+  await poor.send(handshake('/rooms', issuer.bearer({ scope: 'other' })));
+  const refused = await poor.answer();
+  expectForbidden(refused, 'Bearer error="insufficient_scope", scope="chat"');
+  expect(upstream.peers).toHaveLength(0);
+  const rich = await gateway.connect();
+  await rich.send(handshake('/rooms', issuer.bearer({ scope: 'chat' })));
+  await expect.poll(() => rich.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
+});
+
+it('a reload that requires something else judges tokens anew that are known already', async () => {
+  const { ask, gateway, issuer } = await front();
+  expect((await ask('GET /orders', { scope: 'orders.read profile' })).status).toBe(200);
+  const bearer = issuer.bearer({ scope: 'orders.read profile' });
+  const client = await gateway.connect();
+  expect((await client.ask(head('GET /orders', bearer))).status).toBe(200);
+  await changeConfig(gateway, {
+    routes: [{ path: '/orders', upstream: 'api', require: { roles: ['clerk'], scopes: ['profile'] } }],
+  });
+  await serves(gateway, 2);
+  expectForbidden(await client.ask(head('GET /orders', bearer)));
+});
+
+it('tokens of several providers are judged alike', async () => {
+  const [one, two] = [await startIssuer(), await startIssuer()];
+  const upstream = await startUpstream();
+  const entry = (name: string, { url }: TestIssuer) => ({ name, issuer: url, audience: 'api' });
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    config: {
+      identity_providers: [entry('one', one), entry('two', two)],
+      access_tokens: { roles: ['groups'] },
+      routes: [{ path: '/**', upstream: 'api', require: { scopes: ['a'], roles: ['staff'] } }],
+    },
+  });
+  await gateway.ready();
+  for (const issuer of [one, two]) {
+    const status = async (claims: Readonly<Record<string, unknown>>) =>
+      (await gateway.ask(head('GET /', issuer.bearer(claims)))).status;
+    expect(await status({ scope: 'a', groups: ['staff'] })).toBe(200);
+    expect(await status({ scope: 'a' })).toBe(403);
+    expect(await status({ groups: ['staff'] })).toBe(403);
+  }
+});
+
+it('a user who signs in at a real provider has the scopes that the gateway asked for', async () => {
+  const provider = await startProvider();
+  onTestFinished(() => provider.close());
+  const redirectUri = provider.callbackUri;
+  const { gateway } = await startIdentityGateway({
+    issuer: provider.issuer,
+    redirectUri,
+    routes: [
+      { path: '/profile', require: { scopes: ['profile'] } },
+      { path: '/orders', require: { scopes: ['orders.read'] } },
+    ],
+  });
+  await gateway.ready();
+  const tokens = json(await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri));
+  const bearer = `Authorization: Bearer ${secret(String(tokens['accessToken']))}`;
+  secret(String(tokens['refreshToken']));
+  secret(String(tokens['idToken']));
+  expect((await gateway.ask(head('GET /profile', bearer))).status).toBe(200);
+  expectForbidden(
+    await gateway.ask(head('GET /orders', bearer)),
+    'Bearer error="insufficient_scope", scope="orders.read"',
+  );
+});
