@@ -11,7 +11,7 @@ import { requestFraming } from '../http1/index.ts';
 import { Limiting, Overload } from '../runtime/index.ts';
 import { VirtualClock } from '../simulation/index.ts';
 import type { CallSink, Transport } from '../upstream/index.ts';
-import { SILENT, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
+import { silent, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
 /** The start of virtual time. Any moment will do, because a window opens with its first request. */
 const START_MS = 1_800_000_000_000;
@@ -45,8 +45,11 @@ export class TestGateway {
     const { limits, caps, upstreams } = snapshot;
     // Timers follow real time. That does no harm: no request of a test waits for one.
     const timed = withTimers(clock);
-    const parts = { clock: timed, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
-    const limiting = new Limiting(limits, { kind: 'memory' }, parts);
+    const limiting = new Limiting(
+      limits,
+      { kind: 'memory' },
+      { clock: timed, listener: silent(), storeListener: silent(), limitKeys: caps.limitKeys },
+    );
     const transports = upstreams.map(
       ({ name, options }) => [name, { options, transport: this.#service() }] as const,
     );
@@ -57,11 +60,11 @@ export class TestGateway {
         transports: new Map(transports),
       },
       clock: timed,
-      listener: SILENT,
+      listener: silent(),
       nextRequestId: () => 'test',
       limiting,
-      overload: new Overload(null, timed, SILENT),
-      unlistedProxies: new UnlistedProxies(clock, SILENT),
+      overload: new Overload(null, timed, silent()),
+      unlistedProxies: new UnlistedProxies(clock, silent()),
     });
   }
 

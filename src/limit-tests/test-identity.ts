@@ -12,18 +12,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
-import {
-  type AuthListener,
-  type ExchangeListener,
-  type LimitListener,
-  type NoticeListener,
-  type OverloadListener,
-  type ProxyListener,
-  type SignInListener,
-  type StoreListener,
-  type TimerClock,
-  thisMachine,
-} from '../core/index.ts';
+import { type NoticeListener, type TimerClock, thisMachine } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 
 /** Issuers that sign the tokens of a test, and the identity that verifies them. */
@@ -39,17 +28,17 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
     model.providers.map(provider => TestIssuer.of(provider, revocations, clock)),
   );
   const notices = {
-    ...{ clock, listener: SILENT, budget: new VerificationBudget(NOTICE_BUDGET, clock) },
+    ...{ clock, listener: silent<NoticeListener>(), budget: new VerificationBudget(NOTICE_BUDGET, clock) },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
   };
   const shared = { ...thisMachine, clock, random: () => 0, revocations, notices };
-  const live = new Identity(model, { ...shared, listenerOf: () => SILENT });
+  const live = new Identity(model, { ...shared, listenerOf: () => silent() });
   const verifiers = issuers.map(({ verifier }) => verifier);
   const [only, ...others] = verifiers;
   return {
     issuers,
     identity: {
-      verifier: only !== undefined && others.length === 0 ? only : new IssuerVerifiers(verifiers, SILENT),
+      verifier: only !== undefined && others.length === 0 ? only : new IssuerVerifiers(verifiers, silent()),
       signIn: live.signIn,
       notices: live.notices,
       endSession: caller => live.endSession(caller),
@@ -83,11 +72,15 @@ export class TestIssuer {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', use: 'sig' };
     const fetch = () => Promise.resolve(JSON.stringify({ keys: [jwk] }));
-    const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: SILENT });
+    const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: silent() });
     await keys.refresh();
     keys.close();
     const verifier = new Verifier(model.accessTokens, model.cache, {
-      ...{ clock, listener: SILENT, keys, budget: null, ownerChecks: new OwnerChecks(clock) },
+      clock,
+      listener: silent(),
+      keys,
+      budget: null,
+      ownerChecks: new OwnerChecks(clock),
       revocations: revocations.of(model.provider.issuer),
     });
     return new TestIssuer(model, verifier, clock, privateKey);
@@ -129,14 +122,7 @@ export class TestIssuer {
   }
 }
 
-type EveryListener = AuthListener &
-  ExchangeListener &
-  LimitListener &
-  NoticeListener &
-  OverloadListener &
-  ProxyListener &
-  SignInListener &
-  StoreListener;
-
-/** Ignores every event: a test looks at responses only. */
-export const SILENT: EveryListener = new Proxy({} as EveryListener, { get: () => () => {} });
+/** A listener that ignores every event: a test looks at responses only. */
+export function silent<Listener extends object>(): Listener {
+  return new Proxy({} as Listener, { get: () => () => {} });
+}
