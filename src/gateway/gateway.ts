@@ -112,6 +112,8 @@ export class Gateway {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
+    // Nothing is left to refuse: a client that is slow to read gets the whole response, often the very refusal that restricted it.
+    if (exchange.response.isWhole) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
     if (stop === null) return;

@@ -172,6 +172,28 @@ test('a request that is refused before its end gets the whole refusal, and nothi
   expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 200 });
 });
 
+test.each([
+  [
+    'resets what is left of it with NO_ERROR',
+    frame(TYPE.rstStream, 0, 1, uint32(constants.NGHTTP2_NO_ERROR)),
+  ],
+  ['resets what is left of it with CANCEL', frame(TYPE.rstStream, 0, 1, uint32(constants.NGHTTP2_CANCEL))],
+  ['closes the connection', null],
+])(
+  'a request that is refused before its end was answered, even if its client then %s',
+  async (_, farewell) => {
+    const { gateway } = await start(responseOk, { max_body: '1KiB' });
+    const client = await (await connectFrames(gateway.port)).begin();
+    const fields: [string, string][] = [...request('/a', 'POST'), ['content-length', '2048']];
+    await client.send(headers(1, fields, FLAG.endHeaders));
+    expect(await client.status(1)).toBe(413);
+    await client.next(({ type, flags }) => type === TYPE.data && (flags & FLAG.endStream) !== 0);
+    if (farewell === null) client.destroy();
+    else await client.send(farewell);
+    expect(await onlyLine(gateway)).toMatchObject({ status: 413, outcome: 'answered' });
+  },
+);
+
 test('a drain sends GOAWAY on every connection, closes an idle one, and lets an open stream end first', async () => {
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();

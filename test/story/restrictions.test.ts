@@ -1,5 +1,9 @@
+import { constants } from 'node:http2';
 import { describe, expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import { H2C } from '../support/http2-client.ts';
+import { connectFrames, FLAG, frame, headers, request, TYPE, uint32 } from '../support/http2-frames.ts';
+import { accessLines } from '../support/identity-gateway.ts';
 import {
   askOnce,
   askTimes,
@@ -152,6 +156,30 @@ describe('an address that sends too many invalid requests', () => {
     await askTimes(front, 5, 'GET /a');
     await waitFor('the stream is closed', () => stream.end !== null);
   });
+});
+
+test('a refusal that its client is slow to read is not cut off when its sender is restricted', async () => {
+  const limits = { global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } };
+  const front = await startFrozen(limits, {
+    config: { listen: H2C, log: { level: 'info', access: true } },
+    upstream: async exchange => {
+      await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      await exchange.gone;
+    },
+  });
+  const noWindow = [constants.NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0] as const;
+  const client = await (await connectFrames(front.gateway.port)).begin(noWindow);
+  await client.send(headers(1, request('/refused')));
+  expect(await client.status(1)).toBe(401);
+  const stream = await front.gateway.connect();
+  await stream.send(head('GET /stream', front.issuer.bearer()));
+  await waitFor('the stream has begun', () => stream.bytesRead > 0);
+  await askTimes(front, 5, 'GET /a');
+  await waitFor('the stream is closed', () => stream.end !== null);
+  await client.send(frame(TYPE.windowUpdate, 0, 1, uint32(65_535)));
+  await client.next(({ type, flags }) => type === TYPE.data && (flags & FLAG.endStream) !== 0);
+  const line = () => accessLines(front.gateway).find(({ protocol }) => protocol === 'h2');
+  await expect.poll(line).toMatchObject({ status: 401, outcome: 'answered' });
 });
 
 test('the forged address of a victim restricts only who sends it', async () => {

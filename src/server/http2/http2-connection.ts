@@ -196,7 +196,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     // More of the request may have come that was not looked at.
     if (!downstream.requestComplete)
       this.#explained += this.#state.http2.streamWindowBytes + open.waitingHeadBytes;
-    if (!downstream.delivered) this.#onReset();
+    if (!downstream.endedWell) this.#onReset();
     this.#state.gateway.over(open.exchange, downstream.delivered);
   }
 

@@ -127,9 +127,17 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody?.flows === true;
   }
 
-  /** Whether a stream that has closed took the whole response. */
-  get delivered(): boolean {
+  /** Whether a stream that has closed ended well for both sides. */
+  get endedWell(): boolean {
     return this.#ended && this.stream.rstCode === NGHTTP2_NO_ERROR && !this.stream.aborted;
+  }
+
+  /**
+   * Whether a stream that has closed took the whole response. A client that has read a response to the end may reset what is left of
+   * its request (RFC 9113, 8.1).
+   */
+  get delivered(): boolean {
+    return this.endedWell || (this.#ended && this.stream.writableFinished);
   }
 
   /**
