@@ -1,5 +1,5 @@
 import { Roster, StallTimer } from '../core/index.ts';
-import { ErrorCode, type Http2Fault } from '../http2/index.ts';
+import { ErrorCode, type Http2Fault, Liveness } from '../http2/index.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type StreamCall,
 } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
-import { UpstreamLiveness } from './upstream-liveness.ts';
 
 /** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
 const MAX_CARRIED = 2 ** 29;
@@ -61,7 +60,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   #departure: Error | null = null;
   /** Measures how long the connection is being established, idle or closing. */
   readonly #stall = new StallTimer();
-  readonly #liveness: UpstreamLiveness;
+  readonly #liveness = new Liveness();
 
   /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: SessionShare, chance: number) {
@@ -69,7 +68,6 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#share = share;
     this.#origin = originOf(options);
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
-    this.#liveness = new UpstreamLiveness(options.http2);
     this.#socket = new SessionSocket(share.connect, options, this);
   }
 
@@ -155,7 +153,12 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     const isIdle = this.#calls.size === 0 && this.#lifetime.isOverAfter(waitedMs);
     if (isIdle || this.#lifetime.isTooOld || this.#carried > MAX_CARRIED) this.retire();
     for (const call of this.#calls) call.sweep(nowMs, 0, this);
-    const next = this.#liveness.sweep(nowMs, this.#socket.bytesRead, this.#calls.size === 0);
+    const next = this.#liveness.sweep(
+      nowMs,
+      this.#socket.bytesRead,
+      this.#calls.size === 0,
+      this.#share.options.http2,
+    );
     if (next === 'ping') this.#ping();
     else if (next === 'give up') this.#cut(new Error('the upstream does not answer a PING'));
     if (this.#socket.unwritten > MAX_UNWRITTEN_BYTES) this.#cut(new Error('the upstream does not read'));

@@ -23,6 +23,7 @@ import {
   headTooLarge,
   internalFault,
 } from '../../gateway/index.ts';
+import { Liveness } from '../../http2/index.ts';
 import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, OpenStream, type SessionSide } from './http2-downstream.ts';
@@ -117,9 +118,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#sweepFloods(nowMs);
     const waitedMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
     const { timeouts } = this.#state;
-    const ping = () => void this.#session.ping(() => {});
-    if (this.#liveness.isLost(nowMs, this.socket.bytesRead, this.#streams.size > 0, timeouts, ping))
-      this.socket.destroy();
+    this.#sweepLiveness(nowMs);
     switch (this.#phase.name) {
       case 'preface':
         if (nowMs - this.#phase.sinceMs > timeouts.clientHeaderMs) this.socket.destroy();
@@ -212,6 +211,14 @@ export class Http2Connection implements ClientConnection, SessionSide {
     else if (late !== null) gateway.fault(open.exchange, late);
   }
 
+  #sweepLiveness(nowMs: number): void {
+    const { keepAliveMs: pingIntervalMs, clientReadMs: pingTimeoutMs } = this.#state.timeouts;
+    const terms = { pingIntervalMs, pingTimeoutMs };
+    const next = this.#liveness.sweep(nowMs, this.socket.bytesRead, this.#streams.size === 0, terms);
+    if (next === 'give up') this.socket.destroy();
+    else if (next === 'ping' && this.#liveness.ping()) this.#session.ping(() => {});
+  }
+
   #sweepFloods(nowMs: number): void {
     let explained = this.#explained;
     let perhaps = 0;
@@ -248,43 +255,4 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
 function errorOf(fault: HeadFault): GatewayError {
   return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
-}
-
-/** How long a client may be silent. */
-interface LivenessTerms {
-  /** How long a client with streams under way may be silent before it is sent a PING. */
-  readonly keepAliveMs: number;
-  /** How long it may take to acknowledge the PING, or to send any other byte. */
-  readonly clientReadMs: number;
-}
-
-/**
- * Finds out whether the client of a silent connection is still there: a stream may rightly be silent for hours, and a
- * network that is down reports nothing (RFC 9113, 6.7).
- */
-export class Liveness {
-  readonly #silence = new StallTimer();
-  readonly #wait = new StallTimer();
-  #bytes = 0;
-  #pinged = false;
-
-  /**
-   * Whether the client is gone. Ask at each sweep.
-   *
-   * @param bytes how many bytes have come so far
-   * @param busy true if streams are under way
-   */
-  isLost(nowMs: number, bytes: number, busy: boolean, terms: LivenessTerms, ping: () => void): boolean {
-    const heard = bytes !== this.#bytes || !busy;
-    this.#bytes = bytes;
-    if (heard) this.#pinged = false;
-    const silentMs = this.#silence.waitedMs(nowMs, heard);
-    if (this.#pinged) return this.#wait.waitedMs(nowMs, false) > terms.clientReadMs;
-    if (silentMs > terms.keepAliveMs) {
-      this.#pinged = true;
-      this.#wait.begin();
-      ping();
-    }
-    return false;
-  }
 }

@@ -1,0 +1,50 @@
+import { StallTimer } from '../core/index.ts';
+
+/** How long the other side may be silent. */
+interface LivenessTerms {
+  /** How long while something is expected of it, before it is sent a PING. */
+  readonly pingIntervalMs: number;
+  /** How long after a PING, before the connection counts as lost. Any byte answers. */
+  readonly pingTimeoutMs: number;
+}
+
+/**
+ * Finds out by PING whether the other side of a silent connection is still there (RFC 9113, 6.7): a stream may rightly be silent for
+ * hours, and a network that is down reports nothing.
+ */
+export class Liveness {
+  /** Measures how long nothing has been received. */
+  readonly #silence = new StallTimer();
+  #bytesRead = 0;
+  /** Measures how long a PING has been unanswered. */
+  readonly #pingWait = new StallTimer();
+  #pinged = false;
+
+  /**
+   * Decides what to do: wait, send a PING, or give the connection up. Ask at each sweep.
+   *
+   * @param bytesRead how many bytes have come so far
+   * @param isIdle true if nothing is expected of the other side
+   */
+  sweep(
+    nowMs: number,
+    bytesRead: number,
+    isIdle: boolean,
+    { pingIntervalMs, pingTimeoutMs }: LivenessTerms,
+  ): 'wait' | 'ping' | 'give up' {
+    const heard = bytesRead !== this.#bytesRead;
+    this.#bytesRead = bytesRead;
+    const silentMs = this.#silence.waitedMs(nowMs, heard || isIdle);
+    if (heard) this.#pinged = false;
+    if (!this.#pinged) return silentMs >= pingIntervalMs ? 'ping' : 'wait';
+    return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
+  }
+
+  /** Notes that a PING is about to be sent. Returns false if one is under way. */
+  ping(): boolean {
+    if (this.#pinged) return false;
+    this.#pinged = true;
+    this.#pingWait.begin();
+    return true;
+  }
+}
