@@ -9,9 +9,9 @@ import type { BoundAddresses, ConnectionCaps, Listeners } from '../server/index.
 export interface SharedParts {
   /** How gateways inform each other. Default: through Redis, if the configuration names one. */
   readonly replication?: Replication;
-  /** Count requests in flight up to their caps. Default: each gateway counts its own. */
+  /** Count requests in flight up to their caps, in all, by address and by upstream. Default: each gateway counts its own. */
   readonly permits?: GatewayPermits;
-  /** Count open connections up to their caps. Default: each gateway counts its own. */
+  /** Count open connections and TLS handshakes up to their caps. Default: each gateway counts its own. */
   readonly connectionCaps?: ConnectionCaps;
 }
 

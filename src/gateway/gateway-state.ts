@@ -1,7 +1,7 @@
 import { type ExchangeListener, hexSource, type TimerClock } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
-import { type GatewayPermits, type Permits, processPermits, type UpstreamPermits } from './permits.ts';
+import { type GatewayPermits, processPermits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
@@ -30,9 +30,9 @@ export class GatewayState {
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
   readonly randomHex = hexSource();
-  readonly addressPermits: Permits;
-  readonly upstreamPermits: UpstreamPermits;
+  readonly permits: GatewayPermits;
   generation: RequestGeneration;
+  /** Exchanges under way, those included that are being refused. */
   inFlight = 0;
   sequence = 0;
 
@@ -45,8 +45,6 @@ export class GatewayState {
     this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome));
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
-    const { addresses, upstreams } = parts.permits ?? processPermits();
-    this.addressPermits = addresses;
-    this.upstreamPermits = upstreams;
+    this.permits = parts.permits ?? processPermits();
   }
 }

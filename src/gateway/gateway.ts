@@ -59,7 +59,7 @@ export class Gateway {
 
   /** How many exchanges of one kind are in flight to an upstream. */
   inFlightTo(upstream: string, pool: PoolName): number {
-    return this.#state.upstreamPermits.taken(upstream, pool);
+    return this.#state.permits.upstreams.taken(upstream, pool);
   }
 
   /** Lets new exchanges begin with this generation. Exchanges under way keep theirs. */

@@ -1,5 +1,12 @@
 import type { GatewayError, PoolName } from '../core/index.ts';
 
+/** Counts what is in flight for all clients together, up to a cap. */
+export interface CommonPermits {
+  /** Counts one more, and returns true; false if `cap` are in flight already. */
+  take(cap: number): boolean;
+  giveBack(): void;
+}
+
 /** Counts what is in flight under each key, up to a cap. */
 export interface Permits {
   /** Counts one more, and returns true; false if `cap` are in flight under this key already. */
@@ -44,13 +51,34 @@ export interface UpstreamPermits {
 
 /** The permits that exchanges take. Several gateways may share them. */
 export interface GatewayPermits {
+  /** Exchanges of all addresses together. */
+  readonly requests: CommonPermits;
   readonly addresses: Permits;
   readonly upstreams: UpstreamPermits;
 }
 
 /** Makes the permits of one process. */
 export function processPermits(): GatewayPermits {
-  return { addresses: new ProcessPermits(), upstreams: new ProcessUpstreamPermits() };
+  return {
+    requests: new ProcessCommonPermits(),
+    addresses: new ProcessPermits(),
+    upstreams: new ProcessUpstreamPermits(),
+  };
+}
+
+/** Counts in this process. */
+export class ProcessCommonPermits implements CommonPermits {
+  #inFlight = 0;
+
+  take(cap: number): boolean {
+    if (this.#inFlight >= cap) return false;
+    this.#inFlight++;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#inFlight--;
+  }
 }
 
 /** Counts in this process. Holds only keys in use. */

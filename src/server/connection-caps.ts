@@ -1,14 +1,17 @@
 import type { CapsModel } from '../config/index.ts';
 import type { Cap } from '../core/index.ts';
+import { type CommonPermits, ProcessCommonPermits } from '../gateway/index.ts';
 import { type AddressSet, addressKey } from '../http/index.ts';
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
 
 /**
- * Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. Several
- * processes or threads may share the counts.
+ * Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. Counts TLS
+ * handshakes under way, too. Several processes or threads may share the counts.
  */
 export interface ConnectionCaps {
+  /** The permits of TLS handshakes. */
+  readonly handshakes: CommonPermits;
   /** The most connections that all addresses together may have. */
   readonly maxConnections: number;
   /** Sets other caps. Open connections stay and are counted. */
@@ -22,6 +25,7 @@ export interface ConnectionCaps {
 
 /** Counts in this process. */
 export class ProcessConnectionCaps implements ConnectionCaps {
+  readonly handshakes = new ProcessCommonPermits();
   #caps: Caps;
   #trusted: AddressSet;
   readonly #byAddress = new Map<string, number>();

@@ -85,7 +85,7 @@ export class Listeners {
       draining: false,
     };
     this.#caps = connectionCaps;
-    this.#handshakes = new Handshakes(caps.tlsHandshakes);
+    this.#handshakes = new Handshakes(caps.tlsHandshakes, connectionCaps.handshakes);
     this.#ticketKeys = new TicketKeys(clock.monotonicMs());
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };

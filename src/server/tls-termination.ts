@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { type ConnectionListener, type HandshakeOutcome, inNextTurn, randomKey } from '../core/index.ts';
+import type { CommonPermits } from '../gateway/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
@@ -151,19 +152,21 @@ interface Handshake {
 /**
  * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
  *
- * If there are too many, the oldest is ended. An honest client needs a few round trips, so under a flood of handshakes that are
+ * If there are too many, the oldest of this process is ended. An honest client needs a few round trips, so under a flood of handshakes that are
  * never finished, the oldest is most probably one of those.
  */
 export class Handshakes {
   #max: number;
+  readonly #permits: CommonPermits;
   /** The handshakes that have begun, oldest first. */
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
   #isAsked = false;
 
-  constructor(max: number) {
+  constructor(max: number, permits: CommonPermits) {
     this.#max = max;
+    this.#permits = permits;
   }
 
   get underWay(): number {
@@ -185,7 +188,7 @@ export class Handshakes {
   /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
-    this.#underWay.delete(handshake);
+    if (this.#underWay.delete(handshake)) this.#permits.giveBack();
   }
 
   #nextTurn(): void {
@@ -206,10 +209,21 @@ export class Handshakes {
     if (next === undefined) return;
     this.#waiting.delete(next);
     this.#begun++;
-    const [oldest] = this.#underWay;
-    if (oldest !== undefined && this.#underWay.size >= this.#max) oldest.giveWay();
+    if (!this.#take()) {
+      next.giveWay();
+      return;
+    }
     this.#underWay.add(next);
     next.begin();
+  }
+
+  /** Takes a permit, and ends the oldest handshake where that makes room. Returns false if other processes have taken all. */
+  #take(): boolean {
+    if (this.#permits.take(this.#max)) return true;
+    const [oldest] = this.#underWay;
+    if (oldest === undefined) return false;
+    oldest.giveWay();
+    return this.#permits.take(this.#max);
   }
 }
 

@@ -190,6 +190,7 @@ describe('a body larger than its route accepts', () => {
 
 describe('gateways that share what they count are at a cap together', () => {
   test.each([
+    ['requests of all addresses', { config: { caps: { requests: 1 } } }],
     ['requests of one address', { config: { caps: { requests_per_address: 1 } } }],
     ['requests to one upstream', { api: { max_requests: 1 } }],
   ])('%s', async (_, settings) => {

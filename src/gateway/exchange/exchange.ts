@@ -58,6 +58,8 @@ export class Exchange {
 
   /** The protocol for the record: the dialect's or the connection's, or `websocket` once an upgrade is asked for. */
   protocol: Protocol;
+  /** Set by `capacity`: it counts among all requests in flight. */
+  hasPermit = false;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
   /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
@@ -210,7 +212,8 @@ export class Exchange {
   /** Counts it as in flight no more: it is over, or a WebSocket has taken its place. */
   leave(state: GatewayState): void {
     state.inFlight--;
-    if (this.hasAddressPermit) state.addressPermits.giveBack(this.addressKey);
+    if (this.hasPermit) state.permits.requests.giveBack();
+    if (this.hasAddressPermit) state.permits.addresses.giveBack(this.addressKey);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */

@@ -172,15 +172,17 @@ export function pressure(_exchange: Exchange, { overload }: GatewayState): GateR
   return overload.admits() ? null : fallenBehind();
 }
 
-/** Step 3: keeps the cap on everything in flight. The exchange itself is counted already. */
-export function capacity(exchange: Exchange, state: GatewayState): GateResult {
-  return state.inFlight > exchange.snapshot.caps.requests ? overloaded('requests') : null;
+/** Step 3: keeps the cap on everything in flight. */
+export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
+  if (!permits.requests.take(exchange.snapshot.caps.requests)) return overloaded('requests');
+  exchange.hasPermit = true;
+  return null;
 }
 
 /** Step 3: keeps the cap on one address. */
 export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { requestsPerAddress } = exchange.snapshot.caps;
-  if (!state.addressPermits.take(exchange.addressKey, requestsPerAddress))
+  if (!state.permits.addresses.take(exchange.addressKey, requestsPerAddress))
     return overloaded('requests_per_address');
   exchange.hasAddressPermit = true;
   return null;
@@ -196,7 +198,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   // Without the token that is required, or with one that does not suffice, it will be refused in any case.
   const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
   if (pool === null || isRefused) return null;
-  const permit = state.upstreamPermits.take(pool, exchange.callerKey);
+  const permit = state.permits.upstreams.take(pool, exchange.callerKey);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {
