@@ -51,7 +51,7 @@ function bytesPerKey(callers: readonly string[], mains: readonly string[]): numb
 
 /** Reserves only what is used: unused room would count towards the bytes per key. */
 function newStore(): MemoryStore {
-  return new MemoryStore({ clock: systemClock, maxKeys: KEYS });
+  return new MemoryStore({ clock: systemClock, randomBytes, maxKeys: KEYS });
 }
 
 /** Nanoseconds a decision for callers that are known, in an order that no cache foresees. */

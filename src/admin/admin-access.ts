@@ -6,6 +6,7 @@ import {
   type AdminRefusal,
   type Clock,
   GatewayError,
+  type RandomBytes,
   RpcCode,
   wholeSeconds,
 } from '../core/index.ts';
@@ -19,6 +20,7 @@ export type Access =
 
 export interface AdminAccessDependencies {
   readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
   readonly listener: AdminApiListener;
 }
 
@@ -35,8 +37,8 @@ export class AdminAccess {
   #tokenHash: Buffer | null = null;
   #onLoopback = false;
 
-  constructor({ clock, listener }: AdminAccessDependencies) {
-    this.#failed = new FailedTokens(clock);
+  constructor({ clock, randomBytes, listener }: AdminAccessDependencies) {
+    this.#failed = new FailedTokens(clock, randomBytes);
     this.#listener = listener;
   }
 
@@ -238,8 +240,8 @@ const MAX_ADDRESSES = 1_000;
 class FailedTokens {
   readonly #store: MemoryStore;
 
-  constructor(clock: Clock) {
-    this.#store = new MemoryStore({ clock, maxKeys: MAX_ADDRESSES });
+  constructor(clock: Clock, randomBytes: RandomBytes) {
+    this.#store = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES });
   }
 
   /** Milliseconds until the address may try a token again; 0: now. */

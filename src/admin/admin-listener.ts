@@ -8,12 +8,12 @@ import {
   type AdminEndpoint,
   GatewayError,
   type Network,
+  type RandomBytes,
   RpcCode,
-  randomKey,
   type Timer,
   type TimerClock,
 } from '../core/index.ts';
-import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
+import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
@@ -60,6 +60,7 @@ export class AdminListener {
   readonly #sockets = new Set<Socket>();
   readonly #handshakes: HandshakeLimit;
   readonly #clock: TimerClock;
+  readonly #randomBytes: RandomBytes;
   #options: TlsOptions | null = null;
   /** The TLS server in front of the listener; `null` for cleartext. */
   #tls: TlsServer | null = null;
@@ -67,6 +68,7 @@ export class AdminListener {
   constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminListenerDependencies) {
     this.#view = view;
     this.#clock = dependencies.clock;
+    this.#randomBytes = dependencies.randomBytes;
     this.#handshakes = new HandshakeLimit(dependencies.clock);
     this.#access = new AdminAccess(dependencies);
     this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
@@ -94,7 +96,7 @@ export class AdminListener {
   #useTls(tls: TlsOptions | null): void {
     if (isDeepStrictEqual(tls, this.#options)) return;
     this.#options = tls;
-    this.#tls = tls && createTlsServer(tls, { ticketKeys: randomKey(48) });
+    this.#tls = tls && createTlsServer(tls, { ticketKeys: this.#randomBytes(TICKET_KEY_BYTES) });
     this.#tls?.on('secureConnection', socket => {
       this.#handshakes.end(socket);
       if (hasBadCertificate(socket)) socket.destroy();

@@ -153,7 +153,7 @@ class RunningApp implements App {
 
   #makeObservation(first: Snapshot): Observation {
     const observation = new Observation({
-      clock: this.#clock,
+      ...this.#system,
       log: this.#log,
       logging: first.log,
       labels: first.labels,
@@ -192,7 +192,7 @@ class RunningApp implements App {
 
   #makeLimiting({ limits, store, caps }: Snapshot, { replication }: SharedParts): Limiting {
     const limiting = new Limiting(limits, store, {
-      clock: this.#clock,
+      ...this.#system,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
@@ -211,9 +211,9 @@ class RunningApp implements App {
   #makeGateway({ permits }: SharedParts): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
-      clock: this.#clock,
+      ...this.#system,
       listener: this.#observation.exchanges,
-      nextRequestId: requestIdSource(),
+      nextRequestId: requestIdSource(this.#system.randomBytes),
       limiting: this.#limiting,
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
@@ -243,8 +243,7 @@ class RunningApp implements App {
       transports: this.#transports,
       notReady: () => this.#notReady(),
     });
-    const { clock, network } = this.#system;
-    const dependencies = { clock, network, listener: this.#observation.admin };
+    const dependencies = { ...this.#system, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
       part.use(next.snapshot.listen.admin),
     );

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket as DatagramSocket, type SocketType } from 'node:dgram';
 import { lookup, Resolver } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
@@ -19,20 +19,31 @@ import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from
 /** Returns a number from 0 up to but not including 1. Handed in, so that tests can fix it; not for secrets. */
 export type Random = () => number;
 
-const systemRandom: Random = Math.random;
+/** Returns so many bytes that nobody can predict. Handed in, so that a simulated world can repeat them. */
+export type RandomBytes = (count: number) => Buffer;
 
-/** A secret from the cryptographic source, 256 bits by default. */
-export function randomKey(bytes = 32): Buffer {
-  return randomBytes(bytes);
+/** The bytes of a secret, and of a name that must not occur twice. */
+const KEY_BYTES = 32;
+
+/** Makes a secret of 256 bits. */
+export function randomKey(randomBytes: RandomBytes): Buffer {
+  return randomBytes(KEY_BYTES);
 }
 
-/** Makes a source of random bytes in hexadecimal digits, for ids. It takes many at a time from the system. Not for secrets. */
-export function hexSource(): (bytes: number) => string {
-  const pool = Buffer.alloc(8_192);
-  let at = pool.length;
+/** Makes a name that nobody else has, of 43 letters, digits, `-` and `_`. */
+export function randomName(randomBytes: RandomBytes): string {
+  return randomBytes(KEY_BYTES).toString('base64url');
+}
+
+const POOL_BYTES = 8_192;
+
+/** Makes a source of random bytes in hexadecimal digits, for ids. It asks for many bytes at a time. Not for secrets. */
+export function hexSource(randomBytes: RandomBytes): (bytes: number) => string {
+  let pool: Buffer = Buffer.alloc(0);
+  let at = 0;
   return bytes => {
     if (at + bytes > pool.length) {
-      randomFillSync(pool);
+      pool = randomBytes(POOL_BYTES);
       at = 0;
     }
     at += bytes;
@@ -44,7 +55,7 @@ export function hexSource(): (bytes: number) => string {
  * Makes request ids, unique across processes by 60 random bits and within one by a counter. Not a secret: an id names a
  * request and proves nothing.
  */
-export function requestIdSource(): () => string {
+export function requestIdSource(randomBytes: RandomBytes): () => string {
   const prefix = randomBytes(8).toString('base64url').replaceAll(/[-_]/g, '0').slice(0, 10);
   let count = 0;
   return () => `${prefix}-${(++count).toString(36)}`;
@@ -170,6 +181,7 @@ export type { DatagramSocket };
 export interface System {
   readonly clock: TimerClock;
   readonly random: Random;
+  readonly randomBytes: RandomBytes;
   readonly network: Network;
   readonly files: Files;
 }
@@ -225,7 +237,8 @@ interface FileStat {
 /** The machine that this process runs on. */
 export const thisMachine: System = {
   clock: systemClock,
-  random: systemRandom,
+  random: Math.random,
+  randomBytes: count => randomBytes(count),
   network: {
     ...{ connect, secureConnect, lookup, createServer, createHttpServer },
     // A new resolver reads the configuration of the system again.

@@ -1,4 +1,4 @@
-import { type ExchangeListener, hexSource, type TimerClock } from '../core/index.ts';
+import { type ExchangeListener, hexSource, type RandomBytes, type TimerClock } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { type GatewayPermits, processPermits } from './permits.ts';
@@ -10,6 +10,7 @@ export interface GatewayDependencies {
   /** The generation that the first exchanges begin with. */
   readonly generation: RequestGeneration;
   readonly clock: TimerClock;
+  readonly randomBytes: RandomBytes;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
@@ -22,6 +23,7 @@ export interface GatewayDependencies {
 /** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
 export class GatewayState {
   readonly clock: TimerClock;
+  readonly randomBytes: RandomBytes;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
@@ -29,7 +31,7 @@ export class GatewayState {
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
-  readonly randomHex = hexSource();
+  readonly randomHex: (bytes: number) => string;
   readonly permits: GatewayPermits;
   generation: RequestGeneration;
   /** Exchanges under way, those included that are being refused. */
@@ -38,6 +40,8 @@ export class GatewayState {
 
   constructor(parts: GatewayDependencies) {
     this.generation = parts.generation;
+    this.randomBytes = parts.randomBytes;
+    this.randomHex = hexSource(parts.randomBytes);
     this.clock = parts.clock;
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/index.ts';
-import { type BodySource, type Fields, NO_NAMES, RpcCode, withTimers } from '../core/index.ts';
+import { type BodySource, type Fields, NO_NAMES, RpcCode, thisMachine, withTimers } from '../core/index.ts';
 import {
   ConnectionMemory,
   type Downstream,
@@ -48,7 +48,13 @@ export class TestGateway {
     const limiting = new Limiting(
       limits,
       { kind: 'memory' },
-      { clock: timed, listener: silent(), storeListener: silent(), limitKeys: caps.limitKeys },
+      {
+        ...thisMachine,
+        clock: timed,
+        listener: silent(),
+        storeListener: silent(),
+        limitKeys: caps.limitKeys,
+      },
     );
     const transports = upstreams.map(
       ({ name, options }) => [name, { options, transport: this.#service() }] as const,
@@ -60,6 +66,7 @@ export class TestGateway {
         transports: new Map(transports),
       },
       clock: timed,
+      randomBytes: thisMachine.randomBytes,
       listener: silent(),
       nextRequestId: () => 'test',
       limiting,

@@ -8,6 +8,7 @@ import type {
   NoticeListener,
   OverloadListener,
   ProxyListener,
+  RandomBytes,
   ReloadListener,
   SignInListener,
   StoreListener,
@@ -57,6 +58,7 @@ import { Recent } from './recent.ts';
 interface ObservationOptions {
   readonly clock: TimerClock;
   readonly log: Logger;
+  readonly randomBytes: RandomBytes;
   readonly logging: LoggingOptions;
   readonly labels: LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
@@ -100,14 +102,23 @@ export class Observation {
   readonly #onFault: OnFault;
   #labels: LabelModel;
 
-  constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
+  constructor({
+    clock,
+    randomBytes,
+    log,
+    logging,
+    labels,
+    sharesStore,
+    reloadRecord,
+    spans,
+  }: ObservationOptions) {
     const metrics = this.#metrics;
     this.#log = log;
     this.#clock = clock;
     this.#onFault = new ListenerFaults(log, clock).note;
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault);
-    this.#logging = new Logging(log, logging, clock);
+    this.#logging = new Logging(log, logging, clock, randomBytes);
     this.#exchangeMetrics = new ExchangeMetrics(metrics);
     this.#identityMetrics = new IdentityMetrics(metrics);
     this.#limitMetrics = new LimitMetrics(metrics);

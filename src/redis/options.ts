@@ -39,14 +39,6 @@ export interface RedisOptions {
 }
 
 /**
- * What happens while Redis is unreachable:
- * - `local`: counters of this process decide, with quotas divided by the number of replicas
- * - `open`: every request passes
- * - `closed`: every request is refused (503)
- */
-export type FailurePolicy = 'local' | 'open' | 'closed';
-
-/**
  * The version of what gateways keep in Redis: the names of keys and channels, and what their values mean. Part of every name, so
  * that gateways of two formats never misread each other. Raise it with any change that an older gateway would misread, and say in
  * UPGRADE.md what that means for a rolling upgrade. `test/store/format.test.ts` notices such a change.

@@ -1,6 +1,14 @@
 import { isPrincipal, type Revocations } from '../auth/index.ts';
 import type { BucketLimits, LimitsModel, StoreModel } from '../config/index.ts';
-import type { Clock, Facts, LimitListener, StoreListener, Timer, TimerClock } from '../core/index.ts';
+import type {
+  Clock,
+  Facts,
+  LimitListener,
+  RandomBytes,
+  StoreListener,
+  Timer,
+  TimerClock,
+} from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import {
   type AllowanceReading,
@@ -15,6 +23,7 @@ import {
   type LimitSet,
   type LimitStore,
   MemoryStore,
+  type MemoryStoreOptions,
   type OffenceFeed,
   Restrictions,
   type ShadowRestrictions,
@@ -71,6 +80,7 @@ export class Limiting {
     store: StoreModel,
     dependencies: {
       readonly clock: TimerClock;
+      readonly randomBytes: RandomBytes;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
       /** Most counters held in this process. */
@@ -79,14 +89,20 @@ export class Limiting {
       readonly replication?: Replication | undefined;
     },
   ) {
-    const { clock, listener, storeListener } = dependencies;
+    const { clock, randomBytes, listener, storeListener } = dependencies;
     const { keysPerCaller } = model;
     this.listener = listener;
-    this.memory = memoryCounters(clock, dependencies.limitKeys);
+    this.memory = memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys });
     this.shared =
       store.kind === 'memory'
         ? null
-        : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
+        : new SharedStore(store, {
+            clock,
+            randomBytes,
+            listener: storeListener,
+            local: this.memory,
+            keysPerCaller,
+          });
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
     this.#replication = dependencies.replication ?? this.shared;
@@ -96,7 +112,7 @@ export class Limiting {
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
-      ...{ clock: this.#restrictingClock, listener, restrictions, tally: this.#feed, maxKeys },
+      ...{ clock: this.#restrictingClock, randomBytes, listener, restrictions, tally: this.#feed, maxKeys },
     });
     this.shadowRestrictions = this.#restricting.shadowRestrictions;
     this.invalidRequests = this.#restricting.invalidRequests;
@@ -105,6 +121,7 @@ export class Limiting {
     this.allowances = new Allowances({
       store: (this.shared?.limits ?? this.memory).allowances,
       facts: this.#replication?.facts ?? null,
+      randomBytes,
       forgetKnown: () => this.shared?.limits.forgetRefusals(),
       ignoredRefusals: this.ignoredRefusals,
     });
@@ -204,9 +221,11 @@ export class Limiting {
 }
 
 /** The counters of this process, for callers as a gateway names them. Call `followLimits` with each configuration. */
-export function memoryCounters(clock: Clock, maxKeys: number): MemoryStore {
+export function memoryCounters(
+  options: Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys'>,
+): MemoryStore {
   const networkOf = (caller: string) => (isPrincipal(caller) ? null : networkOfKey(caller));
-  return new MemoryStore({ clock, maxKeys, networkOf });
+  return new MemoryStore({ ...options, networkOf });
 }
 
 /** Divides the room for counters among the limits of this configuration. Existing counts stay. */
@@ -268,6 +287,7 @@ interface AllowancesDependencies {
   readonly store: AllowanceStore;
   /** What gateways tell each other; `null` if there is one alone. */
   readonly facts: Facts | null;
+  readonly randomBytes: RandomBytes;
   /** Makes the store ask again about the keys that it knows to be exhausted. */
   readonly forgetKnown: () => void;
   readonly ignoredRefusals: IgnoredRefusals;
@@ -289,10 +309,10 @@ export class Allowances {
 
   /** Says where the counters were that it has reset; `null` if nothing counts now. */
   async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
-    const { store, facts } = this.#dependencies;
+    const { store, facts, randomBytes } = this.#dependencies;
     const countedIn = await store.reset(limits, caller, main);
     this.#forgetRefusals();
-    if (countedIn === 'redis' && facts !== null) announceReset(facts);
+    if (countedIn === 'redis' && facts !== null) announceReset(facts, randomBytes);
     return countedIn;
   }
 

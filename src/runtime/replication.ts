@@ -3,9 +3,10 @@ import {
   type Claims,
   type Fact,
   type Facts,
+  type RandomBytes,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
-  randomKey,
+  randomName,
 } from '../core/index.ts';
 import type {
   AnonymousRestriction,
@@ -73,8 +74,8 @@ export function shareRestrictions(facts: Facts, restrictions: Restrictions): voi
 }
 
 /** Announces that an operator has reset counters, without saying whose: each gateway forgets all refusals that it remembers. */
-export function announceReset(facts: Facts): void {
-  facts.post({ name: `${RESET}:${randomKey().toString('base64url')}`, value: 0, forMs: RESET_MS });
+export function announceReset(facts: Facts, randomBytes: RandomBytes): void {
+  facts.post({ name: `${RESET}:${randomName(randomBytes)}`, value: 0, forMs: RESET_MS });
 }
 
 /** Calls back when any gateway has reset counters, this one included. */

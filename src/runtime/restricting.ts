@@ -1,6 +1,6 @@
 import { isPrincipal } from '../auth/index.ts';
 import type { LimitsModel, Listed } from '../config/index.ts';
-import { type Clock, type LimitListener, RecentMap } from '../core/index.ts';
+import { type Clock, type LimitListener, type RandomBytes, RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
 import {
   IgnoredRefusals,
@@ -14,6 +14,7 @@ import {
 
 interface RestrictingDependencies {
   readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: Restrictions;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
@@ -31,7 +32,7 @@ export class Restricting {
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
 
-  constructor({ clock, listener, restrictions, tally, maxKeys }: RestrictingDependencies) {
+  constructor({ clock, randomBytes, listener, restrictions, tally, maxKeys }: RestrictingDependencies) {
     this.restrictions = restrictions;
     this.shadowRestrictions = new ShadowRestrictions({
       clock,
@@ -39,7 +40,7 @@ export class Restricting {
         listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
       networkOf: networkOfKey,
     });
-    const counting = { clock, tally, maxKeys, shadow: this.shadowRestrictions };
+    const counting = { clock, randomBytes, tally, maxKeys, shadow: this.shadowRestrictions };
     this.invalidRequests = new InvalidRequests(restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);

@@ -2,7 +2,9 @@ import type { StoreModel } from '../config/index.ts';
 import {
   type Claims,
   type Facts,
-  randomKey,
+  type FailurePolicy,
+  type RandomBytes,
+  randomName,
   type StoreListener,
   type Timer,
   type TimerClock,
@@ -10,7 +12,6 @@ import {
 import type { MemoryStore, OffenceFeed, OffencesExceeded } from '../limits/index.ts';
 import {
   Board,
-  type FailurePolicy,
   Health,
   RedisClaims,
   RedisConnection,
@@ -25,6 +26,7 @@ const START_MS = 5_000;
 
 export interface SharedStoreDependencies {
   readonly clock: TimerClock;
+  readonly randomBytes: RandomBytes;
   readonly listener: StoreListener;
   /** Counts while Redis does not. */
   readonly local: MemoryStore;
@@ -49,13 +51,13 @@ export class SharedStore implements Replication {
   #timer: Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
-    const { clock, listener, local, keysPerCaller } = dependencies;
+    const { clock, randomBytes, listener, local, keysPerCaller } = dependencies;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
     this.#clock = clock;
     this.#listener = listener;
     const connection = new RedisConnection(options, { clock });
-    const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
+    const replicas = new Replicas(connection, { clock, id: randomName(randomBytes), hint });
     const health = new Health({ connection, replicas, policy, clock, listener });
     this.#connection = connection;
     this.policy = policy;
@@ -65,7 +67,7 @@ export class SharedStore implements Replication {
       connection,
       health,
       clock,
-      newId: () => randomKey().toString('base64url'),
+      newId: () => randomName(randomBytes),
       onSubscribed: refusal => listener.subscribed(refusal),
       onFault: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
       onLoaded: () => {

@@ -6,7 +6,7 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import type { ConnectionListener, Network, Random, Timer, TimerClock } from '../core/index.ts';
+import type { ConnectionListener, System, Timer } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from '../http1/index.ts';
@@ -18,11 +18,10 @@ import { Handshakes, TicketKeys, TlsTermination } from './tls-termination.ts';
 const SWEEP_MS = 500;
 
 /** What the listeners work with, and their limits. */
-export interface ListenersOptions extends ListenerLimits {
+export interface ListenersOptions
+  extends ListenerLimits,
+    Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'> {
   readonly gateway: Gateway;
-  readonly clock: TimerClock;
-  readonly random: Random;
-  readonly network: Network;
   readonly connectionListener: ConnectionListener;
   /** Default: those of this process alone. */
   readonly connectionCaps?: ConnectionCaps | undefined;
@@ -62,6 +61,7 @@ export class Listeners {
     gateway,
     clock,
     random,
+    randomBytes,
     network,
     connectionListener,
     timeouts,
@@ -86,7 +86,7 @@ export class Listeners {
     };
     this.#caps = connectionCaps;
     this.#handshakes = new Handshakes(caps.tlsHandshakes, connectionCaps.handshakes);
-    this.#ticketKeys = new TicketKeys(clock.monotonicMs());
+    this.#ticketKeys = new TicketKeys(randomBytes, clock.monotonicMs());
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };
     const open = (listener: ListenerModel, name: string, redirects: boolean) =>

@@ -1,8 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import { type ConnectionListener, type HandshakeOutcome, inNextTurn, randomKey } from '../core/index.ts';
+import {
+  type ConnectionListener,
+  type HandshakeOutcome,
+  inNextTurn,
+  type RandomBytes,
+} from '../core/index.ts';
 import type { CommonPermits } from '../gateway/index.ts';
-import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
+import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
@@ -323,17 +328,20 @@ const LIFE_MS = 24 * 60 * 60 * 1_000;
  */
 export class TicketKeys {
   /** 48 secret bytes. */
-  current = randomKey(48);
+  current: Buffer;
+  readonly #randomBytes: RandomBytes;
   #sinceMs: number;
 
-  constructor(nowMs: number) {
+  constructor(randomBytes: RandomBytes, nowMs: number) {
+    this.current = randomBytes(TICKET_KEY_BYTES);
+    this.#randomBytes = randomBytes;
     this.#sinceMs = nowMs;
   }
 
   /** Makes new keys if these are old. Returns whether it did. */
   renew(nowMs: number): boolean {
     if (nowMs - this.#sinceMs < LIFE_MS) return false;
-    this.current = randomKey(48);
+    this.current = this.#randomBytes(TICKET_KEY_BYTES);
     this.#sinceMs = nowMs;
     return true;
   }

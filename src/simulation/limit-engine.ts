@@ -1,5 +1,5 @@
 import type { LimitsModel } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import { type Clock, thisMachine } from '../core/index.ts';
 import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
 import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters } from '../runtime/index.ts';
 import { ReplayError } from './log/index.ts';
@@ -33,7 +33,7 @@ export class LimitEngine {
     this.clock = new VirtualClock(nowMs);
     this.#limits = limits;
     this.#shadowed = shadowed;
-    this.#store = memoryCounters(this.clock, MAX_KEYS);
+    this.#store = memoryCounters({ ...thisMachine, clock: this.clock, maxKeys: MAX_KEYS });
     followLimits(this.#store, limits);
     this.#sweptAtMs = nowMs;
   }

@@ -1,5 +1,5 @@
 import type { LimitsModel } from '../config/index.ts';
-import { type Clock, ownString } from '../core/index.ts';
+import { type Clock, ownString, thisMachine } from '../core/index.ts';
 import { addressKey, networkOfKey } from '../http/index.ts';
 import { type Decision, type EvictedRestriction, type Restriction, Restrictions } from '../limits/index.ts';
 import { type Claim, isInvalid, noteRefusal, Restricting } from '../runtime/index.ts';
@@ -38,7 +38,14 @@ export class RestrictionReplay {
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;
-    this.#restricting = new Restricting({ clock, listener, restrictions, tally: null, maxKeys: MAX_KEYS });
+    this.#restricting = new Restricting({
+      ...thisMachine,
+      clock,
+      listener,
+      restrictions,
+      tally: null,
+      maxKeys: MAX_KEYS,
+    });
     this.#restricting.use(limits);
   }
 

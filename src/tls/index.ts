@@ -7,5 +7,6 @@ export {
   pairError,
   readCertificate,
   ServerNames,
+  TICKET_KEY_BYTES,
   type TlsOptions,
 } from './tls-server.ts';

@@ -7,8 +7,11 @@ import {
   type TLSSocket,
 } from 'node:tls';
 
+/** The length of the keys that seal session tickets. */
+export const TICKET_KEY_BYTES = 48;
+
 interface TlsServerDependencies {
-  /** 48 secret bytes. Servers with equal keys and equal terms for client certificates resume each other's sessions. */
+  /** So many secret bytes. Servers with equal keys and equal terms for client certificates resume each other's sessions. */
   readonly ticketKeys: Buffer;
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Clock, type StoreListener, systemClock } from '../../src/core/index.ts';
 import { MemoryStore } from '../../src/limits/index.ts';
 import { RedisStore, type RedisStoreDependencies } from '../../src/redis/index.ts';
@@ -29,7 +30,7 @@ export function storeOn(
         throw error;
       },
     },
-    local: new MemoryStore({ clock, maxKeys: 100 }),
+    local: new MemoryStore({ clock, randomBytes, maxKeys: 100 }),
     replicas: () => 1,
     policy: 'local',
     keysPerCaller: 4_096,

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock, type Timer } from '../../src/core/index.ts';
+import { systemClock, type Timer, thisMachine } from '../../src/core/index.ts';
 import { NamedEndpoints, srvLookup, systemLookup } from '../../src/upstream/names/index.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { waitFor } from '../support/wait.ts';
@@ -152,7 +152,7 @@ describe('an upstream that SRV records name', () => {
         serviceAt('one.test', 3_000, { weight: 30 }),
         serviceAt('two.test', 3_001, { weight: 10 }),
       ]);
-      const { source } = watch(srvLookup(SERVICE, { clock: systemClock, network: dns.network }), dns);
+      const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
       await source.refresh(null);
       expect(placesOf(source)).toEqual(['10.0.0.1 3000 x1.5', 'fd00::2 3001 x0.5']);
     }
@@ -163,7 +163,7 @@ describe('an upstream that SRV records name', () => {
     const goodFor = async (srv: number, host: number) => {
       dns.records.set('one.test', [hostAt('10.0.0.1', host)]);
       dns.records.set(SERVICE, [serviceAt('one.test', 80, { ttl: srv })]);
-      return (await srvLookup(SERVICE, { clock: systemClock, network: dns.network })()).goodForMs;
+      return (await srvLookup(SERVICE, { ...thisMachine, network: dns.network })()).goodForMs;
     };
     expect(await goodFor(20, 90)).toBe(20_000);
     expect(await goodFor(90, 40)).toBe(40_000);
@@ -180,7 +180,7 @@ describe('an upstream that SRV records name', () => {
       serviceAt('spare.test', port, { priority: 20 }),
       serviceAt('main.test', port, { priority: 10 }),
     ]);
-    const { source, clock } = watch(srvLookup(SERVICE, { clock: systemClock, network: dns.network }), dns);
+    const { source, clock } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual([`127.0.0.1 ${port}`]);
     await source.refresh({ host: '127.0.0.1', port });
@@ -197,7 +197,7 @@ describe('an upstream that SRV records name', () => {
       SERVICE,
       hosts.map((_, at) => serviceAt(`pod-${at}.test`, 80)),
     );
-    const { source } = watch(srvLookup(SERVICE, { clock: systemClock, network: dns.network }), dns);
+    const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
     await source.refresh(null);
     expect(source.endpoints.length).toBe(300);
     expect(dns.asked).toEqual([`SRV ${SERVICE}`, `SRV ${SERVICE}`]);
@@ -208,7 +208,7 @@ describe('an upstream that SRV records name', () => {
     dns.records.set('one.test', [hostAt('10.0.0.1')]);
     dns.records.set(SERVICE, [serviceAt('one.test', 80)]);
     const { source, clock, changes } = watch(
-      srvLookup(SERVICE, { clock: systemClock, network: dns.network }),
+      srvLookup(SERVICE, { ...thisMachine, network: dns.network }),
       dns,
     );
     await source.refresh(null);
@@ -233,7 +233,7 @@ describe('an upstream that SRV records name', () => {
     dns.records.set('one.test', [hostAt('10.0.0.1')]);
     dns.records.set('two.test', [hostAt('10.0.0.2')]);
     dns.records.set(SERVICE, [serviceAt('one.test', 80), serviceAt('two.test', 80)]);
-    const { source, clock } = watch(srvLookup(SERVICE, { clock: systemClock, network: dns.network }), dns);
+    const { source, clock } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual(['10.0.0.1 80', '10.0.0.2 80']);
     dns.records.delete('two.test');
@@ -249,7 +249,7 @@ describe('an upstream that SRV records name', () => {
     dns.records.set(SERVICE, [serviceAt('one.test', 80)]);
     const nameServers = () => [...dead.network.nameServers(), ...dns.network.nameServers()];
     const network = { ...dns.network, nameServers };
-    const { source } = watch(srvLookup(SERVICE, { clock: systemClock, network }), dns);
+    const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network }), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual(['10.0.0.1 80']);
   });

@@ -42,7 +42,8 @@ async function systemWith(script: Script): Promise<DnsSystem> {
     tcp.close();
   });
   const network = { ...thisMachine.network, nameServers: () => [`127.0.0.1:${port}`] };
-  return { clock: { ...systemClock, after: (ms, run) => systemClock.after(ms / 10, run) }, network };
+  const clock = { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms / 10, run) };
+  return { ...thisMachine, clock, network };
 }
 
 function answerTo(query: Packet, target: string, changes: Partial<Packet> = {}): Buffer {
@@ -90,7 +91,7 @@ describe('a client of DNS', () => {
     onTestFinished(() => void udp.close());
     await new Promise<void>(bound => udp.bind(port, '127.0.0.1', bound));
     const network = { ...thisMachine.network, nameServers: () => [`127.0.0.1:${port}`] };
-    expect(await targetsOf(new DnsClient({ clock: systemClock, network }))).toEqual(['good.test']);
+    expect(await targetsOf(new DnsClient({ ...thisMachine, network }))).toEqual(['good.test']);
   });
 
   it('asks by TCP where a server does not know large datagrams, or cuts its answer off', async () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { FSWatcher } from 'node:fs';
 import { createServer } from 'node:http';
@@ -5,8 +6,9 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApp } from '../../src/app/index.ts';
 import { loadConfig } from '../../src/config/index.ts';
-import { type Files, type System, thisMachine } from '../../src/core/index.ts';
+import { type Files, type RandomBytes, type System, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
+import { writeGatewayConfig } from '../support/gateway.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Files that are only in memory. */
@@ -91,4 +93,50 @@ caps: { limit_keys: 10000, event_loop_delay: off }
   for (const watcher of watchers) watcher.emit('change', 'rename', 'gateway.yaml');
   await waitFor('the new file serves', async () => (await fetch(`${url}/new/one`)).ok);
   expect(timers.size).toBeGreaterThan(5);
+});
+
+/** Draws the same bytes in every world. */
+function sameBytes(): RandomBytes {
+  let drawn = 0;
+  return count => {
+    const seed = String(drawn++);
+    const digests = Array.from({ length: Math.ceil(count / 32) }, (_, i) =>
+      hash('sha256', `${seed} ${i}`, 'buffer'),
+    );
+    return Buffer.concat(digests).subarray(0, count);
+  };
+}
+
+/** What is random of one request, in a new gateway: its id, its trace, and and how its log line names the process and its key. */
+async function namesIn(system: System): Promise<Record<string, unknown>> {
+  const server = createServer((request, response) => response.end(request.headers.traceparent));
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const config = { log: { access: true }, tracing: {} };
+  const loaded = await loadConfig(await writeGatewayConfig({ upstreamPort: port, config }), {
+    env: {},
+    generation: 1,
+  });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
+  const lines: Record<string, unknown>[] = [];
+  const log = makeLogger('info', { write: line => void lines.push(JSON.parse(line)) });
+  const app = await startApp(loaded.snapshot, { system, log });
+  onTestFinished(async () => void (await app.drain()));
+  const response = await fetch(`http://127.0.0.1:${app.addresses.http.port}/one`);
+  const traceparent = await response.text();
+  const isAccess = ({ type }: Record<string, unknown>) => type === 'access';
+  await waitFor('its log line', () => lines.some(isAccess));
+  const { requestId, instance, keyId } = lines.find(isAccess) ?? {};
+  return { requestId, instance, keyId, traceparent };
+}
+
+test('all that is random comes from the world that a gateway is handed, so that another one can repeat it', async () => {
+  const first = await namesIn({ ...thisMachine, randomBytes: sameBytes() });
+  expect(await namesIn({ ...thisMachine, randomBytes: sameBytes() })).toEqual(first);
+  const other = await namesIn(thisMachine);
+  for (const [name, value] of Object.entries(first)) {
+    expect(value).toEqual(expect.stringMatching(/./));
+    expect(other[name]).not.toBe(value);
+  }
 });

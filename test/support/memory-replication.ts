@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type Claims,
   type Clock,
@@ -119,7 +120,8 @@ export class MemoryReplication {
 
   #counterOf({ reason }: Restricted, { quota }: OffenceRule): EventCounter {
     const name = `${reason} ${quota.periodMs}`;
-    const counter = this.#counters.get(name) ?? new EventCounter({ clock: this.#clock, maxKeys: 1_000 });
+    const counter =
+      this.#counters.get(name) ?? new EventCounter({ clock: this.#clock, randomBytes, maxKeys: 1_000 });
     this.#counters.set(name, counter);
     counter.use(quota);
     return counter;

@@ -1,4 +1,4 @@
-import type { CallerClass } from '../../core/index.ts';
+import type { CallerClass, FailurePolicy } from '../../core/index.ts';
 import type { AddressSet } from '../../http/index.ts';
 import type {
   BucketHash,
@@ -8,7 +8,7 @@ import type {
   LimitSet,
   OffenceRule,
 } from '../../limits/index.ts';
-import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
+import type { RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
 

@@ -79,6 +79,8 @@ export {
   type DecisionEvent,
   type DecisionOutcome,
   type EvictionEvent,
+  FAILURE_POLICIES,
+  type FailurePolicy,
   HELD_OUTCOMES,
   type HeldOutcome,
   type LimitListener,

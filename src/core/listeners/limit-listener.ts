@@ -121,8 +121,17 @@ export interface OverloadListener {
   ended(lastedMs: number, refused: number): void;
 }
 
+/**
+ * What happens while the shared store is unreachable:
+ * - `local`: counters of this process decide, with quotas divided by the number of replicas
+ * - `open`: every request passes
+ * - `closed`: every request is refused (503)
+ */
+export const FAILURE_POLICIES = ['local', 'open', 'closed'] as const;
+export type FailurePolicy = (typeof FAILURE_POLICIES)[number];
+
 /** What decided about a request: the shared store, one of its recent refusals, or the policy while it is unreachable. */
-export const DECIDED_BY = ['redis', 'known_refusal', 'local', 'open', 'closed'] as const;
+export const DECIDED_BY = ['redis', 'known_refusal', ...FAILURE_POLICIES] as const;
 export type DecidedBy = (typeof DECIDED_BY)[number];
 
 /** Why a command to the shared store failed. */
@@ -135,7 +144,7 @@ export interface StoreListener {
   /** One command failed. `cause` is what the server or the connection said: never a key or a secret. */
   failed(failure: StoreFailure, cause: string): void;
   /** The policy decides from now on: too many commands failed, or the store could not be reached at the start. */
-  lost(policy: 'local' | 'open' | 'closed', cause: string): void;
+  lost(policy: FailurePolicy, cause: string): void;
   /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at the start. */
   found(lostForMs: number): void;
   /** The gateway serves from now on although it could not read what the others know: restrictions and revocations. */

@@ -5,7 +5,6 @@ import {
   GatewayError,
   type Outcome,
   RpcCode,
-  randomKey,
   type TokenRefusal,
 } from '../../core/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
@@ -57,6 +56,8 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   session.begun(record, exchange.upstreamPermit);
 }
 
+const MASK_BYTES = 4;
+
 /** The part of the handshake that a session keeps. */
 interface SessionOptions {
   readonly idleMs: number;
@@ -88,7 +89,9 @@ export class WebSocketSession implements Successor {
     const { idleMs, extended } = this.#options;
     const nowMs = this.#state.clock.monotonicMs();
     const over = () => this.#over();
-    this.#tunnel = new Tunnel(client, this.#upstream, nowMs, { idleMs, extended, mask: randomMask, over });
+    // RFC 6455, 5.3: a mask must be unpredictable.
+    const mask = () => this.#state.randomBytes(MASK_BYTES);
+    this.#tunnel = new Tunnel(client, this.#upstream, nowMs, { idleMs, extended, mask, over });
     this.#tunnel.start();
   }
 
@@ -158,9 +161,6 @@ function closeReason({ refusedToken }: Stop): string {
   if (refusedToken === null) return 'restricted';
   return refusedToken.reason === 'expired' ? 'token expired' : 'token revoked';
 }
-
-/** RFC 6455, 5.3: must be unpredictable. */
-const randomMask = () => randomKey(4);
 
 const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
   open: 'abandoned',

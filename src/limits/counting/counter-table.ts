@@ -1,3 +1,4 @@
+import type { RandomBytes } from '../../core/index.ts';
 import type { Counter } from './counter.ts';
 import { type Keyspace, type Partition, Partitions } from './partitions.ts';
 import { CallerTable, type NetworkOf, RecordTable, StringHash } from './record-table.ts';
@@ -53,11 +54,11 @@ export class CounterTable {
   #inUseCount = 0;
 
   /** `capacity`: most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used. */
-  constructor(capacity: number, networkOf: NetworkOf = () => null) {
+  constructor(capacity: number, randomBytes: RandomBytes, networkOf: NetworkOf = () => null) {
     this.partitions = new Partitions(capacity);
-    this.#callers = new CallerTable(capacity, networkOf);
+    this.#callers = new CallerTable(capacity, randomBytes, networkOf);
     this.#table = new RecordTable(capacity, WIDTH);
-    this.#partHash = StringHash.withRandomKey();
+    this.#partHash = StringHash.withRandomKey(randomBytes);
   }
 
   get size(): number {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import type { Clock, RandomBytes } from '../../core/index.ts';
 import { type Counter, copyCounter, Moment, newCounter } from './counter.ts';
 import { CounterTable } from './counter-table.ts';
 import {
@@ -278,6 +278,8 @@ class ShadowConsumption {
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
+  /** Makes the secret keys by which names are hashed. */
+  readonly randomBytes: RandomBytes;
   /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /**
@@ -338,7 +340,7 @@ export class MemoryStore implements LimitStore {
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock;
-    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.networkOf);
+    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.randomBytes, options.networkOf);
     this.#keyspaces = new Keyspaces(limit => this.#table.partitions.of(limit));
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.allowances = new MemoryAllowances({

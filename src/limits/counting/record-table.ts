@@ -1,4 +1,6 @@
-import { randomKey } from '../../core/index.ts';
+import type { RandomBytes } from '../../core/index.ts';
+
+const KEY_BYTES = 8;
 
 /**
  * Represents a string in a table by 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
@@ -23,9 +25,9 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  /** Uses a cryptographic random key, which no client can derive from other random numbers it has seen. */
-  static withRandomKey(): StringHash {
-    const key = randomKey();
+  /** Makes a random key, which no client can derive from other random numbers it has seen. */
+  static withRandomKey(randomBytes: RandomBytes): StringHash {
+    const key = randomBytes(KEY_BYTES);
     return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
   }
 
@@ -183,14 +185,16 @@ export type NetworkOf = (caller: string) => string | null;
 /** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */
 export class CallerTable {
   readonly #table: RecordTable;
-  readonly #hash = StringHash.withRandomKey();
+  readonly #hash: StringHash;
   readonly #networkOf: NetworkOf;
-  readonly #networkHash = StringHash.withRandomKey();
+  readonly #networkHash: StringHash;
   /** Counters for main values, by place of the network. */
   readonly #ofNetwork = new Int32Array(NETWORKS);
   readonly #mostOfNetwork: number;
 
-  constructor(capacity: number, networkOf: NetworkOf) {
+  constructor(capacity: number, randomBytes: RandomBytes, networkOf: NetworkOf) {
+    this.#hash = StringHash.withRandomKey(randomBytes);
+    this.#networkHash = StringHash.withRandomKey(randomBytes);
     this.#table = new RecordTable(capacity, WIDTH);
     this.#networkOf = networkOf;
     this.#mostOfNetwork = Math.max(1, Math.floor(capacity / NETWORK_PART));

@@ -6,6 +6,7 @@ import {
   type Limit,
   type LimitSet,
   MemoryStore,
+  type MemoryStoreOptions,
   NO_LIMITS,
   newCounter,
   newPartition,
@@ -131,8 +132,7 @@ export class WebhookNotFound extends OffenceCounter {
   }
 }
 
-interface EventCounterOptions {
-  readonly clock: Clock;
+interface EventCounterOptions extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes'> {
   /** Most keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }
@@ -147,8 +147,8 @@ export class EventCounter {
   readonly #store: MemoryStore;
   #limits: LimitSet = NO_LIMITS;
 
-  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
-    this.#store = new MemoryStore({ clock, maxKeys });
+  constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#store = new MemoryStore({ clock, randomBytes, maxKeys });
   }
 
   /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
@@ -193,9 +193,9 @@ class RefusalMemory {
   readonly #refusal = newCounter();
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+  constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#clock = clock;
-    this.#table = new CounterTable(maxKeys);
+    this.#table = new CounterTable(maxKeys, randomBytes);
   }
 
   /** Excuses everyone from the waits announced so far. */

@@ -10,7 +10,6 @@ import {
   escapeUnseen,
   Memo,
   type RestrictionRecord,
-  randomKey,
   type TokenRefusal,
 } from '../../core/index.ts';
 
@@ -111,15 +110,17 @@ export class AccessLine {
   readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
   readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
   /** Tells the lines of this process from those of others, and from those before its start. */
-  readonly #instance = randomKey().toString('base64url').slice(0, INSTANCE_DIGITS);
+  readonly #instance: string;
   /** The fields that name this process and the key of its pseudonyms. */
   #process: string;
   #paths: PathNaming;
   #openedAtMs = Number.NaN;
   #time = '';
 
-  constructor(clock: Clock, pseudonyms: Pseudonyms, paths: PathNaming) {
+  /** @param instance a random name; its first digits are written */
+  constructor(clock: Clock, pseudonyms: Pseudonyms, paths: PathNaming, instance: string) {
     this.#clock = clock;
+    this.#instance = instance.slice(0, INSTANCE_DIGITS);
     this.#pseudonyms = pseudonyms;
     this.#paths = paths;
     this.#process = this.#describeProcess();

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { type Clock, escapeUnseen, randomKey } from '../../core/index.ts';
+import { type Clock, escapeUnseen, type RandomBytes, randomKey, randomName } from '../../core/index.ts';
 import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
 
 /** Where log lines go, each in a call of its own. */
@@ -41,13 +41,19 @@ export class Logging {
   readonly accessLog: AccessLog;
   readonly #log: Logger;
   /** Names callers while the configuration has no key. */
-  readonly #randomKey = randomKey();
+  readonly #randomKey: Buffer;
 
   /** Leaves the level of `log` as it is. */
-  constructor(log: Logger, { access, pseudonymKey, paths }: LoggingOptions, clock: Clock) {
+  constructor(
+    log: Logger,
+    { access, pseudonymKey, paths }: LoggingOptions,
+    clock: Clock,
+    randomBytes: RandomBytes,
+  ) {
     this.#log = log;
+    this.#randomKey = randomKey(randomBytes);
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? this.#randomKey);
-    const line = new AccessLine(clock, this.pseudonyms, paths);
+    const line = new AccessLine(clock, this.pseudonyms, paths, randomName(randomBytes));
     this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
   }
 

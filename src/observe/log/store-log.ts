@@ -1,6 +1,7 @@
 import type {
   ConfigEvent,
   EvictionEvent,
+  FailurePolicy,
   LimitListener,
   OverloadListener,
   ReloadListener,
@@ -24,7 +25,7 @@ export class StoreLog implements Partial<StoreListener> {
     this.#log = log;
   }
 
-  lost(policy: string, cause: string): void {
+  lost(policy: FailurePolicy, cause: string): void {
     const line = { type: 'store', policy, cause };
     if (policy === 'local')
       this.#log.error(line, 'Redis is unreachable: this gateway counts alone, with its share of each limit');

@@ -1,5 +1,4 @@
-import type { Clock, StoreListener, Timer, TimerClock } from '../../core/index.ts';
-import type { FailurePolicy } from '../options.ts';
+import type { Clock, FailurePolicy, StoreListener, Timer, TimerClock } from '../../core/index.ts';
 import { defineScript, PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
 
 /**

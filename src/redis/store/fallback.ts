@@ -1,4 +1,4 @@
-import type { StoreListener } from '../../core/index.ts';
+import type { FailurePolicy, StoreListener } from '../../core/index.ts';
 import {
   type AllowanceStore,
   type Decision,
@@ -8,7 +8,6 @@ import {
   type MemoryStore,
   UNLIMITED,
 } from '../../limits/index.ts';
-import type { FailurePolicy } from '../options.ts';
 import type { Question } from './plan.ts';
 
 export interface FallbackDependencies {

@@ -1,9 +1,9 @@
 import { isIPv6, type Socket } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, RECURSION_DESIRED } from 'dns-packet';
-import { type DatagramSocket, randomKey, type System } from '../../core/index.ts';
+import type { DatagramSocket, RandomBytes, System } from '../../core/index.ts';
 
 /** What a DNS client needs of the system. */
-export type DnsSystem = Pick<System, 'clock' | 'network'>;
+export type DnsSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
 
 type DnsType = 'A' | 'AAAA' | 'SRV';
 
@@ -62,7 +62,7 @@ export class DnsClient {
   }
 
   async #askServer(server: Server, name: string, type: DnsType): Promise<DecodedPacket> {
-    const query = makeQuery(name, type);
+    const query = makeQuery(name, type, this.#system.randomBytes);
     const reply = await this.#exchange(query, new DatagramLink(server, this.#system));
     // A server from before RFC 6891 takes offence at the record that allows large datagrams.
     if (!reply.flag_tc && codeOf(reply) !== FORMAT_ERROR) return reply;
@@ -93,14 +93,16 @@ export class DnsClient {
   }
 }
 
+const ID_BYTES = 2;
+
 interface Query extends Packet {
   readonly id: number;
   readonly questions: [{ readonly type: DnsType; readonly name: string; readonly class: 'IN' }];
 }
 
-function makeQuery(name: string, type: DnsType): Query {
+function makeQuery(name: string, type: DnsType, randomBytes: RandomBytes): Query {
   return {
-    ...{ type: 'query', id: randomKey(2).readUInt16BE(), flags: RECURSION_DESIRED },
+    ...{ type: 'query', id: randomBytes(ID_BYTES).readUInt16BE(), flags: RECURSION_DESIRED },
     questions: [{ type, name, class: 'IN' }],
     additionals: [
       {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { AdminAccess } from '../../../src/admin/admin-access.ts';
@@ -15,7 +15,7 @@ function newAccess({ bound = '0.0.0.0', token = TOKEN as string | null } = {}) {
     changed: () => {},
     failed: () => {},
   };
-  const access = new AdminAccess({ clock, listener });
+  const access = new AdminAccess({ clock, randomBytes, listener });
   access.use(token === null ? null : createHash('sha256').update(token).digest());
   access.bound(bound);
   return { access, clock, refusals };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/limits/index.ts';
 import { loadFiles, NEEDED } from '../../support/config-text.ts';
@@ -18,7 +19,7 @@ async function setOf(limits: string) {
 }
 
 it('replicas with different generations agree on the counters of the buckets that both know', async () => {
-  const store = new MemoryStore({ clock: new FrozenClock() });
+  const store = new MemoryStore({ clock: new FrozenClock(), randomBytes });
   const old = await setOf(limitsOf('10/10s'));
   const next = await setOf(limitsOf('6/10s', ', more: { user: 1/1s }'));
   for (let n = 0; n < 3; n++) {

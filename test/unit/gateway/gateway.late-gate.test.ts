@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
 import { NO_NAMES, systemClock } from '../../../src/core/index.ts';
@@ -37,7 +38,7 @@ async function slowlyLimited() {
   if (!loaded.ok) throw new Error('the configuration is wrong');
   const { snapshot } = loaded;
   const limiting = new Limiting(snapshot.limits, snapshot.store, {
-    ...{ clock: systemClock, limitKeys: 1_000 },
+    ...{ clock: systemClock, randomBytes, limitKeys: 1_000 },
     ...{ listener: silentLimits, storeListener: silentStore },
   });
   const decided = Promise.withResolvers<unknown>();
@@ -45,7 +46,7 @@ async function slowlyLimited() {
   const sent: string[] = [];
   const send = ({ target }: { target: string }) => sent.push(target);
   const gateway = new Gateway({
-    ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
+    ...{ clock: systemClock, randomBytes, limiting, nextRequestId: () => 'id' },
     overload: new Overload(null, systemClock, { began: () => {}, ended: () => {} }),
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
     listener: {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
 import { systemClock, thisMachine } from '../../../src/core/index.ts';
@@ -39,7 +40,7 @@ async function listening() {
   const clock = { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs };
   const overload = new Overload(250, clock, listener);
   const limiting = new Limiting(snapshot.limits, snapshot.store, {
-    ...{ clock: systemClock, limitKeys: 1_000, listener, storeListener: listener },
+    ...{ clock: systemClock, randomBytes, limitKeys: 1_000, listener, storeListener: listener },
   });
   const sent: string[] = [];
   const send = ({ target }: { target: string }) => {
@@ -47,7 +48,7 @@ async function listening() {
     return { abort: silent };
   };
   const gateway = new Gateway({
-    ...{ clock: systemClock, limiting, overload, nextRequestId: () => 'id', listener },
+    ...{ clock: systemClock, randomBytes, limiting, overload, nextRequestId: () => 'id', listener },
     unlistedProxies: new UnlistedProxies(systemClock, listener),
     generation: {
       ...{ snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type Decision,
   defineLimit,
@@ -51,7 +52,7 @@ export class History {
   readonly #refunded = new Set<string>();
 
   constructor(configuration: number, wrap: Wrap = store => store) {
-    this.#store = wrap(new MemoryStore({ clock: this.#clock, maxKeys: 64 }), this.#clock);
+    this.#store = wrap(new MemoryStore({ clock: this.#clock, randomBytes, maxKeys: 64 }), this.#clock);
     this.#bits = new Bits(configuration);
     this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
     this.#sets = this.#configure(new Bits(configuration));

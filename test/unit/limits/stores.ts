@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type Decision,
   defineLimit,
@@ -11,8 +12,8 @@ import {
 } from '../../../src/limits/index.ts';
 import type { FrozenClock } from './frozen-clock.ts';
 
-export function newStore(clock: FrozenClock, options: Omit<MemoryStoreOptions, 'clock'> = {}): MemoryStore {
-  return new MemoryStore({ clock, maxKeys: 1_000, ...options });
+export function newStore(clock: FrozenClock, options: Partial<MemoryStoreOptions> = {}): MemoryStore {
+  return new MemoryStore({ clock, randomBytes, maxKeys: 1_000, ...options });
 }
 
 /** A caller's limit of a bucket `b`, unless told otherwise. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type LoggingOptions, makeLogger, Observation } from '../../../src/observe/index.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
@@ -25,6 +26,7 @@ function newObservation(lines: string[]) {
   );
   const observation = new Observation({
     clock: new FrozenClock(),
+    randomBytes,
     log: makeLogger('info', { write: line => void lines.push(line) }),
     logging: LOGGING,
     labels: LABELS,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LimitsModel, loadConfig } from '../../../src/config/index.ts';
 import { addressKey } from '../../../src/http/index.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
 });
 
 function newCounters(): MemoryStore {
-  const counters = memoryCounters(clock, MAX_KEYS);
+  const counters = memoryCounters({ clock, randomBytes, maxKeys: MAX_KEYS });
   followLimits(counters, model);
   return counters;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
 import { Limiting } from '../../../src/runtime/index.ts';
@@ -35,7 +36,7 @@ async function limitsOf(text: string) {
 /** Whether the third invalid request restricts its address although another address came after its first. */
 async function remembersThrough(limitKeys: number): Promise<boolean> {
   const snapshot = await limitsOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
-  const dependencies = { clock: new FrozenClock(), listener, storeListener, limitKeys };
+  const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys };
   const limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
   const note = (...addresses: string[]) => {
     for (const address of addresses) limiting.invalidRequests.note(address);
@@ -53,7 +54,7 @@ test('`caps.limit_keys` bounds the tables of offences, too', async () => {
 test('a reload that never restricts a client any more ends what rules in shadow hold against it', async () => {
   const rule = 'invalid_requests: { limit: 1/10m, restrict_for: 10m, shadow: true }\n';
   const [before, after] = [await limitsOf(rule), await limitsOf(`${rule}never_restrict: [192.0.2.0/24]\n`)];
-  const dependencies = { clock: new FrozenClock(), listener, storeListener, limitKeys: 100 };
+  const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys: 100 };
   const limiting = new Limiting(before.limits, before.store, dependencies);
   for (const address of [OFFENDER, OFFENDER, '198.51.100.1', '198.51.100.1'])
     limiting.invalidRequests.note(address);

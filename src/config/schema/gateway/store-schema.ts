@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FAILURE_POLICIES } from '../../../core/index.ts';
 import {
   choice,
   count,
@@ -115,7 +116,7 @@ export const redisStoreSchema = z.strictObject({
     .describe(
       'For one whole decision; then on_failure decides about it. Redis counts as away when replies stay late for four times as long.',
     ),
-  on_failure: choice(['local', 'open', 'closed'])
+  on_failure: choice(FAILURE_POLICIES)
     .prefault('local')
     .describe(
       'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request that has a limit gets 503, and the gateway is not ready.',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { hexSource } from '../../../../src/core/index.ts';
 import { beginTrace } from '../../../../src/gateway/exchange/trace.ts';
@@ -6,7 +7,7 @@ import { ForwardingRules, RequestHead } from '../../../../src/http/index.ts';
 const rules = new ForwardingRules({ traces: true });
 const ID = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${ID}-b7ad6b7169203331-01`;
-const draw = hexSource();
+const draw = hexSource(randomBytes);
 
 function traceOf(fields: string[], trusted: boolean, share = 0) {
   return beginTrace(new RequestHead(fields, rules, trusted, []), share, draw);

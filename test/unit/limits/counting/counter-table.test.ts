@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
@@ -16,7 +17,7 @@ function space(number = SPACE): Keyspace {
 
 beforeEach(() => {
   partition = newPartition('b', 'caller');
-  table = new CounterTable(CAPACITY);
+  table = new CounterTable(CAPACITY, randomBytes);
   table.begin(0);
 });
 

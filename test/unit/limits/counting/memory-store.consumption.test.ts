@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
@@ -12,7 +13,7 @@ let draw: Consumption;
 let two: BoundLimit;
 
 beforeEach(() => {
-  table = new CounterTable(2);
+  table = new CounterTable(2, randomBytes);
   draw = new Consumption(table);
   two = new Keyspaces(limit => table.partitions.of(limit)).bind(limit('2/1s', { main: 'id' }));
 });
@@ -85,7 +86,7 @@ describe('a unit', () => {
 
 describe('a caller with as many main values as it may hold', () => {
   beforeEach(() => {
-    table = new CounterTable(10);
+    table = new CounterTable(10, randomBytes);
     draw = new Consumption(table);
     admits('a', 'one');
     admits('a', 'two');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Partitions } from '../../../../src/limits/counting/partitions.ts';
@@ -101,8 +102,8 @@ describe('the room of a table', () => {
     fc.assert(
       fc.property(steps, history => {
         const clock = new FrozenClock();
-        const store = new MemoryStore({ clock, maxKeys: CAPACITY });
-        const endless = new MemoryStore({ clock, maxKeys: 100_000 });
+        const store = new MemoryStore({ clock, randomBytes, maxKeys: CAPACITY });
+        const endless = new MemoryStore({ clock, randomBytes, maxKeys: 100_000 });
         store.share(allOf([...SETS, VICTIM]));
         // Two callers and two values: two counters of resources and, of each value, two of callers fill what is theirs.
         const own = limits({ resource: VICTIM.resource });
@@ -119,7 +120,7 @@ describe('the room of a table', () => {
     fc.assert(
       fc.property(steps, history => {
         const clock = new FrozenClock();
-        const store = new MemoryStore({ clock, maxKeys: CAPACITY });
+        const store = new MemoryStore({ clock, randomBytes, maxKeys: CAPACITY });
         store.share(allOf(SETS));
         const once = limits({ caller: limit('1/18h', { bucket: 'a' }) });
         store.decide(once, 'spent', '');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { StringHash } from '../../../../src/limits/counting/record-table.ts';
 
@@ -39,7 +40,7 @@ test('another key gives another hash', () => {
 
 test('the key of a table does not come from Math.random, whose numbers can be predicted', () => {
   const predictable = vi.spyOn(Math, 'random').mockReturnValue(0.5);
-  const hashes = [StringHash.withRandomKey(), StringHash.withRandomKey()];
+  const hashes = [StringHash.withRandomKey(randomBytes), StringHash.withRandomKey(randomBytes)];
   predictable.mockRestore();
   const values = hashes.map(hash => {
     hash.read('caller');

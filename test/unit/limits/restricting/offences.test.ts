@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   EventCounter,
@@ -23,7 +24,7 @@ beforeEach(() => {
   restrictions = new Restrictions({ clock, listener: quiet });
 });
 
-const options = (maxKeys = 100) => ({ clock, maxKeys });
+const options = (maxKeys = 100) => ({ clock, randomBytes, maxKeys });
 const rule = (quota: string, restrictForMs = 600_000) => ({ quota: parseQuota(quota), restrictForMs });
 
 function times(count: number, act: () => void): void {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Restricted } from '../../../../src/limits/index.ts';
 import { InvalidRequests, Restrictions, ShadowRestrictions } from '../../../../src/limits/index.ts';
@@ -88,7 +89,7 @@ test('a rule that moves out of shadow keeps what it counted, and the next offenc
   const quiet = () => {};
   const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet };
   const restrictions = new Restrictions({ clock, listener });
-  const offences = new InvalidRequests(restrictions, { clock, shadow });
+  const offences = new InvalidRequests(restrictions, { clock, randomBytes, shadow });
   const rule = { quota: { units: 2, periodMs: 60_000 }, restrictForMs: 5_000 };
   offences.use({ ...rule, shadow: true });
   for (let i = 0; i < 3; i++) offences.note(A);

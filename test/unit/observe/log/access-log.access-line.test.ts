@@ -22,7 +22,7 @@ const pseudonyms = new Pseudonyms(Buffer.alloc(32, 1));
 const paths: PathNaming = { rewrite: (path, isCall, name) => `/{${name(path)}}${isCall ? '/call' : ''}` };
 
 function lineOf(record: ExchangeRecord, clock = new FrozenClock()): string {
-  return new AccessLine(clock, pseudonyms, paths).of(record);
+  return new AccessLine(clock, pseudonyms, paths, 'instance').of(record);
 }
 
 /** The same members by way of the logger. */
@@ -191,7 +191,7 @@ test('lines have the fields that are declared, in their order, and each holds wh
   fc.assert(
     fc.property(records, record => {
       const whole = JSON.parse(lineOf(record, clock));
-      const begun = JSON.parse(new AccessLine(clock, pseudonyms, paths).ofAdmission(record));
+      const begun = JSON.parse(new AccessLine(clock, pseudonyms, paths, 'instance').ofAdmission(record));
       for (const line of [whole, begun]) {
         validate(line);
         expect(validate.errors).toBeNull();
@@ -225,7 +225,7 @@ test.each([
   ['admission', { class: undefined }],
 ])('the JSON Schema refuses an %s line with %j', (type, change) => {
   const validate = new Ajv({ validateFormats: false, allowUnionTypes: true }).compile(accessLogSchema());
-  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths, 'instance');
   const record = exchangeRecord();
   const line = JSON.parse(type === 'access' ? lines.of(record) : lines.ofAdmission(record));
   expect(validate(line)).toBe(true);
@@ -316,7 +316,7 @@ test.each([0, 0.000_4, 0.001, 0.1, 0.999_4, 0.999_6, 1, 1.005, 12.34, 999.999_9,
 
 test('lines of one writer have the time at which each was written', () => {
   const clock = new FrozenClock();
-  const lines = new AccessLine(clock, pseudonyms, paths);
+  const lines = new AccessLine(clock, pseudonyms, paths, 'instance');
   for (const passed of [0, 0, 1, 0, 999, 60_000, -5]) {
     clock.advance(passed);
     expect(JSON.parse(lines.of(exchangeRecord())).time).toBe(new Date(clock.epochMs()).toISOString());
@@ -324,7 +324,7 @@ test('lines of one writer have the time at which each was written', () => {
 });
 
 test('an exchange that lasts has a line at its admission, without an end, and says so at its end', () => {
-  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths, 'instance');
   const record = exchangeRecord({ lasted: true });
   const [begun, ended] = [JSON.parse(lines.ofAdmission(record)), JSON.parse(lines.of(record))];
   expect(begun).toMatchObject({ type: 'admission', decision: 'admitted', requestId: record.requestId });
@@ -336,8 +336,8 @@ test('an exchange that lasts has a line at its admission, without an end, and sa
 
 test('the lines of a process have one instance, and those under one key one key id', () => {
   const [one, other] = [
-    new AccessLine(new FrozenClock(), pseudonyms, paths),
-    new AccessLine(new FrozenClock(), new Pseudonyms(Buffer.alloc(32, 2)), paths),
+    new AccessLine(new FrozenClock(), pseudonyms, paths, 'instance'),
+    new AccessLine(new FrozenClock(), new Pseudonyms(Buffer.alloc(32, 2)), paths, 'of-another-process'),
   ];
   const [first, second, foreign] = [one, one, other].map(lines => JSON.parse(lines.of(exchangeRecord())));
   expect(first.instance).toMatch(/^[\w-]{8}$/);
@@ -348,7 +348,7 @@ test('the lines of a process have one instance, and those under one key one key 
 });
 
 test('a reload renames paths that were written before', () => {
-  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths, 'instance');
   const pathOf = () => JSON.parse(lines.of(exchangeRecord())).path;
   expect(pathOf()).toBe(`/{${pseudonyms.ofPart('/things/42')}}`);
   lines.use({ rewrite: (_, __, name) => `/things/{${name('42')}}` });
@@ -359,7 +359,9 @@ test('no text of a client, a claim or a file brings characters into a line that 
   const odd = 'a\u0000\u001b[2J\u007f\u009b31m\u061c\u200e\u202e\u2066b';
   const error = { message: odd, side: 'client', cap: null, cause: odd } as const;
   const record = exchangeRecord({ userAgent: odd, method: odd, route: odd, path: odd, upstream: odd, error });
-  const line = new AccessLine(new FrozenClock(), pseudonyms, { rewrite: path => path }).of(record);
+  const line = new AccessLine(new FrozenClock(), pseudonyms, { rewrite: path => path }, 'instance').of(
+    record,
+  );
   let logged = '';
   makeLogger('info', { write: text => (logged += text) }).info({ [odd]: odd }, odd);
   for (const text of [line, logged]) expect(text).toMatch(/^[ -~]*\n$/);

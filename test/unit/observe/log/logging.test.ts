@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Logging, type LoggingOptions, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
@@ -10,7 +11,7 @@ const paths = { rewrite: () => '/' };
 function logging(options: Options) {
   const lines: string[] = [];
   const log = makeLogger(options.level, { write: line => lines.push(line) });
-  return { lines, log, logging: new Logging(log, options, new FrozenClock()) };
+  return { lines, log, logging: new Logging(log, options, new FrozenClock(), randomBytes) };
 }
 
 test.each([

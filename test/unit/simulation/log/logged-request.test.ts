@@ -53,7 +53,7 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
 function gatewayLines(): string[] {
   const clock = new FrozenClock();
   const paths = { rewrite: (path: string) => `/v1/{${path.length}}` };
-  const line = new AccessLine(clock, new Pseudonyms(Buffer.alloc(32, 1)), paths);
+  const line = new AccessLine(clock, new Pseudonyms(Buffer.alloc(32, 1)), paths, 'instance');
   const records = recordsOf(clock);
   return [...records.map(each => line.of(each)), ...records.map(each => line.ofAdmission(each))].map(text =>
     text.trimEnd(),
