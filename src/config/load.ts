@@ -41,8 +41,8 @@ interface LoadOptions {
   /** The generation of the new snapshot, from 1. */
   readonly generation: number;
   /**
-   * Whether the variables of secrets may be unset, and files with secrets and certificates missing, because nobody will use them. The
-   * snapshot then has none of them. Default: false.
+   * Whether secrets and certificates may be missing, in variables and in files, because nobody will use them. The snapshot then has none
+   * of them. Default: false.
    */
   readonly mayLackSecrets?: boolean;
   /** Tells how long certificates are still valid. Default: this machine's. */
@@ -153,7 +153,7 @@ export async function loadLimits(path: string, env: Environment): Promise<Limits
   return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
 }
 
-/** What a file or folder named on the command line turned out to hold. */
+/** The content of a file or folder that the command line names. */
 export type Loaded =
   | { readonly kind: 'configuration'; readonly file: string; readonly config: LoadedConfig }
   | { readonly kind: 'limits'; readonly limits: LimitsConfig }

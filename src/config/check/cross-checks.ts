@@ -101,7 +101,7 @@ function checkListen(file: ConfigFile, value: unknown): void {
   }
 }
 
-/** How long clients pause that wait for a window of a minute, and how long load balancers keep idle connections. */
+/** Clients wait up to a minute for the next window, and load balancers keep idle connections about as long: 5 s more is safe. */
 const USUAL_PAUSE_MS = 65_000;
 
 function checkKeepAlive(file: ConfigFile, value: unknown): void {
@@ -115,7 +115,7 @@ function checkKeepAlive(file: ConfigFile, value: unknown): void {
 
 type Listening = { readonly address: HostPort } | null;
 
-/** Whether two listeners would need one port. */
+/** Whether two listeners need the same port. */
 function overlap(one: Listening, other: Listening): boolean {
   if (one === null || other === null || one.address.port === 0) return false;
   const [a, b] = [one.address, other.address];

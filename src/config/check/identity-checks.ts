@@ -35,7 +35,7 @@ function intended(word: string): string | undefined {
 
 function addBoth(file: ConfigFile): void {
   const message =
-    '"identity_provider" stands beside it: make that the first entry of this list, with a name and the audience, principal and bots of access_tokens';
+    '"identity_provider" and "identity_providers" cannot be combined: move the former into this list as its first entry, with a name and with audience, principal and bots of access_tokens';
   file.add(['identity_providers'], message, { about: 'key' });
 }
 
@@ -43,7 +43,7 @@ function addBoth(file: ConfigFile): void {
 function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
-      'missing key "access_tokens" beside it, whose "audience" says which tokens are for this API';
+      'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
     file.add(['identity_provider'], message, { about: 'key' });
   }
   const tokens = root.access_tokens;
@@ -137,7 +137,7 @@ function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
   );
   for (const index of others) {
     const { line } = file.place(['identity_providers', first ?? 0, 'redirect_uri'], 'key');
-    const message = `users sign in at the provider of line ${line} already: only one may have "redirect_uri"`;
+    const message = `users already sign in at the provider in line ${line}: only one provider may have "redirect_uri"`;
     file.add(['identity_providers', index, 'redirect_uri'], message, { about: 'key' });
   }
 }
@@ -198,7 +198,7 @@ function checkSection(file: ConfigFile, { path, raw }: IntrospectionSection, rou
     keySet !== undefined &&
     (raw.redirect_uri === undefined || (authorization !== undefined && token !== undefined));
   if (!readsNoDocument || introspection !== undefined) return;
-  const message = `${route} asks this provider about its tokens, and with these addresses the discovery document is not read: add "introspection"`;
+  const message = `${route} asks this provider about its tokens, and with these endpoints the discovery document is not read: add "introspection"`;
   file.add([...path, 'endpoints'], message);
 }
 

@@ -75,7 +75,7 @@ function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<st
   if (enforce === '100%') {
     if (typeof shadow !== 'object' || isEmptyMap(shadow)) return;
     const message =
-      'the numbers of "shadow" hold for nobody: to try them on a share of callers, write a smaller one; for all callers, write them in place of those that hold; to only count, leave out "enforce"';
+      '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
     file.add(path, message, { about: 'key', severity: 'warning' });
   } else if (shadow === true) {
     const message =
@@ -91,11 +91,11 @@ function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<s
   const triesNumbers = Object.keys(trials).length > 0;
   if (triesNumbers && alone.length === 0) return;
   const what = triesNumbers ? ` by its number for ${alone.join(' and ')}` : '';
-  const message = `callers outside the share of ${String(bucket.enforce)} are not limited${what}. If a number holds for all today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
+  const message = `callers outside this share (${String(bucket.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
   file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
 }
 
-/** Whether the bucket has a number, its own or a fallback, for those whom this one is tried on. */
+/** Whether callers of this class have a quota in force in the bucket: their own, or one that they fall back to. */
 function isHeld(bucket: Readonly<Record<string, unknown>>, key: (typeof QUOTAS)[number]): boolean {
   const keys = key === 'resource' ? ([key] as const) : QUOTA_KEYS[key];
   return keys.some(each => bucket[each] !== undefined);
@@ -111,7 +111,7 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   const path = ['buckets', 'global'];
   if (!announces || !file.has(path)) return;
   const message =
-    'the name "global" is that of the global limit in RateLimit: call the bucket something else';
+    'the global limit has the name "global" in the RateLimit header: give the bucket another name';
   file.add(path, message, { about: 'key' });
 }
 

@@ -43,7 +43,7 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     const found = reach.takersOf(pattern).flatMap(index => takers[index] ?? []);
     reached.set(line, found);
     if (found.length > 0) continue;
-    const message = `no route of gateway.yaml takes what "${line}" matches`;
+    const message = `no route of gateway.yaml serves a request that "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
   }
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);

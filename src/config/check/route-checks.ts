@@ -55,7 +55,7 @@ function checkTrustedProxies(file: ConfigFile): void {
     const listed = new AddressSet([text]);
     if (FAR_APART.filter(address => listed.has(address)).length < 2) continue;
     const message =
-      'this network includes strangers, who could then claim to be any client: list only your own proxies';
+      'this network includes addresses that are not yours, and anyone there could claim to be any client: list only your own proxies';
     file.add(['trusted_proxies', index], message, { severity: 'warning' });
   }
 }
@@ -66,7 +66,8 @@ function checkProxyProtocol(file: ConfigFile): void {
   if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;
   for (const [name, listener] of Object.entries(asMap(listen))) {
     if (name === 'admin' || asMap(listener).proxy_protocol !== true) continue;
-    const message = 'no proxy is trusted to send its header: list your load balancers under trusted_proxies';
+    const message =
+      'no proxy is trusted to send the PROXY header: list your load balancers under trusted_proxies';
     file.add(['listen', name, 'proxy_protocol'], message);
   }
 }

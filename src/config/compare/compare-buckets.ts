@@ -114,13 +114,13 @@ interface Trial {
   readonly enforce?: number | undefined;
 }
 
-/** The percentage of callers that the written numbers limit; the others are only counted. */
+/** The percentage of callers for whom the written numbers are in force; the others are only counted. */
 function reachOf({ shadow, enforce }: Trial): number {
   if (shadow === true) return 0;
   return typeof shadow === 'object' ? 100 : (enforce ?? 100);
 }
 
-/** The percentage of callers that the numbers under `shadow` limit; the others are only counted by them. */
+/** The percentage of callers for whom the numbers under `shadow` are in force; for the others they are only counted. */
 function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
@@ -200,7 +200,7 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
   return { effect: 'neutral', left: 1, text } satisfies Difference;
 }
 
-/** A bucket in shadow refuses nobody, as if there were none. */
+/** Returns `undefined` for a bucket in shadow too: it refuses nobody, as if it did not exist. */
 function holding(bucket: BucketConfig | undefined): BucketConfig | undefined {
   return bucket === undefined || reachOf(bucket) === 0 ? undefined : bucket;
 }

@@ -88,7 +88,7 @@ function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | nu
 type Entry = LimitsConfig['never_restrict'][number];
 
 const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
-/** Leaving this list allows something, so the verbs are swapped. */
+/** An entry that leaves this list is allowed again, so the verbs are swapped. */
 const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
 
 function compareSpared(now: readonly Entry[], before: readonly Entry[]): Difference[] {

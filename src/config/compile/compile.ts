@@ -208,7 +208,7 @@ function compileRedirect(
   return { address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
 }
 
-/** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */
+/** Header fields for verified client certificates (RFC 9440): only the gateway may write them. */
 function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
   const isAsked = [http, grpc].some(tls => tls?.clientCertificates);
   return isAsked ? ['Client-Cert', 'Client-Cert-Chain'] : [];

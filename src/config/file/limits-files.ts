@@ -127,7 +127,7 @@ export interface FilePlace {
 /** A place, or that of a map and of its keys. */
 type Branch = FilePlace | { readonly place: FilePlace; readonly keys: ReadonlyMap<string, Branch> };
 
-/** Where the keys of the limits files are written. Keeps no more of the files than that. */
+/** The places of all keys in the limits files, kept after the files themselves are dropped. */
 export class KeyPlaces {
   readonly #keys: ReadonlyMap<string, Branch>;
 

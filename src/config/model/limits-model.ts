@@ -73,16 +73,16 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly hash: BucketHash;
-  /** How it holds for a share of callers; `null` if it treats all callers of a class alike. */
+  /** The share of callers that it limits differently; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }
 
-/** A bucket that holds for a share of callers only, or has other numbers for them. */
+/** A roll-out: the bucket limits only a share of callers, or has other numbers for them. */
 export interface Rollout {
   readonly share: CallerShare;
   /** The limits of callers outside the share: in shadow, or with the numbers that hold while others are tried on the share. */
   readonly others: BucketLimits;
-  /** Whether the numbers under `shadow` hold for the share. */
+  /** Whether the numbers under `shadow` are in force for the share. */
   readonly triesNumbers: boolean;
 }
 

@@ -126,7 +126,7 @@ export interface Http2Model {
   readonly maxStreams: number;
   /** What a client may send of one body before that is read. */
   readonly streamWindowBytes: number;
-  /** What a client may send of all bodies of a connection until the gateway acknowledges it. */
+  /** How much of all bodies on a connection a client may send before the gateway acknowledges it. */
   readonly connectionWindowBytes: number;
   /** Memory of one connection beyond which no further stream is accepted. */
   readonly sessionMemoryBytes: number;

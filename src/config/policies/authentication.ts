@@ -38,7 +38,7 @@ export const authentication = routePolicy({
           z.strictObject({
             cache: duration({ min: '1s', max: '10m' })
               .prefault('5s')
-              .describe('How long an answer of the provider holds for the same token.'),
+              .describe('How long an answer of the provider about a token is reused.'),
           }),
         ],
         { error: 'expected true, false, or a map such as { cache: 5s }' },
@@ -46,7 +46,7 @@ export const authentication = routePolicy({
       .transform(asked => (asked === false ? null : { cacheMs: asked === true ? 5_000 : asked.cache }))
       .prefault(false)
       .describe(
-        'Whether the provider is asked if the token is still valid there (RFC 7662): then a token that it has revoked gets 401, and 503 while it cannot be asked. true: at most every 5s for a token.',
+        'Whether the gateway asks the provider if a token is still valid (RFC 7662). A revoked token gets 401; while the provider cannot be asked, 503. true: ask at most every 5s per token.',
       ),
   },
   pathOnly: [],

@@ -17,7 +17,7 @@ export const body = routePolicy({
     min_body_rate: rateOrOff()
       .prefault('240B/s')
       .describe(
-        'Minimum average rate of a request body after its first 30 seconds; below it 408. Time during which the upstream reads nothing does not count. off: for slow streams.',
+        'Minimum average rate of a request body after its first 30 seconds; below it 408. Time in which the upstream reads nothing does not count. off: no minimum, for slow streams.',
       ),
   },
   pathOnly: ['min_body_rate'],

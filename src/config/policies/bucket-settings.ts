@@ -3,8 +3,8 @@ import { type Difference, differ } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
 
-// The keys of a bucket that are neither a quota nor say whom quotas hold for. Everything about them derives from the list at the
-// end: their schema and model, and what `weir explain` and `weir diff` say.
+// The keys of a bucket, except quotas and the keys that say for whom quotas are in force. Everything about them derives from the list at
+// the end: schema, model, and what `weir explain` and `weir diff` say.
 
 /** The lines of limits.yaml that lead to a bucket. */
 type Lines = readonly RoutePattern[];
@@ -67,7 +67,7 @@ type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {
   readonly scope: 'user' | 'shared';
-  /** What the scope follows from where the file does not set it. */
+  /** Why the bucket has this scope, if the file does not set it. */
   readonly scopeReason: ScopeReason;
 }
 

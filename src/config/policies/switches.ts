@@ -37,7 +37,7 @@ export const webhook = routePolicy({
     webhook: yesOrNo()
       .prefault(false)
       .describe(
-        'Whether its parameters name a webhook. An address that keeps calling a webhook that returns 404 is restricted there, see webhook_not_found in limits.yaml.',
+        'Whether its path parameters identify a webhook. An address that keeps calling a webhook that returns 404 is restricted on this webhook: see webhook_not_found in limits.yaml.',
       ),
   },
   pathOnly: ['webhook'],

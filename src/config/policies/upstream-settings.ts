@@ -72,22 +72,22 @@ const http2 = upstreamSetting({
           max_connections: count(10_000)
             .prefault(16)
             .describe(
-              'Connections that take requests at once. Past them a request waits for a stream, as long as for a connect.',
+              'Maximum number of connections. When all are full, a request waits for a free stream, at most for the connect timeout.',
             ),
           max_streams: count(1_000_000)
             .prefault(100)
-            .describe('Requests on a connection before another is opened beside it.'),
+            .describe('Requests that one connection carries at a time before another one is opened.'),
           ping_interval: duration()
             .prefault('5m')
             .describe(
-              'With requests in flight and nothing from the upstream for this long, it is asked whether it is alive. Servers of gRPC take offence at less than 5m.',
+              'If requests are in flight and the upstream sends nothing for this long, it gets a PING. gRPC servers may close a connection that sends PINGs more often than every 5m.',
             ),
           ping_timeout: duration()
             .prefault('10s')
-            .describe('For the reply to that; then the connection is given up.'),
+            .describe('How long to wait for the reply to a PING; then the connection is closed.'),
         })
         .prefault({})
-        .describe('How its connections are used where it speaks h2 or grpc.'),
+        .describe('Connections to an upstream that speaks h2 or grpc.'),
     ),
   },
   compile: ({ h2 }) => ({
@@ -108,26 +108,26 @@ const timeouts = upstreamSetting({
       .strictObject({
         connect: means(
           'maximum',
-          duration().prefault('2s').describe('For connecting, name resolution and TLS included; then 502.'),
+          duration().prefault('2s').describe('Time to connect, including name resolution and TLS; then 502.'),
         ),
         // A route may override these.
         first_byte: onlyFor(
           ['http1', 'h2'],
           duration()
             .prefault('60s')
-            .describe('From the last byte of a request to the first of its response; then 504.'),
+            .describe('Time from the last byte of a request to the first byte of its response; then 504.'),
         ),
         idle: onlyFor(
           ['http1', 'h2'],
           duration()
             .prefault('60s')
-            .describe("Between two bytes of a response's body; then the response is cut off."),
+            .describe('Time between two bytes of a response body; then the response is cut off.'),
         ),
         websocket_idle: onlyFor(
           ['http1'],
           duration()
             .prefault('10m')
-            .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
+            .describe('Time without traffic on a WebSocket, pings included; then it is closed.'),
         ),
       })
       .prefault({})
@@ -146,7 +146,9 @@ const connections = upstreamSetting({
       ),
     max_connection_age: duration()
       .prefault('5m')
-      .describe('A connection of this age takes no more requests, so that a changed address is noticed.'),
+      .describe(
+        'After this age a connection takes no more requests, so that a changed address takes effect.',
+      ),
   },
   compile: ({ keep_alive, max_connection_age }) => ({
     options: { keepAliveMs: keep_alive, maxAgeMs: max_connection_age },
@@ -182,7 +184,7 @@ const pools = upstreamSetting({
       count(1_000_000)
         .prefault(1024)
         .describe(
-          'gRPC calls in flight to this upstream, which do not count in max_requests; past them UNAVAILABLE.',
+          'Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests.',
         ),
     ),
     max_grpc_calls_per_caller: onlyFor(
@@ -190,7 +192,7 @@ const pools = upstreamSetting({
       percentage()
         .prefault('25%')
         .describe(
-          'The part of max_grpc_calls that one caller, or one address without a token, may hold, at least one; past it UNAVAILABLE.',
+          'The share of max_grpc_calls that one caller, or one address without a token, may hold (at least one call); beyond it UNAVAILABLE.',
         ),
     ),
     max_websockets: onlyFor(
@@ -198,7 +200,7 @@ const pools = upstreamSetting({
       count(1_000_000)
         .prefault(10_000)
         .describe(
-          'WebSockets open to this upstream; past them 503. They do not count as requests once they are open.',
+          'Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests.',
         ),
     ),
     max_websockets_per_caller: onlyFor(
@@ -206,7 +208,7 @@ const pools = upstreamSetting({
       percentage()
         .prefault('10%')
         .describe(
-          'The part of max_websockets that one caller, or one address without a token, may hold, at least one; past it 503.',
+          'The share of max_websockets that one caller, or one address without a token, may hold (at least one); beyond it 503.',
         ),
     ),
   },

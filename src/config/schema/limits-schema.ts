@@ -57,10 +57,10 @@ export const bucketKeys = {
   user: quota()
     .optional()
     .describe('The quota of each user: 20/5s. Left out: users are not limited by this bucket.'),
-  bot: quota().optional().describe('The quota of each bot. Left out: that of users.'),
+  bot: quota().optional().describe('The quota of each bot. Left out: the same as user.'),
   address: quota()
     .optional()
-    .describe('The quota of each address, for callers without a valid token. Left out: that of users.'),
+    .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   resource: quota()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
@@ -74,7 +74,7 @@ export const bucketKeys = {
     },
     '{ user: 10/5s }',
   ).describe(
-    'true: the bucket counts what it would refuse, but refuses nothing. A map: so do these numbers, beside those that hold.',
+    'true: the bucket counts what it would refuse, but refuses nothing. A map: these numbers are only counted in this way, while the others stay in force.',
   ),
   enforce: percentage()
     .prefault('100%')
@@ -138,11 +138,13 @@ export const limitsSchema = z.strictObject({
       mapSuchAs('{ addresses: [192.0.2.7] }'),
     )
     .prefault({})
-    .describe('Everything from these gets 429 for as long as they are listed, as if they were restricted.'),
+    .describe(
+      'Every request from these gets 429 for as long as they are listed, as if they were restricted.',
+    ),
   failed_verifications: quotaOrOff()
     .prefault('1000/1m')
     .describe(
-      'Tokens of one address that fail a signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it the address gets 429 for all but a few unknown tokens until the period is over.',
+      'How many tokens of one address may fail the signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it, most requests of the address with a token that the gateway has not seen get 429 until the period is over.',
     ),
   buckets: z
     .record(name(), bucket, mapSuchAs('{ messages: { user: 20/5s } }'))
@@ -166,12 +168,12 @@ export const limitsSchema = z.strictObject({
   window_slack: duration({ min: '0ms', max: '1s' })
     .prefault('20ms')
     .describe(
-      'How long before its reset an exhausted window lets requests draw on the next one, for clients whose clock is slightly ahead; at most 2% of its period.',
+      'For clients whose clock is slightly ahead: requests that arrive up to this long before the reset of an exhausted window draw on the next window. At most 2% of the period.',
     ),
   patience: durationOrOff({ max: '1s' })
     .prefault('off')
     .describe(
-      'A request that would be refused with a wait of at most this is held and then decided anew, for clients that pace themselves within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
+      'A request that would have to wait no longer than this is held and decided again, instead of being refused: for clients that pace themselves to within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
     ),
   headers: z
     .array(choice(['x-ratelimit', 'ratelimit']), { error: `expected ${HEADERS}` })
@@ -181,7 +183,7 @@ export const limitsSchema = z.strictObject({
     .refine(list => new Set(list).size === list.length, { error: 'a family is listed twice' })
     .prefault(['x-ratelimit'])
     .describe(
-      'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and its kin. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',
+      'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and the related fields. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',
     ),
   bucket_hash: choice(['value', 'route'])
     .prefault('value')
@@ -217,7 +219,9 @@ function offence<More extends z.ZodRawShape>(limit: string, more: More) {
     restrict_for: duration({ min: '1s', max: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),
-    shadow: yesOrNo().prefault(false).describe('true: whom it would restrict is only counted and logged.'),
+    shadow: yesOrNo()
+      .prefault(false)
+      .describe('true: nobody is restricted; the restrictions are only counted and logged.'),
     ...more,
   });
   return z.union([z.literal('off'), rule], {

@@ -17,7 +17,9 @@ const caller = z
     bot: claims().optional().describe('A bot, by the claims that identify bots: [reports].'),
     provider: text('expected the name of a provider')
       .optional()
-      .describe('Whose token it has, where there are several identity_providers. Left out: the first one.'),
+      .describe(
+        'The provider of its token, if there are several identity_providers. Left out: the first one.',
+      ),
     address: z
       .string({ error: 'expected an IP address' })
       .refine(address => normalizeAddress(address) !== null, { error: 'expected an IP address' })
@@ -97,7 +99,9 @@ const request = z
   .strictObject({
     at: moment()
       .optional()
-      .describe('When it comes, since the test began. Left out: at once after the one above.'),
+      .describe(
+        'When it is sent, since the start of the test. Left out: immediately after the previous one.',
+      ),
     by: caller.describe('Who sends it.'),
     send: z
       .string({ error: 'expected a method and a path such as GET /v1/things/7' })
@@ -111,7 +115,7 @@ const request = z
       .max(599, { error: STATUS })
       .prefault(200)
       .describe(
-        'The status that the service answers with, if the request is admitted. Calls of gRPC end well.',
+        'The status that the service answers with, if the request is admitted. gRPC calls end with status OK.',
       ),
     expect: expectation,
   })
@@ -132,10 +136,12 @@ export const testSchema = z.strictObject({
   tests: z
     .array(
       z.strictObject({
-        name: text('expected a sentence').describe('What is true if the test passes.'),
+        name: text('expected a sentence').describe(
+          'The name of the test: a sentence that is true if it passes.',
+        ),
         requests: z
           .array(request, { error: 'expected a list of requests' })
-          .describe('In the order of time.'),
+          .describe('The requests of the test, in order of time.'),
       }),
       { error: 'expected a list of tests' },
     )

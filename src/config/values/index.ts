@@ -1,5 +1,5 @@
-// What keys take. Strings with a grammar have a lenient regular expression for editors each, and a parser that decides. The value
-// as written is added to a message that begins with "expected", unless the schema hides it (secrecy.ts).
+// The types of values that keys take. A string with a grammar has two checks: a lenient regular expression for editors, and a parser
+// that decides. A message that begins with "expected" gets the written value added, unless the schema hides it (secrecy.ts).
 
 export * from './addresses.ts';
 export * from './meaning.ts';

@@ -11,7 +11,7 @@ export type Meaning = 'maximum' | 'door' | 'byRoute';
 
 interface Mark {
   readonly meaning: Meaning;
-  /** Whether it is the map as a whole that is marked, which comes or goes, and not the keys in it. */
+  /** Whether the mark is only about adding or removing the whole map, not about the keys in it. */
   readonly wholeOnly: boolean;
 }
 
@@ -23,13 +23,13 @@ export function means<Schema extends z.ZodType>(meaning: Meaning, schema: Schema
   return schema;
 }
 
-/** Marks a map that turns callers away if it comes or goes, although most keys in it do not. */
+/** Marks a map whose addition or removal may turn callers away, although most of its keys do not. */
 export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
   MARKS.add(schema, { meaning: 'door', wholeOnly: true });
   return schema;
 }
 
-/** Finds what a change at a path means: what the nearest marked key at or above it says. Entries of lists and maps may have any name. */
+/** Finds the nearest mark at or above a path. Entries of lists and of maps with free names may have any name. */
 export function meaningAt(schema: z.core.$ZodType, path: readonly string[]): Meaning | null {
   const [key, ...rest] = path;
   return within(schema, key, rest) ?? ownMeaning(schema, key === undefined);

@@ -45,7 +45,7 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
   return { keys: secretPaths(schema).map(path => String(path.at(-1))), hides: path => hides(schema, path) };
 }
 
-/** Stands for the index of each entry of a list. */
+/** Stands in a path for every index of a list. */
 export const EACH = '*';
 
 /** Lists the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses. */

@@ -165,7 +165,7 @@ describe('values', () => {
       '"::/1"',
     ].map((network): [string, string] => [
       `trusted_proxies: [10.0.0.0/8, "fc00::/7", 172.16.0.0/12, "::1", 192.0.2.7, ${network}]`,
-      '1:76: warning: trusted_proxies[5]: this network includes strangers, who could then claim to be any client: list only your own proxies',
+      '1:76: warning: trusted_proxies[5]: this network includes addresses that are not yours, and anyone there could claim to be any client: list only your own proxies',
     ]),
     [
       'forwarding_headers: ["X Real"]',

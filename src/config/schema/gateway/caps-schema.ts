@@ -10,7 +10,7 @@ export const capsSchema = z
       .describe('Maximum number of open client connections per address.'),
     tls_handshakes: count(100_000)
       .prefault(512)
-      .describe('TLS handshakes under way at a time; beyond it the oldest one is broken off.'),
+      .describe('Maximum number of TLS handshakes in progress; beyond it the oldest one is aborted.'),
     requests: count(1_000_000).prefault(10_000).describe('Maximum number of requests in flight.'),
     requests_per_address: count(1_000_000)
       .prefault(1000)
@@ -18,7 +18,7 @@ export const capsSchema = z
     event_loop_delay: durationOrOff({ min: '100ms', max: '10s' })
       .prefault('250ms')
       .describe(
-        'The longest average delay of the event loop within a second; beyond it, some requests get 503, so that the others are served in time. off: no limit.',
+        'Maximum average delay of the event loop over one second. Beyond it some requests get 503, so that the others are served in time. off: no limit.',
       ),
     head: size({ min: '1KiB', max: '1MiB' })
       .prefault('16KiB')
@@ -43,14 +43,14 @@ export const clientTimeoutsSchema = z
   .strictObject({
     tls_handshake: duration()
       .prefault('10s')
-      .describe('From the start of a connection to the end of its TLS handshake; then it is closed.'),
+      .describe('Time from the start of a connection to the end of its TLS handshake; then it is closed.'),
     client_header: duration()
       .prefault('10s')
-      .describe('For a client to send the header section of a request; then 408.'),
-    client_body: duration().prefault('30s').describe("Between two bytes of a request's body; then 408."),
+      .describe('Time for a client to send the header section of a request; then 408.'),
+    client_body: duration().prefault('30s').describe('Time between two bytes of a request body; then 408.'),
     client_read: duration()
       .prefault('60s')
-      .describe('For a client to read what was written to it; then its connection is closed.'),
+      .describe('Time for a client to read what was sent to it; then its connection is closed.'),
     keep_alive: duration()
       .prefault('75s')
       .describe(
@@ -59,7 +59,7 @@ export const clientTimeoutsSchema = z
     max_connection_age: durationOrOff({ min: '1s' })
       .prefault('1h')
       .describe(
-        'At this age, give or take a tenth, a client is asked to connect anew, so that new gateways get their share: Connection: close with the next response, GOAWAY over HTTP/2. Nothing under way is cut off. Holds for further connections. off: never.',
+        'At about this age (10% more or less) a client is asked to reconnect, so that new gateways get their share: by Connection: close in the next response, or by GOAWAY over HTTP/2. Requests in flight finish. A change applies to new connections. off: never.',
       ),
   })
   .prefault({})
@@ -72,11 +72,11 @@ export const shutdownSchema = z
     delay: duration({ min: '0ms' })
       .prefault('0s')
       .describe(
-        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to connect anew.',
+        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to reconnect.',
       ),
     drain: duration({ min: '0ms' })
       .prefault('25s')
-      .describe('For requests in flight to finish after that; then they are cut off.'),
+      .describe('How long requests in flight may take to finish after that; then they are cut off.'),
   })
   .prefault({})
   .describe('How the gateway stops.');
@@ -89,15 +89,17 @@ export const http2Schema = z
       .describe('Requests that one connection may have in flight; a further one closes it.'),
     stream_window: size({ min: '1KiB', max: '16MiB' })
       .prefault('64KiB')
-      .describe('What a client may send of one request body before the gateway takes it.'),
+      .describe('How much of one request body a client may send before the gateway reads it.'),
     connection_window: size({ min: '64KiB', max: '64MiB' })
       .prefault('1MiB')
-      .describe('What a client may send of all bodies of a connection until the gateway acknowledges it.'),
+      .describe(
+        'How much of all bodies on a connection a client may send before the gateway acknowledges it.',
+      ),
     session_memory: size({ min: '1MiB', max: '1GiB' })
       .prefault('32MiB')
       .describe(
-        'What one connection may hold of heads, and of responses that wait for their client; beyond it its further requests are reset.',
+        'Maximum memory of one connection for header sections and for responses that its client has not read; beyond it new requests on it are reset.',
       ),
   })
   .prefault({})
-  .describe('What one connection over HTTP/2 may take. A change holds for further connections.');
+  .describe('Limits of one client connection over HTTP/2. A change applies to new connections.');

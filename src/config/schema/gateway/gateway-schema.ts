@@ -36,7 +36,7 @@ export const routeKeys = {
   grpc: grpcRoute()
     .optional()
     .describe(
-      'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Letter case is significant.',
+      'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Names are case-sensitive.',
     ),
   methods: z
     .array(method(), { error: 'expected a list of methods such as [GET, POST]' })

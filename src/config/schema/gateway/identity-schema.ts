@@ -99,14 +99,14 @@ export const accessTokensSchema = z.strictObject({
   max_lifetime: durationOrOff({ min: '1s', max: '8760h' })
     .prefault('off')
     .describe(
-      'Tokens that live longer, from iat to exp, are refused. Set, it also says how long revocations have to be kept.',
+      'Tokens that live longer, from iat to exp, are refused. If set, revocations are kept no longer than this.',
     ),
   key_set: z
     .strictObject({
       refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
       cooldown: duration()
         .prefault('5s')
-        .describe('How long after a fetch unknown keys cause no other fetch.'),
+        .describe('Minimum time between two fetches caused by tokens with unknown keys.'),
     })
     .prefault({})
     .describe("How the provider's keys are kept."),
@@ -151,7 +151,7 @@ export const signInSchema = z
   })
   .optional()
   .describe(
-    'Endpoints that the gateway serves for clients that signed in through it, beside the two anonymous ones, on paths of your choice. Left out: none.',
+    'Additional sign-in endpoints that the gateway serves, beside the two under /v1/anonymous, on paths of your choice. Left out: none.',
   );
 means('door', signInSchema);
 
@@ -190,7 +190,7 @@ const noticesSchema = z
   .strictObject(noticeKeys)
   .prefault({})
   .describe(
-    'What the provider may tell the gateway unasked, and where: that tokens or sessions are revoked. Left out: nothing, nowhere.',
+    'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
   );
 
 export type NoticesConfig = z.output<typeof noticesSchema>;
@@ -253,7 +253,7 @@ export const identityProviderSchema = z.strictObject({
     .describe('Whether to allow plain http to a provider that is not on loopback.'),
   timeout: duration()
     .prefault('5s')
-    .describe('For one whole request to the provider, name resolution included.'),
+    .describe('Timeout of one whole request to the provider, including name resolution.'),
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`)
     .optional()
     .describe(
@@ -333,9 +333,9 @@ export const providerEntrySchema = identityProviderSchema.extend({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })
     // Metrics say `none` for tokens of no provider.
     .refine(name => name !== 'none', { error: 'no provider may be named none: metrics use that word' })
-    .describe('Names it in metrics, logs, limits.yaml and the admin API.'),
+    .describe('The name of the provider in metrics, logs, limits.yaml and the admin API.'),
   redirect_uri: identityProviderSchema.shape.redirect_uri.describe(
-    'Where the provider sends browsers back to. The one provider that has it signs users in; tokens of the others are only checked.',
+    'Where the provider sends browsers back to. Only one provider may have it: users sign in there. Tokens of the other providers are only checked.',
   ),
   ...tokenRules,
 });

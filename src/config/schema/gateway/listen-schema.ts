@@ -22,7 +22,7 @@ const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
 const certificate = z.strictObject(
   {
     certificate_file: pathOfFile().describe(
-      'The certificate in PEM form, followed by those between it and its authority.',
+      'The certificate in PEM form, followed by the intermediate certificates.',
     ),
     key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
   },
@@ -35,7 +35,7 @@ const clientCertificates = z.strictObject(
     required: yesOrNo()
       .prefault(true)
       .describe(
-        'Whether a client without a certificate is turned away. One whose certificate cannot be verified always is.',
+        'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
       ),
   },
   mapSuchAs('{ ca_file: clients-ca.crt }'),
@@ -47,12 +47,12 @@ const listenerKeys = {
       .array(certificate, { error: CERTIFICATES_EXPECTED })
       .min(1, { error: 'TLS needs a certificate: name at least one' })
       .describe(
-        'Chosen by the name that a client asks for (SNI), as the certificates themselves say; the first one serves all other clients.',
+        'Each serves the names in it: a client is matched by the name it asks for (SNI). The first one serves all other clients.',
       ),
   ),
   min_version: choice(['TLSv1.2', 'TLSv1.3'])
     .prefault('TLSv1.2')
-    .describe('The oldest version of TLS that is spoken. The newest is TLSv1.3.'),
+    .describe('The lowest TLS version. The highest is TLSv1.3.'),
 };
 const SUCH_AS = mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
 const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
@@ -68,7 +68,7 @@ export const listenerTlsSchema = z
       client_certificates: clientCertificates
         .optional()
         .describe(
-          'Asks clients for a certificate. A verified one goes upstream as Client-Cert (RFC 9440), which nobody else may send then.',
+          'Asks clients for a certificate. Upstreams get a verified one in Client-Cert (RFC 9440); this field is removed from what clients send.',
         ),
     },
     SUCH_AS,
@@ -99,15 +99,17 @@ export const upstreamTlsSchema = z
       .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED })
       .optional()
       .describe(
-        "The name that is asked for (SNI) and that the service's certificate has to hold. Left out: the host of the url.",
+        "The server name: sent as SNI, and required in the service's certificate. Left out: the host of the url.",
       ),
     verify: yesOrNo()
       .prefault(true)
       .describe(
-        'false: any certificate is accepted, so that anyone on the way can read and change everything.',
+        'false: any certificate is accepted, so anyone on the network path can read and change everything.',
       ),
   })
-  .describe('Terms of https://. Files are PEM, relative to this file, and followed when they change.');
+  .describe(
+    'TLS settings for https://. Files are PEM, relative to this file, and read again when they change.',
+  );
 
 const addressKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
@@ -119,7 +121,7 @@ const grpcKeys = {
   proxy_protocol: yesOrNo()
     .prefault(false)
     .describe(
-      'Whether every connection begins with a header of the PROXY protocol, version 1 or 2. Others are closed, and so are those of peers that trusted_proxies does not list.',
+      'Whether every connection must begin with a PROXY protocol header, version 1 or 2. Connections without one, or from peers not listed in trusted_proxies, are closed.',
     ),
 };
 
@@ -145,7 +147,7 @@ const adminMap = z.strictObject({
   token_file: pathOfFile()
     .optional()
     .describe(
-      'A file with the token of the admin API, at least 32 characters. Relative to this file, and followed when it changes. Left out: the API changes nothing, and shows callers only where it listens on loopback.',
+      'A file with the token of the admin API, at least 32 characters. Relative to this file, and read again when it changes. Left out: the API is read-only, and shows callers only if it listens on loopback.',
     ),
 });
 
@@ -185,12 +187,12 @@ export const listenSchema = z.strictObject(
     redirect: redirectOrOff()
       .prefault('off')
       .describe(
-        'Where clients of http are sent on to https: host:port, a map, or off. Every request is answered 308. Address changes take effect after a restart.',
+        'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
       ),
     grpc: listenerOrOff(grpcMap)
       .prefault('off')
       .describe(
-        'Where clients of gRPC connect, over HTTP/2 alone: host:port, a map, or off. Address changes take effect after a restart.',
+        'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
     admin: listenerOrOff(adminMap)
       .prefault('127.0.0.1:9090')

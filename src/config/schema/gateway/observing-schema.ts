@@ -56,8 +56,8 @@ const exportMap = z
         .describe('The name of this service in the traces (service.name).'),
       queue: count(100_000)
         .prefault(2048)
-        .describe('Spans that wait to be sent; beyond it further ones are lost.'),
-      timeout: duration({ max: '1m' }).prefault('10s').describe('For one request to the receiver.'),
+        .describe('Maximum number of spans waiting to be sent; beyond it new spans are dropped.'),
+      timeout: duration({ max: '1m' }).prefault('10s').describe('Timeout of one request to the receiver.'),
     },
     mapSuchAs('{ endpoint: http://collector:4318/v1/traces }'),
   )

@@ -114,7 +114,7 @@ export const redisStoreSchema = z.strictObject({
   timeout: duration({ min: '5ms', max: '1s' })
     .prefault('50ms')
     .describe(
-      'For one whole decision; then on_failure decides about it. Redis counts as away when replies stay late for four times as long.',
+      'Timeout of one whole decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
     ),
   on_failure: choice(FAILURE_POLICIES)
     .prefault('local')

@@ -112,7 +112,7 @@ describe('a listener for the PROXY protocol', () => {
     'needs a trusted proxy (%j)',
     async trusted => {
       expect(await listening('proxy_protocol: true', trusted)).toEqual([
-        '3:59: listen.http.proxy_protocol: no proxy is trusted to send its header: list your load balancers under trusted_proxies',
+        '3:59: listen.http.proxy_protocol: no proxy is trusted to send the PROXY header: list your load balancers under trusted_proxies',
       ]);
     },
   );

@@ -26,7 +26,7 @@ describe('a list of identity providers', () => {
     expect(
       await diagnosticsIn(`${one}identity_providers: [${OLD}]\naccess_tokens: { leeway: 1s }\n${REST}`),
     ).toEqual([
-      '2:1: "identity_provider" stands beside it: make that the first entry of this list, with a name and the audience, principal and bots of access_tokens',
+      '2:1: "identity_provider" and "identity_providers" cannot be combined: move the former into this list as its first entry, with a name and with audience, principal and bots of access_tokens',
     ]);
   });
 
@@ -56,7 +56,7 @@ describe('a list of identity providers', () => {
   it('has one provider where users sign in', async () => {
     const other = SIGNS_IN.replace('name: main', 'name: other').replace('id/main', 'id/other');
     expect(await diagnosticsWith(SIGNS_IN, other)).toEqual([
-      '3:110: identity_providers[1]: users sign in at the provider of line 2 already: only one may have "redirect_uri"',
+      '3:110: identity_providers[1]: users already sign in at the provider in line 2: only one provider may have "redirect_uri"',
     ]);
   });
 

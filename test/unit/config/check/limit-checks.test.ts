@@ -241,7 +241,7 @@ describe('a bucket', () => {
       diagnosticsIn(`headers: ${headers}\nbuckets: { global: { user: 5/5s } }\nroutes: { /: global }\n`);
     expect(await named('[x-ratelimit]')).toEqual([]);
     expect(await named('[x-ratelimit, ratelimit]')).toEqual([
-      '2:12: buckets: the name "global" is that of the global limit in RateLimit: call the bucket something else',
+      '2:12: buckets: the global limit has the name "global" in the RateLimit header: give the bucket another name',
     ]);
   });
 
@@ -296,14 +296,14 @@ describe('a bucket', () => {
     expect(await said('user: 20/5s, shadow: { bot: 10/5s }, enforce: 10%')).toEqual([]);
     expect(await said('user: 20/5s, enforce: 10%')).toEqual([
       expect.stringContaining(
-        'callers outside the share of 10% are not limited. If a number holds for all today, keep it and write the new one under "shadow"',
+        'callers outside this share (10%) are not limited. If a number is in force for all callers today, keep it and write the new one under "shadow"',
       ),
     ]);
     expect(await said('bot: 20/5s, shadow: { user: 10/5s }, enforce: 10%')).toEqual([
-      expect.stringContaining('callers outside the share of 10% are not limited by its number for user.'),
+      expect.stringContaining('callers outside this share (10%) are not limited by its number for user.'),
     ]);
     expect(await said('user: 20/5s, shadow: { user: 10/5s }, enforce: 100%')).toEqual([
-      expect.stringContaining('the numbers of "shadow" hold for nobody'),
+      expect.stringContaining('puts the numbers of "shadow" in force for nobody'),
     ]);
   });
 
@@ -367,7 +367,7 @@ describe('a bucket', () => {
 
 describe('a line that no route of gateway.yaml takes requests to', () => {
   const NONE = (at: string, line: string) =>
-    `${at}: warning: routes: no route of gateway.yaml takes what "${line}" matches`;
+    `${at}: warning: routes: no route of gateway.yaml serves a request that "${line}" matches`;
 
   it('is worth a warning', async () => {
     const routes = [
@@ -459,7 +459,7 @@ describe('a quota for a class that no caller can have', () => {
     const [keys, lines] = ['address: 1/1s, user: 5/5s', ['/a/x', '/c']];
     expect(await hintsOfBucket(keys, lines, [REQUIRED])).toEqual([]);
     expect(await diagnosticsOfBucket(keys, lines, [REQUIRED])).toEqual([
-      expect.stringContaining('warning: routes: no route of gateway.yaml takes'),
+      expect.stringContaining('warning: routes: no route of gateway.yaml serves a request that'),
     ]);
   });
 });

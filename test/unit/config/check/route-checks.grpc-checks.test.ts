@@ -88,7 +88,7 @@ describe('a line of gRPC in limits.yaml', () => {
 
   it('is reached by routes of gRPC alone', async () => {
     expect(await lines('GRPC a.X/C: b', 'POST /a.B/C: b')).toEqual([
-      'limits.yaml:3:3: warning: routes: no route of gateway.yaml takes what "GRPC a.X/C" matches',
+      'limits.yaml:3:3: warning: routes: no route of gateway.yaml serves a request that "GRPC a.X/C" matches',
     ]);
   });
 });
