@@ -41,7 +41,7 @@ export interface UpstreamPermit {
   giveBack(): void;
 }
 
-/** Counts what is in flight to each upstream, by its kind, in all and for each caller. */
+/** Counts what is in flight to each upstream, by kind of exchange: for all callers together, and for each. */
 export interface UpstreamPermits {
   /** Returns the permit, or the cap that is met. */
   take(pool: Pool, caller: string): UpstreamPermit | PoolCap;
@@ -128,7 +128,7 @@ class ProcessUpstreamPermits implements UpstreamPermits {
 
   take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
     const inFlight = this.#to(upstream)[name];
-    // First: a caller that has used its share is told so, even if the upstream is full as well.
+    // Look at the share first: a caller that has used its own gets that error, even if the upstream is full as well.
     if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';
     if (inFlight.all < max) {
       inFlight.all++;

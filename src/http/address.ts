@@ -76,7 +76,7 @@ export class AddressSet {
     if (prefix >= (bits === 32 || mapped !== null ? bits : 64)) this.#addKey(address);
   }
 
-  /** Adds the key of an entry that names one address. A key stands for the network's first address, which the entry need not cover. */
+  /** Adds the key of an entry that names one address. A key stands for its network's first address, so leave it out unless the entry covers that. */
   #addKey(address: string): void {
     const key = addressKey(normalizeAddress(address) ?? address);
     if (this.has(addressOfKey(key))) this.#keys.add(key);

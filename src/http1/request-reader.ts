@@ -326,7 +326,7 @@ const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method =>
 const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
 /** Largest section that is remembered: more than most clients send, and little for tens of thousands of idle connections. */
 const MAX_REMEMBERED_BYTES = 4_096;
-/** The version as it follows a target; each 1 stands for any digit. */
+/** The version as it follows a target. Each `1` is compared with any digit. */
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;

@@ -268,7 +268,7 @@ export class LastResponse {
   close = false;
   /** How long the server keeps the connection, in milliseconds; `null` if it does not say. */
   keepAliveMs: number | null = null;
-  /** Set if it agreed to the requested protocol. The sink was told nothing then. */
+  /** Set if it agreed to the requested protocol. The sink has not been called for it. */
   switched: Switched | null = null;
 
   /** Starts anew for another request. */

@@ -33,7 +33,7 @@ export interface ConnectionSide {
   readonly memory: ConnectionMemory;
   /** True if every response is the last of its connection. */
   readonly draining: boolean;
-  /** Returns what a head that is written now says about the connection and the time. */
+  /** Returns what a response head that is written now says about the date and about keeping the connection. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** Called when the last byte of the response has been written. */
   answered(): void;

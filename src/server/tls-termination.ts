@@ -157,8 +157,8 @@ interface Handshake {
 /**
  * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
  *
- * If there are too many, the oldest of this process is ended. An honest client needs a few round trips, so under a flood of handshakes that are
- * never finished, the oldest is most probably one of those.
+ * If there are too many, the oldest of this process is ended. Under a flood of handshakes that never finish, the
+ * oldest most probably belongs to the flood: an honest client needs only a few round trips.
  */
 export class Handshakes {
   #max: number;
@@ -288,7 +288,7 @@ export class TlsTermination {
 
   #wrap(handshake: TlsHandshake): void {
     this.#underWay.set(handshake.socket, handshake);
-    // TLS takes this setting over: a client that closes its side during a handshake is gone.
+    // TLS copies this setting from the socket. A client that closes its side during a handshake is gone.
     handshake.socket.allowHalfOpen = false;
     this.#server.emit('connection', handshake.socket);
   }

@@ -275,7 +275,7 @@ class Http1Call implements TransportCall {
 }
 
 /**
- * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter
+ * Whether the upstream is likely to send another response, or more of this one, after the end of it. A 429 counts because it often comes from a limiter
  * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
  */
 function lateBytesAreLikely({ bodiless, status }: LastResponse, request: OutgoingRequest | null): boolean {

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Requirement } from '../../auth/index.ts';
 import type { ForwardRoute, NoticeRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
@@ -62,7 +61,7 @@ export interface At<
   readonly pool: Pool;
 }
 
-/** The destination of every exchange until `findRoute` has told another. */
+/** The destination of every exchange until `findRoute` sets it. */
 export const NOWHERE: Nowhere = {
   kind: 'nowhere',
   route: null,
@@ -75,11 +74,6 @@ export const NOWHERE: Nowhere = {
   cors: null,
   pool: null,
 };
-
-/** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
-export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return route === null || route.kind !== 'forward' || isPreflight ? null : route.requirement;
-}
 
 /** Identifies a webhook without revealing its parameters, which are the credentials to call it. */
 export function webhookOf(route: ForwardRoute, params: readonly string[]): string {

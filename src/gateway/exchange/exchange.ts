@@ -1,4 +1,4 @@
-import type { Caller, Invalid, Shortfall } from '../../auth/index.ts';
+import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import type { CallerClass, Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
@@ -64,7 +64,7 @@ export class Exchange {
   hasAddressPermit = false;
   /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
   maxForwards: number | null = null;
-  /** Set by `findRoute`. */
+  /** Where it leads. Set by `findRoute`. */
   destination: Destination = NOWHERE;
   /** Set by `restrictWebhook`: the hash of the webhook that it calls; '' if it calls none. */
   webhook = '';
@@ -72,7 +72,7 @@ export class Exchange {
   restrictedAtMs = 0;
   /** Set at its end, if it counts towards a restriction. */
   offence: MomentRecord | null = null;
-  /** Set at its end, if it returned the unit of a resource limit that it had consumed. */
+  /** Set at its end, if it gave a unit back to a resource limit because the upstream denied its caller access. */
   returned: MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: Timer | null = null;
@@ -90,7 +90,7 @@ export class Exchange {
   ruling: Ruling | null = null;
   /** Set by `limit`: the limits in shadow that would have refused it. */
   shadowRefusals: readonly ShadowRefuser[] = NOTHING;
-  /** True once its admission was recorded before its end, since it lasts. */
+  /** True once its admission has been recorded early, because it takes long. */
   lasted = false;
   /** Set by `limit` while it is held: takes it out of the line. */
   leaveLine: (() => void) | null = null;
@@ -157,7 +157,7 @@ export class Exchange {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
   }
 
-  /** The verdicts that it goes on by. Made when first asked for: most exchanges are over before that. */
+  /** The verdicts that let it go on. Made at the first sweep that asks: most exchanges are over before that. */
   get standing(): Standing {
     const { token, destination, arrival } = this;
     const isMade = this.#standing?.sender?.caller === token?.caller;
@@ -258,6 +258,11 @@ export function limitsConsumedBy(
   if (isPreflight || route === null) return 'global';
   const exempt = route.kind === 'forward' && route.globalLimitExempt;
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
+}
+
+/** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
+export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
+  return route === null || route.kind !== 'forward' || isPreflight ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */

@@ -8,7 +8,6 @@ export {
   type Place,
   type PreflightHere,
   type Redirected,
-  requirementAt,
   type SignInHere,
   webhookOf,
 } from './destination.ts';
@@ -18,6 +17,7 @@ export {
   type ExchangeResponse,
   limitsConsumedBy,
   type ResourceUnit,
+  requirementAt,
   SERVED,
   type Served,
   type UpstreamLeg,

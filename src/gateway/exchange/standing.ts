@@ -19,17 +19,17 @@ export interface Stop {
 }
 
 /**
- * The verdicts that an exchange goes on by: whose it is, and whose token was found valid. A WebSocket takes over those of the
- * exchange that opened it. Holds no token, since a WebSocket may last for days.
+ * The verdicts that let an exchange go on: about its address, its caller and its token. A WebSocket takes over those of the exchange
+ * that opened it. Holds no token, since a WebSocket may last for days.
  */
 export class Standing {
-  /** The caller, and what judged its token: today's verifier may know nothing of that provider. `null` without a token. */
+  /** The caller, and the verifier that judged its token: after a reload, a new one may not know that provider. `null` without a token. */
   readonly sender: Pick<ValidToken, 'caller' | 'client' | 'verifier'> | null;
   readonly #address: KnownClient;
   readonly #closeAtExpiry: boolean | null;
 
   /**
-   * @param closeAtExpiry `null` if the gateway answers by itself, so that the exchange is over soon whatever becomes of its token
+   * @param closeAtExpiry `null` if the gateway answers by itself: such an exchange is over soon, and its token is not looked at again
    */
   constructor(address: KnownClient, token: ValidToken | null, closeAtExpiry: boolean | null) {
     this.#address = address;

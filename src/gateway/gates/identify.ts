@@ -51,7 +51,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   return conclude(exchange, submitted, token, verdict);
 }
 
-/** Makes a caller of the token if that is remembered, and verifies nothing. For requests that reach no service. */
+/** Finds the caller of a token that is remembered, and verifies none. For requests that reach no service. */
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;

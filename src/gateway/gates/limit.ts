@@ -189,7 +189,7 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): GateRe
 }
 
 /**
- * Step 7: keeps the caps of an upstream on exchanges of one kind, in all and for one caller. A request over a cap is refused only
+ * Step 7: keeps two caps of an upstream on its exchanges of one kind: for all callers together, and for each. A request over a cap is refused only
  * after its limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {

@@ -107,7 +107,7 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** An operator's reasons are not told, and need not be the client's fault. */
+/** Does not reveal the operator's reasons, which may be no fault of the client's. */
 const BY_OPERATOR = 'This client is restricted for a time. Try again after the wait.';
 const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {
   invalid_requests: 'Your address is temporarily restricted: too many requests from it were refused.',
@@ -196,7 +196,7 @@ interface Kept {
   readonly error: RateLimitError;
 }
 
-/** False also once another restriction of the same address is told, or the same one was prolonged. */
+/** Also false once another restriction of the same address is reported, or once the same one was prolonged. */
 function isFresh(kept: Kept, waitMs: number, reason: RestrictionReason, nowMs: number): boolean {
   const isYoung = nowMs >= kept.madeAtMs && nowMs - kept.madeAtMs < FRESH_MS;
   return isYoung && kept.reason === reason && waitMs <= kept.waitMs;

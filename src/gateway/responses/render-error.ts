@@ -55,7 +55,7 @@ function errorObject({ rpcCode, message, details }: GatewayError): string {
   return asciiJson({ code: rpcCode, message, details });
 }
 
-/** JSON in ASCII, so that a character is a byte whatever encoding writes it. */
+/** Writes JSON in ASCII, so that each character is one byte in every encoding. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,

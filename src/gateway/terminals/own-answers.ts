@@ -135,7 +135,7 @@ function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) =>
   return SERVED;
 }
 
-/** Answers with what a promise brings, which has to settle. Does nothing if the client has gone by then. */
+/** Answers once a promise settles, which it must do. Does nothing if the client has disconnected by then. */
 function answerLater<Outcome>(
   exchange: Exchange,
   outcome: Promise<Outcome>,

@@ -43,7 +43,7 @@ export class ClientStream implements Sender {
   #isBegun = false;
   /** True once neither side sends anything more. */
   #isClosed = false;
-  /** True once the handler is told nothing more. */
+  /** True once the handler is not called any more. */
   #isDetached = false;
   /** True while the handler wants no more. */
   #isPaused = false;
@@ -108,7 +108,7 @@ export class ClientStream implements Sender {
     if (this.#remote === 'ended' && !this.#isPausedNow()) this.#finish();
   }
 
-  /** Gives up what is left of the stream. The handler is told nothing more. Returns whether anything was left. */
+  /** Gives up the rest of the stream. The handler is not called any more. Returns whether anything was left. */
   cancel(code: number = ErrorCode.CANCEL): boolean {
     this.#isDetached = true;
     if (this.#isClosed) return false;

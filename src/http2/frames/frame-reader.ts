@@ -86,7 +86,7 @@ export class FrameReader {
     return at + taken;
   }
 
-  /** Throws if a frame is wrong whatever its payload. */
+  /** Throws if a frame is wrong by its head alone. */
   #check({ length, type, flags }: FrameHead): void {
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
@@ -178,7 +178,7 @@ class HeaderBlock {
     return this.#stream !== 0;
   }
 
-  /** Takes the payload of HEADERS. Returns the block, or `null` if it goes on. */
+  /** Takes the payload of HEADERS. Returns the block, or `null` if CONTINUATION frames follow. */
   begin(stream: number, payload: Buffer, flags: number): Buffer | null {
     const part = fragmentOf(payload, flags);
     this.ends = (flags & Flag.END_STREAM) !== 0;
@@ -188,7 +188,7 @@ class HeaderBlock {
     return null;
   }
 
-  /** Takes the payload of CONTINUATION. Returns the block, or `null` if it goes on. */
+  /** Takes the payload of CONTINUATION. Returns the block, or `null` if more frames follow. */
   continue(stream: number, payload: Buffer, flags: number): Buffer | null {
     if (!this.isOpen || stream !== this.#stream) throw protocolFault('CONTINUATION of no header block');
     if (this.#parts.length > MAX_CONTINUATIONS)
@@ -214,7 +214,7 @@ function fragmentOf(payload: Buffer, flags: number): Buffer {
 }
 
 /**
- * The DATA frame that is being read. Hands on what has come of it at the end of each read, because a slow server may take long
+ * The DATA frame that is being read. At the end of each read, hands on the part that has come, because a slow server may take long
  * for a frame. Hands on frames of one stream that come together as one piece: each piece would cost its client a write.
  */
 class DataFrame {

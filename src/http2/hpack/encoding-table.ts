@@ -48,7 +48,7 @@ export class EncodingTable {
     this.#resizes = least < maxBytes ? [least, maxBytes] : [maxBytes];
   }
 
-  /** Removes and returns the changes of the table's size that the other side has not been told. */
+  /** Removes and returns the changes of the table's size that have not been sent yet. */
   takeResizes(): readonly number[] {
     if (this.#resizes.length === 0) return this.#resizes;
     const taken = this.#resizes;

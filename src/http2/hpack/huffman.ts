@@ -19,7 +19,7 @@ const NODE_ENTRIES = 256;
 
 /**
  * The tree, node after node. An entry above 0 ends a code: the symbol times 16, plus how many of the 8 bits belong to it. Below
- * 0, the code goes on in the node of that number. No code begins like an entry of 0.
+ * 0, the code continues in the node of that number. No code begins like an entry of 0.
  */
 const NODES: Int16Array = makeNodes();
 
