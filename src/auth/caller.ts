@@ -137,7 +137,7 @@ function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]):
   return fields;
 }
 
-/** The outcome of verifying a token, told apart by `kind`. */
+/** The outcome of verifying a token; `kind` says which. */
 export type Verdict = Caller | Invalid | Unavailable | Spent;
 
 /** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */

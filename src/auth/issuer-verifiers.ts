@@ -12,7 +12,7 @@ export class IssuerVerifiers implements TokenVerifier {
   readonly #byIssuer: ReadonlyMap<unknown, Verifier>;
   readonly #listener: Pick<AuthListener, 'tokenRefused'>;
 
-  /** @param listener told about tokens of no issuer; the verifiers announce the others themselves */
+  /** @param listener hears of tokens of unknown issuers; each verifier reports its own */
   constructor(verifiers: readonly Verifier[], listener: Pick<AuthListener, 'tokenRefused'>) {
     this.#verifiers = verifiers;
     this.#byIssuer = new Map(verifiers.map(verifier => [verifier.issuer, verifier]));

@@ -104,7 +104,7 @@ export class Verifier implements TokenVerifier {
     return known !== undefined && this.accepts(known) ? known : null;
   }
 
-  /** Returns the remembered result of a token and announces it; `null` if there is none, so that the token must be judged. */
+  /** Returns the remembered result of a token and reports it to the listener; `null` if the token must be verified. */
   recall(tokenHash: string): Caller | Invalid | null {
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {

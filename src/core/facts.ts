@@ -20,14 +20,14 @@ export interface FactTopic {
  * starts later learns what still holds. Nothing waits for it.
  */
 export interface Facts {
-  /** Counts the facts and withdrawals that the other gateways have yet to be told. */
+  /** How many facts and withdrawals have not been sent to the other gateways yet. */
   readonly outgoing: number;
   /** Hands all facts of a topic to `holder`, those posted before included. */
   join(topic: string, holder: FactTopic): void;
   post(fact: Fact): void;
   /**
    * Takes back a fact that another one has made superfluous, unless a larger value of it is known by now. Post the other one first.
-   * No gateway forgets what it has learnt: this bounds what is kept for those that start later.
+   * Gateways that have learnt it keep it. This only bounds what is stored for gateways that start later.
    */
   withdraw(name: string, value: number): void;
 }

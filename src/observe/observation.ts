@@ -63,7 +63,7 @@ interface ObservationOptions {
   readonly labels: LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
-  /** Also told about reloads, before metrics and the log. */
+  /** Hears of reloads before metrics and the log do. */
   readonly reloadRecord: Partial<ReloadListener>;
   /** Where spans go; `null` if they go nowhere. */
   readonly spans: Partial<ExchangeListener> | null;
@@ -284,13 +284,13 @@ export type MethodNames<L> = Readonly<Record<keyof L, true>>;
 /** No listener's method takes more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
 
-/** Is told when a listener throws. `method`: what it was called for. Must not throw. */
+/** Called when a listener throws. `method`: the method of the listener. Must not throw. */
 type OnFault = (method: string, fault: unknown) => void;
 
 /**
  * Makes one listener of several: each call goes to those that have the method, in the order given. The lists are made once,
- * so that a call costs nothing for a listener that does not care. A listener that throws concerns neither the others nor the caller:
- * what is only told ends no request, and no process.
+ * so that a call costs nothing for a listener that does not care. A listener that throws affects neither the other listeners nor the
+ * caller: no event may end a request or the process.
  */
 export function fanOut<L extends object>(
   methods: MethodNames<L>,

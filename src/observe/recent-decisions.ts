@@ -193,7 +193,7 @@ export class TopCallers {
     return entry;
   }
 
-  /** Forgets those that nothing was heard of for an hour. Call it every few seconds, as until then entries keep the texts around them alive. */
+  /** Forgets callers that sent nothing for an hour. Call it every few seconds: entries keep the strings that they were cut from in memory. */
   sweep(nowMs: number): void {
     for (const entry of this.#entries) {
       if (entry.count === 0) continue;

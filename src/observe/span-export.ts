@@ -78,8 +78,8 @@ export interface SpanExportOptions {
 const LOG_INTERVAL_MS = 60_000;
 
 /**
- * Exports two spans for each recorded exchange once it is over: its own, and that of its upstream until the head of the response.
- * The spans have the ids that the exchange has told others.
+ * Exports two spans for each recorded exchange once it is over: its own, and the upstream's until the head of the response.
+ * The spans have the ids that were sent in `traceparent`.
  */
 export class SpanExport implements Partial<ExchangeListener> {
   readonly #sdk: Sdk;
@@ -197,7 +197,7 @@ function hrTime(epochMs: number): HrTime {
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];
 }
 
-/** What the SDK tells of failures, once a minute. */
+/** Logs the failures that the SDK reports, at most once a minute. */
 function failureLog(log: Logger, clock: Clock) {
   const silent = () => {};
   let loggedAtMs = Number.NEGATIVE_INFINITY;

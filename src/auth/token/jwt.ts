@@ -94,7 +94,7 @@ function optionalString(header: JsonObject, name: string): string | null | undef
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A JSON object as `JSON.parse` makes it. Read its members with `member` only. */
+/** A JSON object from `JSON.parse`. Read its members with `member` only. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**

@@ -180,7 +180,7 @@ export interface SignInListener {
   discovered(event: DiscoveryEvent): void;
 }
 
-/** What a provider tells the gateway unasked. */
+/** A notice that a provider sends on its own: a logout or a not-before time. */
 export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 

@@ -77,7 +77,7 @@ export interface TraceRecord {
   readonly traceId: string;
   /** The span that it is part of; `null` if it begins the trace. */
   readonly parentId: string | null;
-  /** Its own span, and that of its upstream. */
+  /** The ids of its own span and of the span of its upstream. */
   readonly spanId: string;
   readonly upstreamSpanId: string;
   /** Whether the trace is recorded. */
@@ -101,7 +101,7 @@ export interface ExchangeRecord {
   readonly clientAddress: string;
   /** Status of the response; 0 if none was started. For a refused gRPC call, the equivalent HTTP status. */
   readonly status: number;
-  /** How a gRPC call ended; `null` if it is none, or was broken off. */
+  /** The status of a gRPC call; `null` if this is no call, or the call was broken off. */
   readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */

@@ -117,7 +117,7 @@ export interface OverloadListener {
    * @param delayMs how late the event loop is, on the average of a second
    */
   began(delayMs: number): void;
-  /** All requests are served again. `refused`: those that were not. */
+  /** The gateway serves all requests again. `refused`: how many it refused meanwhile. */
   ended(lastedMs: number, refused: number): void;
 }
 

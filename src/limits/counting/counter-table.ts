@@ -200,7 +200,7 @@ export class CounterTable {
     if (!this.#hasRoom(partition)) this.#freeExpired(EXPIRED_RECORDS);
     if (this.#hasRoom(partition)) return true;
     if (!this.partitions.mayGrow(partition)) return this.#evictFrom(partition);
-    // Since a reload, another holds what is reserved for this one.
+    // After a reload, another partition may still hold the room that is reserved for this one.
     const other = this.partitions.mostLent;
     return other !== null && this.#evictFrom(other);
   }

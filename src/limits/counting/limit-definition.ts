@@ -42,7 +42,7 @@ export interface LimitOptions {
   readonly quota: Quota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
-  /** Whether its numbers are tried beside those that hold, with counters of their own. Default false. */
+  /** Whether it only tries other numbers beside the limit in force, with counters of its own. Default false. */
   readonly isTrial?: boolean;
 }
 
@@ -51,13 +51,13 @@ export interface Limit {
   /**
    * Limits with the same identity share their counters, also across a reload. Changing the number of units keeps the
    * identity; changing role, bucket, algorithm, period, main parameter or claim does not. A limit that moves into or out of shadow keeps
-   * it, too; numbers that are tried beside others have their own.
+   * it, too; a limit that tries other numbers has its own.
    */
   readonly identity: string;
   readonly role: LimitRole;
   /** The bucket's name; empty for a global limit. */
   readonly bucket: string;
-  /** Whether its numbers are tried beside those that hold. */
+  /** Whether it only tries other numbers beside the limit in force. */
   readonly isTrial: boolean;
   readonly algorithm: LimitAlgorithm;
   readonly units: number;

@@ -48,7 +48,7 @@ class MemoryAllowances implements AllowanceStore {
       const [who, part] = keyOf(limit, caller, main ?? '');
       if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
       else this.#drop(number, who, part);
-      // A value beyond those that the caller may hold is counted with others.
+      // The caller holds as many values as it may: further ones share a counter.
       if (limit.role === 'caller') this.#drop(number, caller, OTHER_PARTS);
     }
     if (ofEveryValue.size > 0) table.release(ofEveryValue, caller);
@@ -103,7 +103,7 @@ export class Consumption {
   /** How long this limit makes the request wait; 0 if it admits. */
   waitMs = 0;
   readonly #table: CounterTable;
-  /** The caller that a new counter is counted for; `null` if there is none in particular. */
+  /** The caller whose share of the table a new counter takes; `null` if no caller in particular opened it. */
   #sender: string | null = null;
   /** The caller that the counter belongs to; `null` if callers share it. */
   #caller: string | null = null;
@@ -116,12 +116,12 @@ export class Consumption {
     this.#table = table;
   }
 
-  /** Whether this is the counter that stands in for keys without room. */
+  /** Whether this is the overflow counter, which counts all keys for which the table has no room. */
   get isOverflow(): boolean {
     return this.bound !== null && this.#row === OVERFLOW;
   }
 
-  /** Whether this is the counter of the main values beyond those that the caller, or its network, may hold. */
+  /** Whether this is the counter that a caller's further main values share: it, or its network, holds as many as it may. */
   get isOtherParts(): boolean {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
@@ -310,7 +310,7 @@ export interface StoreCounts {
   readonly evictions: number;
   /** Requests for a main value beyond the caller's maximum, which were decided by the key that those values share. */
   readonly callerOverflows: number;
-  /** Decisions by the one key of a partition that stands in for all keys without room. Alert on this. */
+  /** Decisions by the overflow counters of partitions, which count all keys for which there is no room. Alert on this. */
   readonly sharedOverflows: number;
   /** The same for each partition of the configuration in force. */
   readonly partitions: readonly PartitionCounts[];
@@ -404,7 +404,7 @@ export class MemoryStore implements LimitStore {
     const bound = this.#keyspaces.bindSet(limits);
     this.#look(bound, caller, main, group);
     if (!this.#isRefused()) {
-      // 3. Create the missing keys. Where there is no room, the counter that stands in decides, and may refuse.
+      // 3. Create the missing keys. Where there is no room, the overflow counter decides, and may refuse.
       this.#global.openCounter(nowMs);
       this.#caller.openCounter(nowMs);
       this.#group.openCounter(nowMs);

@@ -19,7 +19,7 @@ export interface Partition {
   hand: number;
   /** Counters evicted before their Reset, since the start. */
   evictions: number;
-  /** Decisions by the counter that stands in for those without room, since the start. */
+  /** Decisions by the overflow counter since the start: the table had no room for a counter of their own. */
   overflows: number;
 }
 
@@ -46,7 +46,7 @@ export class Partitions {
     return this.#byName.values();
   }
 
-  /** Returns the partition of a limit. Numbers that are tried have one of their own: they must not crowd out those that hold. */
+  /** Returns the partition of a limit. A limit that tries other numbers has its own, so that it takes no room from the limit in force. */
   of({ role, bucket, isTrial }: Limit): Partition {
     const name = `${role} ${isTrial ? 'trial' : ''} ${bucket}`;
     let partition = this.#byName.get(name);
@@ -88,7 +88,7 @@ export class Partitions {
     if (partition.size-- > partition.reserved) this.#lent--;
   }
 
-  /** The partition that holds most beyond what is reserved for it: after a reload, others may need that. */
+  /** The partition that exceeds its reserved room the most: after a reload, others may need that room. */
   get mostLent(): Partition | null {
     let most: Partition | null = null;
     let lent = 0;
@@ -113,7 +113,7 @@ export interface Keyspace {
   readonly number: number;
   /** The partition in which they find room. */
   readonly partition: Partition;
-  /** The counter that stands in for all keys without room. */
+  /** The overflow counter: it counts all keys for which the table has no room. */
   readonly overflow: Counter;
 }
 

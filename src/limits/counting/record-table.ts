@@ -237,7 +237,7 @@ export class CallerTable {
 
   /**
    * Returns the caller, or its network, if that holds all the counters for main values that it may, and so shares one for all
-   * further values; `null` if the caller may have one more. The name of a network is never that of a caller.
+   * further values; `null` if the caller may have one more. No network has the name of a caller.
    */
   sharerFor(caller: string, maxParts: number): string | null {
     const at = this.find(caller);

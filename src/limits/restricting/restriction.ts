@@ -93,7 +93,7 @@ export interface RestrictionsOptions {
   readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
   /** Called for each restriction that is lifted here, for other gateways to lift it too. Default null. */
   readonly announceLift?: ((lift: Lift) => void) | null;
-  /** Called for each restriction that is given up here while it lasts, so that what others are told stays bounded. Default null. */
+  /** Called for each restriction that is evicted here before its end, so that other gateways store a bounded number. Default null. */
   readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
   /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
   readonly places?: Readonly<Record<RestrictionTableName, number>>;
@@ -157,7 +157,7 @@ export function announced(
 }
 
 /**
- * A client that is checked again and again, such as that of a stream. It keeps the digest by which other gateways name it: a hash
+ * A client that is checked repeatedly, such as the client of a stream. It keeps the digest by which other gateways name it: a hash
  * costs a microsecond, and the clients of all streams are checked twice a second.
  */
 export class KnownClient implements RestrictedClient {

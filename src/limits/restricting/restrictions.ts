@@ -183,7 +183,7 @@ export class Restrictions {
     return this.#waitMs('webhook', address, webhook, null);
   }
 
-  /** Returns the reason why a client has to wait: that of the restriction that ends last. */
+  /** Returns why a client has to wait: the reason of the restriction that ends last. */
   reasonFor(client: RestrictedClient): RestrictionReason {
     return this.#tables.reasonFor(client);
   }
@@ -448,7 +448,7 @@ export class ShadowRestrictions {
     const network = kind === 'principal' ? '' : (this.#options.networkOf?.(key) ?? '');
     return {
       ...{ kind, key, webhook, reason, network, untilMs },
-      // Never told to anyone, so names need no digest.
+      // Restrictions in shadow stay in this process, so names need no digest.
       ...{ digest: `${key} ${webhook}`, owner: kind === 'webhook' ? key : '' },
       ...{ slackMs: 0, lifts: 0, sinceEpochMs: 0, untilEpochMs: 0, place: 0 },
     };

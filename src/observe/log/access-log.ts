@@ -138,7 +138,7 @@ export class AccessLine {
     return `${K.instance}"${this.#instance}"${K.keyId}"${this.#pseudonyms.keyId}"`;
   }
 
-  /** The line of an exchange that lasts: what is known at its admission. */
+  /** The first line of a long-lived exchange, with the facts known at its admission. */
   ofAdmission(record: ExchangeRecord): string {
     return `${this.#begin('admission', record)}}\n`;
   }
@@ -235,7 +235,7 @@ function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRec
   return isCallerUnknown ? `${members}${K.callerUnknown}true` : members;
 }
 
-/** Only a client's cause: that of a fault has a log line of its own (see `FaultLog`). */
+/** Renders the members of an error. Gives the cause only of a client's error: other faults have lines of their own (`FaultLog`). */
 function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
   let members = `${K.error}${quoted(message)}${SIDE[side]}`;
   if (cap !== null) members += CAP[cap];
@@ -262,7 +262,7 @@ const DIGITS = 22;
 const KEY_DIGITS = 8;
 const MAX_PSEUDONYMS = 20_000;
 
-/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md tells how to compute it without Weir. */
+/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md says how to compute it without Weir. */
 export function pseudonymOf(key: Buffer, value: string): string {
   return createHmac('sha256', key).update(value).digest('base64url').slice(0, DIGITS);
 }

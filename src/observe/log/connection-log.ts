@@ -54,7 +54,7 @@ interface FaultSeries {
   faults: number;
 }
 
-/** Logs that something which observes the gateway has thrown: metrics, the log or spans then lack what it was told. */
+/** Logs that an observer of the gateway has thrown: metrics, the log or spans then lack that event. */
 export class ListenerFaults {
   readonly #log: Logger;
   readonly #clock: Clock;

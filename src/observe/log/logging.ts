@@ -92,14 +92,14 @@ const CHUNK = 15_000;
 const GATHER_MS = 200;
 /** Bytes that may wait for a slow reader or a full disk. Further lines are dropped: requests must not wait, and memory is limited. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Once lines are dropped, they are until so few bytes wait: what is missing is then in one place, with one line about it. */
+/** Once lines are dropped, drop further ones until no more bytes than this wait: one gap in the log, with one line about it. */
 const ROOM_BYTES = MAX_WAITING_BYTES / 2;
 /** Waits before the next attempt after a failed one, milliseconds: short for a reader that is a little slow, longer for a full disk. */
 const FIRST_RETRY_MS = 4;
 const MAX_RETRY_MS = 256;
 /** Written nothing for so long, the log is in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
-/** Bounds the wait for what is still to be written, milliseconds. */
+/** How long the end of the process waits for lines that are still to be written, milliseconds. */
 const FLUSH_MS = 1_500;
 /** The same where the process ends at once. */
 const LAST_WRITE_MS = 500;

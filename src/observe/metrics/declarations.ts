@@ -42,7 +42,7 @@ import {
   tokenRows,
 } from './label-model.ts';
 
-/** One metric: what Prometheus and the documents are told, and which of its series are shown before anything happened. */
+/** Declares one metric: its name and text for Prometheus and the documents, and the series that exist from the start. */
 export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;

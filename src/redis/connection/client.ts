@@ -29,7 +29,7 @@ const SILENCE_MS = 1_000;
 const SLOTS_REFRESH_MS = 1_000;
 
 /**
- * Makes a client that neither queues commands nor resends them: what cannot be sent now fails now. The one exception is a
+ * Makes a client that neither queues nor resends commands: a command that cannot be sent now fails now. The one exception is a
  * command that a cluster node redirects: it has not run, and goes to the node that owns the slot.
  */
 export function makeClient(options: RedisOptions): Redis | Cluster {

@@ -225,7 +225,7 @@ export class RedisConnection {
   }
 
   #note(error: Error): void {
-    // The error of an unreachable cluster says nothing useful; that of its last node does.
+    // ioredis says nothing useful about an unreachable cluster, but the error of the last node does.
     const { lastNodeError } = error as { lastNodeError?: Error };
     this.#lastError = redacted(lastNodeError ?? error);
   }

@@ -122,7 +122,7 @@ function divideEach({ global, caller, group, resource }: LimitsByRole, divisor: 
   };
 }
 
-/** Keeps the slack: that of a smooth limit depends on its units, but fewer units would only allow more slack. */
+/** Keeps the slack of the whole limit. Computed anew from fewer units, a smooth limit would allow more. */
 function divideLimit(limit: Limit, divisor: number): Limit {
   return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

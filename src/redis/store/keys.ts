@@ -36,7 +36,7 @@ export class Keys {
       : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
   }
 
-  /** The counter that main values beyond those that a caller may hold share; of a shared limit, too, it is the caller's own. */
+  /** The counter that a caller's further main values share. It belongs to this caller alone, even for a shared limit. */
   others(caller: string, limit: Limit): string {
     return `${caller + this.#nameOf(limit)}:*`;
   }

@@ -101,7 +101,7 @@ export interface ScriptResponse {
   readonly decision: Decision;
   /** The place of the refusing limit in the plan; -1 if admitted. */
   readonly refusedBy: number;
-  /** Whether a counter had a part in it that main values beyond those that the caller may hold share. */
+  /** Whether the decision used the counter that a caller's further main values share. */
   readonly byOtherParts: boolean;
   /** Whether such a counter refused. */
   readonly refusedByOtherParts: boolean;
@@ -115,7 +115,7 @@ export interface ScriptResponse {
   readonly windows: readonly number[];
 }
 
-/** Reads the script's reply. Returns `null` if it is none. */
+/** Reads the script's reply. Returns `null` if it is malformed. */
 export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
   const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as readonly number[];

@@ -88,7 +88,7 @@ export class RedisAllowances implements AllowanceStore {
     }
     const own = keys.caller(caller);
     const counted = limits.filter(({ role }) => role === 'caller');
-    // A value beyond those that the caller may hold is counted with others.
+    // The caller holds as many values as it may: further ones share a counter.
     const counters = counted.flatMap(limit => [keys.own(own, limit, main ?? ''), keys.others(own, limit)]);
     const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
     const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
