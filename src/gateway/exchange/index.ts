@@ -12,14 +12,5 @@ export {
   webhookOf,
 } from './destination.ts';
 export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
-export {
-  Exchange,
-  type ExchangeResponse,
-  limitsConsumedBy,
-  type ResourceUnit,
-  requirementAt,
-  SERVED,
-  type Served,
-  type UpstreamLeg,
-} from './exchange.ts';
+export * from './exchange.ts';
 export type { Standing, Stop } from './standing.ts';

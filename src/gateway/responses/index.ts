@@ -1,31 +1,4 @@
-export {
-  badRequest,
-  bodyTooLarge,
-  bodyTooSlow,
-  clientTooSlow,
-  expectationNotMet,
-  fallenBehind,
-  foreignOrigin,
-  headTooLarge,
-  insufficient,
-  internalFault,
-  keysUnreachable,
-  methodNotSupported,
-  noRoute,
-  otherVersion,
-  overloaded,
-  poolFull,
-  shareTaken,
-  signedInElsewhere,
-  storeUnreachable,
-  USUAL_METHODS,
-  unauthenticated,
-  upgradeNotServed,
-  upstreamFailed,
-  upstreamTooSlow,
-  versionNotSupported,
-  wrongMethod,
-} from './errors.ts';
+export * from './errors.ts';
 export {
   addOwnFields,
   type Policies,
@@ -34,17 +7,7 @@ export {
   type RateReport,
   rateReport,
 } from './own-fields.ts';
-export {
-  ADDRESS_BLOCKED,
-  addressRestricted,
-  bucketRefused,
-  CALLER_BLOCKED,
-  callerRestricted,
-  globallyRefused,
-  RateLimitError,
-  RestrictionResponses,
-  webhookRestricted,
-} from './rate-limit-error.ts';
+export * from './rate-limit-error.ts';
 export {
   badDeadline,
   callReset,
@@ -58,17 +21,4 @@ export {
   renderGrpcError,
   reportsRate,
 } from './render-error.ts';
-export {
-  bodyFollowsContract,
-  type ContractHead,
-  completionOf,
-  contractHead,
-  fieldsBeside,
-  isWhole,
-  isWholeBucket,
-  meantScope,
-  readFamily,
-  rewritten429,
-  type Scope,
-  without,
-} from './upstream-429.ts';
+export * from './upstream-429.ts';
