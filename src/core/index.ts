@@ -41,4 +41,4 @@ export {
   wholeSeconds,
   withTimers,
 } from './system.ts';
-export { digestOf, escapeUnseen, formatDuration, ownString, parseDurationMs } from './text.ts';
+export { asciiJson, digestOf, escapeUnseen, formatDuration, ownString, parseDurationMs } from './text.ts';

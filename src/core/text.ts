@@ -45,3 +45,11 @@ export function formatDuration(ms: number): string {
   if (ms % 60_000 === 0) return `${ms / 60_000}m`;
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }
+
+/** Writes JSON in ASCII, so that each character is one byte in every encoding. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

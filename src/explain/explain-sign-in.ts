@@ -1,5 +1,6 @@
 import {
   type IdentityModel,
+  type MetadataRoute,
   type NoticeRoute,
   type OwnRoute,
   type SignInRoute,
@@ -79,6 +80,15 @@ export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityM
     ['served by', `the gateway itself: ${SERVED_NOTICES[notice]}`],
     ['authentication', 'a signature by a key of the provider'],
     ...senders.map(({ provider }): ExplainedRow => ['provider', provider.issuer]),
+  ];
+}
+
+/** Describes the document that says whose tokens are accepted. */
+export function describeMetadata({ document }: MetadataRoute): ExplainedRow[] {
+  return [
+    ['served by', 'the gateway itself: says whose tokens are accepted (RFC 9728)'],
+    ['authentication', 'none: open to everyone'],
+    ['document', document],
   ];
 }
 

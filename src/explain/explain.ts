@@ -11,7 +11,7 @@ import {
   describeCors,
   describeRestrictions,
 } from './explain-restrictions.ts';
-import { describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
+import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 
 /** The methods that `explain` takes. */
@@ -131,7 +131,14 @@ function describePolicies(
 ): ExplainedRow[] {
   if (route.kind === 'forward') return describeForwarding(route, params, identity);
   if (identity === null) return [];
-  return route.kind === 'sign-in' ? describeSignIn(route, identity) : describeNotice(route, identity);
+  switch (route.kind) {
+    case 'sign-in':
+      return describeSignIn(route, identity);
+    case 'notice':
+      return describeNotice(route, identity);
+    case 'metadata':
+      return describeMetadata(route);
+  }
 }
 
 /** Follows a gRPC call through the gateway. */

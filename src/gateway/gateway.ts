@@ -14,6 +14,7 @@ import {
 } from './responses/index.ts';
 import {
   forward,
+  serveMetadata,
   serveNotice,
   serveOptions,
   servePreflight,
@@ -233,6 +234,8 @@ function serve(exchange: Exchange, state: GatewayState): Served {
       return serveSignIn(exchange, destination);
     case 'notice':
       return serveNotice(exchange, destination);
+    case 'metadata':
+      return serveMetadata(exchange, destination);
     case 'preflight':
       return servePreflight(exchange, destination);
     case 'redirect':

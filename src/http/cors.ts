@@ -12,7 +12,7 @@ export interface CorsRules {
   readonly policies: boolean;
 }
 
-/** What scripts may read besides the simple fields: everything that the gateway says about limits, and its request id. */
+/** What scripts may read besides the simple fields: everything that the gateway says about limits and tokens, and its request id. */
 const EXPOSED = [
   ...[
     'X-RateLimit-Limit',
@@ -22,6 +22,8 @@ const EXPOSED = [
     'X-RateLimit-Bucket',
   ],
   ...['X-RateLimit-Scope', 'X-RateLimit-Global', 'Retry-After', 'X-Request-Id', 'Via', 'Date'],
+  // The scopes that a token lacks, and where to get one.
+  'WWW-Authenticate',
 ].join(', ');
 const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
 

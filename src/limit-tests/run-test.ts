@@ -154,7 +154,7 @@ function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Ex
     if (ruling === null || ruling.outcome === 'admitted') return 'refused';
     return ruling.outcome === 'caller' ? 'bucket' : ruling.outcome;
   }
-  const isServed = upstreamLeg !== null || destination.kind === 'sign-in';
+  const isServed = upstreamLeg !== null || destination.kind === 'sign-in' || destination.kind === 'metadata';
   return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
 }
 

@@ -17,6 +17,7 @@ const OF_PROTOCOLS = [
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
+  ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
 ];
 /** Names of OpenTelemetry's semantic conventions. */
 const OF_OPEN_TELEMETRY = [

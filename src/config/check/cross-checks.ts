@@ -2,12 +2,18 @@ import { parseDurationMs } from '../../core/index.ts';
 import { missingSdk } from '../../observe/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
-import type { HostPort } from '../model/index.ts';
+import type { HostPort, OwnRoute } from '../model/index.ts';
 import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, patternOf } from './route-checks.ts';
-import { checkNotices, checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
+import {
+  checkNotices,
+  checkProtectedResource,
+  checkSignIn,
+  isOfOnePath,
+  ownRoutesIn,
+} from './sign-in-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
@@ -26,6 +32,7 @@ export function crossCheck(file: ConfigFile): void {
   checkIntrospection(file);
   checkSignIn(file);
   checkNotices(file);
+  checkProtectedResource(file);
   checkSecrets(file);
   checkSpanExport(file);
 }
@@ -73,7 +80,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   for (const [position, pattern] of patterns.entries()) {
     const twin = own.find(route => isOfOnePath(route.pattern, pattern));
     if (twin === undefined) continue;
-    const what = twin.value.kind === 'sign-in' ? 'sign-in' : 'notices of the provider';
+    const what = WHAT[twin.value.kind];
     file.add(pathOf(position), `the gateway serves this path itself, for ${what}: remove the route`);
   }
   for (const [first, second] of findConflicts(patterns)) {
@@ -85,6 +92,13 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     file.add(pathOf(index), message, { severity: 'warning' });
   }
 }
+
+/** What the gateway's own routes are for. */
+const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
+  'sign-in': 'sign-in',
+  notice: 'notices of the provider',
+  metadata: '"protected_resource"',
+};
 
 /** Reports listeners that have the same address. */
 function checkListen(file: ConfigFile, value: unknown): void {

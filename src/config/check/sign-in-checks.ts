@@ -1,13 +1,28 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
-import { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
+import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, nearestWord, type Path } from '../file/index.ts';
-import type { NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
-import { listenSchema, noticeKeys, signInPaths } from '../schema/index.ts';
+import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
+import { listenSchema, noticeKeys, protectedResourceSchema, signInPaths } from '../schema/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` and `notices` are valid in themselves. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
-  return [...signInRoutesIn(file), ...noticeRoutesIn(file)];
+  return [...signInRoutesIn(file), ...noticeRoutesIn(file), ...metadataRoutesIn(file)];
+}
+
+/** The routes of `protected_resource`, without what their document says. */
+function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
+  const { data } = protectedResourceSchema.safeParse(asMap(file.value).protected_resource);
+  return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [] });
+}
+
+/** Checks that there are tokens for the document to speak of. */
+export function checkProtectedResource(file: ConfigFile): void {
+  const root = asMap(file.value);
+  if (root.protected_resource === undefined) return;
+  if (Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) return;
+  const message = '"protected_resource" has no effect without "identity_provider", which issues the tokens';
+  file.add(['protected_resource'], message, { about: 'key' });
 }
 
 /** The routes for sign-in. */
@@ -24,7 +39,10 @@ export function checkSignIn(file: ConfigFile): void {
     const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
     file.add(['sign_in'], message, { about: 'key' });
   } else addNeedsSignIn(file, root);
-  const taken = signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' }));
+  const taken = [
+    ...signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' })),
+    ...metadataRoutesIn(file).map(({ pattern }) => ({ pattern, by: '"protected_resource"' })),
+  ];
   for (const [key, path] of pathsIn(file)) {
     const pattern = signInRoutes({ [key]: path }).at(-1)?.pattern;
     if (pattern === undefined) continue;
@@ -146,6 +164,8 @@ function checkPath(file: ConfigFile, path: Path, kind: NoticeKind, place: string
   const own = parseRoutePattern(place, null);
   if (signInRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
     file.add(path, 'this path is that of a sign-in endpoint: choose another');
+  if (metadataRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
+    file.add(path, 'this path is that of "protected_resource": choose another');
   // Reports each pair once, at the second of the two.
   const other = noticeRoutesIn(file).find(
     ({ value, pattern }) => value.notice !== kind && isOfOnePath(pattern, own),

@@ -65,7 +65,7 @@ function routeLabels(
       route: each.id,
       upstream: 'none',
       protocols: ofPaths,
-      endings: each.kind === 'sign-in' ? SIGN_IN[each.endpoint] : NOTICE[each.notice],
+      endings: endingsOfOwn(each),
     })),
     {
       route: 'none',
@@ -84,6 +84,17 @@ function labelsOfRoute(forward: ForwardRoute, ofPaths: readonly Protocol[]): Rou
   const requests = { route, upstream, protocols: ofPaths, endings: REQUEST[access] };
   if (websocket === null) return [requests];
   return [requests, { route, upstream, protocols: ['websocket'], endings: WEB_SOCKET[access] }];
+}
+
+function endingsOfOwn(own: OwnRoute): readonly Ending[] {
+  switch (own.kind) {
+    case 'sign-in':
+      return SIGN_IN[own.endpoint];
+    case 'notice':
+      return NOTICE[own.notice];
+    case 'metadata':
+      return METADATA;
+  }
 }
 
 function isGrpc({ pool }: ForwardRoute): boolean {
@@ -116,6 +127,7 @@ const NOTICE: Readonly<Record<NoticeKind, readonly Ending[]>> = {
   not_before_push: answered('204', '400', '405', '429', '503'),
   back_channel_logout: answered('200', '400', '405', '429', '503'),
 };
+const METADATA = answered('200', '405', '429', '503');
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 
 /** Lists how exchanges end on routes without and with a required token. Called once, because there may be ten thousand routes. */

@@ -21,6 +21,7 @@ import type {
 } from '../model/index.ts';
 import { compilePolicies, type Requirements, type RouteTimeouts } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
+import { metadataRoutes } from './protected-resource.ts';
 
 /** Compiles a route. Throws where the checks were not made: they report what keeps a route from being compiled. */
 export function compileRoute(
@@ -109,11 +110,20 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
  */
 /** The gateway's own routes: those of sign-in, and those on which providers send notices. */
 export function ownRoutesOf(
-  { sign_in }: GatewayConfig,
+  { sign_in, protected_resource: resource }: GatewayConfig,
   identity: IdentityModel | null,
+  requirements: Requirements,
 ): readonly RouteEntry<OwnRoute>[] {
-  const places = identity === null ? [] : identity.providers.map(({ notices }) => notices);
-  return [...signInRoutes(sign_in), ...noticeRoutes(places)];
+  const providers = identity?.providers ?? [];
+  const metadata =
+    resource === undefined
+      ? []
+      : metadataRoutes({
+          ...resource,
+          issuers: providers.map(({ provider }) => provider.issuer),
+          scopes: requirements.scopes,
+        });
+  return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
 }
 
 const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [

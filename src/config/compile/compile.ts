@@ -20,6 +20,7 @@ import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, pathNaming, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
+import { metadataUrlOf } from './protected-resource.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import type { ListenerTls } from './read-tls.ts';
 import type { TlsFiles } from './secret-files.ts';
@@ -64,7 +65,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = compileIdentity(config, limits, providers, requirements);
-  const ownRoutes = ownRoutesOf(config, identity);
+  const ownRoutes = ownRoutesOf(config, identity, requirements);
   return {
     generation,
     hash,
@@ -83,6 +84,8 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     store: sources.store,
     cors: corsRules(config.cors, limits),
     identity,
+    resourceMetadata:
+      config.protected_resource === undefined ? null : metadataUrlOf(config.protected_resource.resource),
     timeouts: timeoutsOf(config),
     caps: capsOf(config),
     http2: http2Of(config),

@@ -6,7 +6,7 @@ import type { BucketLimits, BucketModel } from './limits-model.ts';
 export type RouteModel = ForwardRoute | OwnRoute;
 
 /** One of the gateway's own match rules. It takes every method, and answers 405 to most. */
-export type OwnRoute = SignInRoute | NoticeRoute;
+export type OwnRoute = SignInRoute | NoticeRoute | MetadataRoute;
 
 /** A match rule of gateway.yaml, with its policies. */
 export interface ForwardRoute extends PolicyModels {
@@ -48,6 +48,20 @@ export interface NoticeRoute {
   readonly authentication: 'none';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
+}
+
+/** A path on which clients find out whose tokens are accepted (RFC 9728). */
+export interface MetadataRoute {
+  readonly kind: 'metadata';
+  /** Its path: the name in metrics and logs. */
+  readonly id: string;
+  /** The methods that do not get a 405. */
+  readonly methods: readonly string[];
+  readonly authentication: 'none';
+  readonly semicolons: 'refuse';
+  readonly parameters: readonly string[];
+  /** The document, as JSON in ASCII. */
+  readonly document: string;
 }
 
 // What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.

@@ -35,6 +35,8 @@ export interface Snapshot {
   readonly cors: CorsRules | null;
   /** `null` without an identity provider; then every route says `authentication: none`. */
   readonly identity: IdentityModel | null;
+  /** Where clients learn whose tokens are accepted (RFC 9728), which every challenge names; `null` if nowhere. */
+  readonly resourceMetadata: string | null;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly http2: Http2Model;

@@ -86,6 +86,11 @@ export class Requirements {
     return [...this.#all.values()];
   }
 
+  /** The scopes that any route requires, each once and in order. */
+  get scopes(): readonly string[] {
+    return [...new Set(this.all.flatMap(({ scopes }) => scopes))].sort();
+  }
+
   /** The requirement of one of the routes. */
   of(config: RequireConfig): Requirement {
     const found = this.#all.get(keyOf(config));

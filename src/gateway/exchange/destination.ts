@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import type { ForwardRoute, NoticeRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
+import type {
+  ForwardRoute,
+  MetadataRoute,
+  NoticeRoute,
+  PoolModel,
+  RouteModel,
+  SignInRoute,
+} from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
@@ -11,6 +18,7 @@ export type Destination =
   | PreflightHere
   | SignInHere
   | NoticeHere
+  | MetadataHere
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
@@ -28,6 +36,9 @@ export type PreflightHere = At<'preflight', RouteModel, CorsRules>;
 export type SignInHere = At<'sign-in', SignInRoute>;
 
 export type NoticeHere = At<'notice', NoticeRoute>;
+
+/** Where clients find out whose tokens are accepted. */
+export type MetadataHere = At<'metadata', MetadataRoute>;
 
 export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 

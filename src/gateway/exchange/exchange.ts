@@ -26,6 +26,7 @@ import {
   deadlineExceeded,
   httpStatusOf,
   internalFault,
+  nameResource,
   RateLimitError,
   type RateReport,
   type RenderedResponse,
@@ -232,6 +233,8 @@ export class Exchange {
       return response.cutShort(trailers);
     }
     const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
+    const { resourceMetadata } = this.snapshot;
+    if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     dialect.noteEnd(response, rendered.fields);
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     return response.refuse(error.status, rendered);

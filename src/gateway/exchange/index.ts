@@ -2,6 +2,7 @@ export {
   type At,
   type Destination,
   type Forwarded,
+  type MetadataHere,
   NOWHERE,
   type NoticeHere,
   type OptionsHere,

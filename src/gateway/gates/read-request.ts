@@ -208,6 +208,7 @@ function destinationOf(
     return makeDestination('preflight', place, route, cors, null);
   if (route.kind === 'sign-in') return makeDestination('sign-in', place, route, null, null);
   if (route.kind === 'notice') return makeDestination('notice', place, route, null, null);
+  if (route.kind === 'metadata') return makeDestination('metadata', place, route, null, null);
   if (maxForwards === 0) return makeDestination('options', place, route, null, null);
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
 }

@@ -15,6 +15,7 @@ export {
   grpcStatusFields,
   grpcStatusIn,
   httpStatusOf,
+  nameResource,
   notGrpc,
   type RenderedResponse,
   renderError,

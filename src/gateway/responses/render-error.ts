@@ -1,7 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import { constants } from 'node:http2';
-import { type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
+import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
+
+/** The name of the field with a challenge, as errors write it. */
+const CHALLENGE = 'WWW-Authenticate';
 
 /** A response made by the gateway, without the fields that every response carries. */
 export interface RenderedResponse {
@@ -46,6 +49,16 @@ export function reportsRate(error: GatewayError): boolean {
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 
+/** Adds to a challenge where the client learns whose tokens are accepted (RFC 9728, 5.1). */
+export function nameResource(fields: string[], url: string): void {
+  const at = fields.indexOf(CHALLENGE) + 1;
+  const challenge = at === 0 ? undefined : fields[at];
+  if (challenge === undefined) return;
+  // A challenge without parameters is the scheme alone.
+  const separator = challenge.includes(' ') ? ', ' : ' ';
+  fields[at] = `${challenge}${separator}resource_metadata="${url}"`;
+}
+
 /** Exactly `application/json`: clients of this header family compare for equality. */
 function jsonFields(body: string, more: Fields): string[] {
   return ['Content-Type', 'application/json', 'Content-Length', String(body.length), ...more];
@@ -53,14 +66,6 @@ function jsonFields(body: string, more: Fields): string[] {
 
 function errorObject({ rpcCode, message, details }: GatewayError): string {
   return asciiJson({ code: rpcCode, message, details });
-}
-
-/** Writes JSON in ASCII, so that each character is one byte in every encoding. */
-function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\uffff]/g,
-    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 /** The status of a call, by HTTP status, where it differs from the code of the error object. */

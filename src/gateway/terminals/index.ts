@@ -1,2 +1,9 @@
 export { forward } from './forward.ts';
-export { serveNotice, serveOptions, servePreflight, serveRedirect, serveSignIn } from './own-answers.ts';
+export {
+  serveMetadata,
+  serveNotice,
+  serveOptions,
+  servePreflight,
+  serveRedirect,
+  serveSignIn,
+} from './own-answers.ts';

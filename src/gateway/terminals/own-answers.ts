@@ -6,6 +6,7 @@ import { isRoutable } from '../../routing/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import {
   type Exchange,
+  type MetadataHere,
   type NoticeHere,
   type OptionsHere,
   type PreflightHere,
@@ -104,6 +105,16 @@ function replyToNotice(exchange: Exchange, { status, reason, fields, body }: Not
   const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
   addOwnFields(all, exchange, exchange.rate);
   return exchange.response.finish('answered', status, reason, all, body);
+}
+
+/** Serves the document that says whose tokens are accepted (RFC 9728). */
+export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Served {
+  if (!route.methods.includes(exchange.downstream.method))
+    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  const { document } = route;
+  const fields = ['Content-Type', 'application/json', 'Content-Length', String(document.length)];
+  addOwnFields(fields, exchange, exchange.rate);
+  return exchange.response.finish('answered', 200, 'OK', fields, document);
 }
 
 /**

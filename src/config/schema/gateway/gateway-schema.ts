@@ -16,6 +16,7 @@ import {
   accessTokensSchema,
   identityProviderSchema,
   identityProvidersSchema,
+  protectedResourceSchema,
   signInSchema,
 } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
@@ -90,6 +91,7 @@ export const gatewaySchema = z.strictObject({
       'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
     ),
   sign_in: signInSchema,
+  protected_resource: protectedResourceSchema,
   upstreams: upstreamsSchema,
   routes: routesSchema,
   cors: doorAsWhole(corsSchema).describe(

@@ -5,6 +5,7 @@ import {
   doorAsWhole,
   duration,
   durationOrOff,
+  mapSuchAs,
   means,
   momentOrNone,
   ownPath,
@@ -194,6 +195,38 @@ const noticesSchema = z
   );
 
 export type NoticesConfig = z.output<typeof noticesSchema>;
+
+const RESOURCE =
+  'expected the address of this API as clients know it, such as https://api.example.com, without a query and a fragment';
+
+/** `protected_resource` of gateway.yaml. */
+export const protectedResourceSchema = z
+  .strictObject(
+    {
+      resource: z
+        .string({ error: RESOURCE })
+        .refine(isResource, { error: RESOURCE })
+        .describe(
+          'The identifier of this API: its address as clients know it. https, or http on this machine.',
+        ),
+    },
+    mapSuchAs('{ resource: "https://api.example.com" }'),
+  )
+  .optional()
+  .describe(
+    'Tells clients whose tokens they need (RFC 9728): a document at /.well-known/oauth-protected-resource, which every 401 names. Left out: neither.',
+  );
+
+/** Whether it is an address in its usual spelling: clients compare it character by character (RFC 9728, 3.3). */
+function isResource(written: string): boolean {
+  if (!URL.canParse(written)) return false;
+  const { href, protocol, hostname, username, password, pathname, search, hash } = new URL(written);
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  const isSecure = protocol === 'https:' || (protocol === 'http:' && isHere);
+  const isUsual = href === written || href === `${written}/`;
+  const hasMore = [username, password, search, hash].some(part => part !== '');
+  return isSecure && isUsual && !hasMore && ownPath().safeParse(pathname).success;
+}
 
 // `identity_provider` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which client authentication
 // needs which key.

@@ -214,6 +214,7 @@ limits: "\${A}"
       '.access_tokens',
       '.identity_providers',
       '.sign_in',
+      '.protected_resource',
       '.upstreams',
       '.routes',
       '.cors',

@@ -1,0 +1,54 @@
+import { asciiJson } from '../../core/index.ts';
+import { parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
+import type { MetadataRoute } from '../model/index.ts';
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/** What the document of a protected resource says (RFC 9728, 2). */
+export interface ResourceFacts {
+  /** The identifier of the resource, as it is written. */
+  readonly resource: string;
+  /** The issuers of accepted tokens, in the order of the file. */
+  readonly issuers: readonly string[];
+  /** The scopes that any route requires. */
+  readonly scopes: readonly string[];
+}
+
+/** Where clients find the document: the well-known path stands before the path of the resource (RFC 9728, 3.1). */
+export function metadataUrlOf(resource: string): string {
+  return `${new URL(resource).origin}${WELL_KNOWN}${pathOf(resource)}`;
+}
+
+/**
+ * The routes of the document: where RFC 9728 looks for it, and without the path of the resource, where clients look as well.
+ */
+export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
+  const document = asciiJson({
+    resource: facts.resource,
+    authorization_servers: facts.issuers,
+    bearer_methods_supported: ['header'],
+    ...(facts.scopes.length === 0 ? {} : { scopes_supported: facts.scopes }),
+  });
+  const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOf(facts.resource)}`]);
+  return [...paths].map(path => metadataRoute(path, document));
+}
+
+/** The path of a resource without the slash at its end; empty if there is no more to it. */
+function pathOf(resource: string): string {
+  return new URL(resource).pathname.replace(/\/$/, '');
+}
+
+function metadataRoute(path: string, document: string): RouteEntry<MetadataRoute> {
+  return {
+    pattern: parseRoutePattern(path, null),
+    value: {
+      kind: 'metadata',
+      id: path,
+      methods: ['GET', 'HEAD'],
+      authentication: 'none',
+      semicolons: 'refuse',
+      parameters: [],
+      document,
+    },
+  };
+}
