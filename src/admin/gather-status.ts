@@ -127,7 +127,9 @@ function gatherUpstreams(
   { errors }: Recent,
 ): UpstreamStatus[] {
   const connections = upstreamConnections();
-  const known = new Map(snapshot.upstreams.map(({ name, options }) => [name, formatHostPort(options)]));
+  const known = new Map(
+    snapshot.upstreams.map(({ name, endpoints }) => [name, endpoints.map(formatHostPort).join(', ')]),
+  );
   const draining = [...connections].filter(([name, open]) => open > 0 && !known.has(name));
   return [...known, ...draining.map(([name]) => [name, 'draining'] as const)].map(([name, address]) => ({
     name,

@@ -280,7 +280,11 @@ class RunningApp implements App {
 
 /** Where each upstream is, for its spans. */
 function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
-  return new Map(upstreams.map(({ name, options }) => [name, { host: options.host, port: options.port }]));
+  return new Map(
+    upstreams.flatMap(({ name, endpoints: [first] }) =>
+      first === undefined ? [] : [[name, { host: first.host, port: first.port }]],
+    ),
+  );
 }
 
 /**

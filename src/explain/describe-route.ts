@@ -105,9 +105,14 @@ function describeTokens({
   return [...rows, ['callers', `${of}bots (tokens with ${mark}), identified by ${all(bots.principal)}`]];
 }
 
-function describeUpstream({ name, protocol, options }: UpstreamModel): string {
-  const address = `${name}, http://${formatHostPort(options)}`;
-  return protocol === 'http1' ? address : `${address}, ${protocol}`;
+function describeUpstream({ name, protocol, options, endpoints, balance }: UpstreamModel): string {
+  const scheme = options.tls === null ? 'http' : 'https';
+  const addresses = endpoints.map(endpoint => {
+    const weight = endpoint.weight === 1 ? '' : ` (weight ${endpoint.weight})`;
+    return `${scheme}://${formatHostPort(endpoint)}${weight}`;
+  });
+  const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
+  return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');
 }
 
 /** Lists the other routes that match the path, and why they do not take the request. `winner` is `undefined` if no route does. */

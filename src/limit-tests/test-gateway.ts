@@ -56,9 +56,7 @@ export class TestGateway {
         limitKeys: caps.limitKeys,
       },
     );
-    const transports = upstreams.map(
-      ({ name, options }) => [name, { options, transport: this.#service() }] as const,
-    );
+    const transports = upstreams.map(({ name }) => [name, { transport: this.#service() }] as const);
     this.#gateway = new Gateway({
       generation: {
         snapshot: { ...snapshot, limits: { ...limits, patienceMs: null } },

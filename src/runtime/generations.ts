@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/index.ts';
-import type { TransportMap, Transports } from '../upstream/index.ts';
+import type { Transport, TransportMap, Transports } from '../upstream/index.ts';
 import { Identity, type IdentityDependencies } from './identity.ts';
 
 interface GenerationsDependencies {
@@ -91,8 +91,10 @@ export interface Generation {
 export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' | 'endSession' | 'introspect'>;
 
 /** The part of a generation that requests need. */
-export interface RequestGeneration extends Omit<Generation, 'identity'> {
+export interface RequestGeneration extends Omit<Generation, 'identity' | 'transports'> {
   readonly identity: RequestIdentity | null;
+  /** Holds them by the names of their upstreams. */
+  readonly transports: ReadonlyMap<string, { readonly transport: Transport }>;
 }
 
 /** Whether it can identify callers: once it has a key set, or at once if no token is required. */

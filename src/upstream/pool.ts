@@ -1,7 +1,7 @@
 import type { Clock, Random, System, Timer, TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import type { Connect } from './connect.ts';
-import type { CallSink, EndpointAddress, Transport, TransportCall, UpstreamOptions } from './transport.ts';
+import type { CallSink, Transport, TransportCall, UpstreamOptions } from './transport.ts';
 
 /** How often the connections of a pool are swept, and so the precision of timeouts. */
 export const SWEEP_MS = 250;
@@ -129,33 +129,5 @@ export class Lifetime {
   /** Whether to close a connection that has been idle for `idleMs`. */
   isOverAfter(idleMs: number): boolean {
     return idleMs >= this.#idleMs || this.#isTooOld;
-  }
-}
-
-/** An address of an upstream, with the pool of connections to it. */
-export interface Endpoint {
-  readonly address: EndpointAddress;
-  readonly pool: Transport;
-}
-
-/** Carries the requests to an upstream: each by the pool of one of its endpoints. */
-export class EndpointTransport implements Transport {
-  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-
-  /** @param endpoints one for each address; requests go to the first */
-  constructor(endpoints: readonly [Endpoint, ...Endpoint[]]) {
-    this.endpoints = endpoints;
-  }
-
-  get connections(): number {
-    return this.endpoints.reduce((sum, { pool }) => sum + pool.connections, 0);
-  }
-
-  send(request: OutgoingRequest, sink: CallSink): TransportCall {
-    return this.endpoints[0].pool.send(request, sink);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.endpoints.map(({ pool }) => pool.close()));
   }
 }

@@ -21,7 +21,13 @@ import {
   type StreamHandler,
 } from '../http2/index.ts';
 import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
-import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import {
+  BrokenRequest,
+  type CallSink,
+  type TransportCall,
+  type UpstreamFailure,
+  type UpstreamOptions,
+} from './transport.ts';
 
 /** Holds a call: first the queue that it waits in, then its session. */
 export interface CallHolder {
@@ -122,7 +128,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   }
 
   requestBroken(): void {
-    this.fail('reset', new Error('the body broke off'));
+    this.fail('reset', new BrokenRequest());
   }
 
   /** Ends the call with a failure. If the head of the response has come, its kind is `truncated`, unless the gateway failed. */

@@ -32,17 +32,38 @@ export interface UpstreamFailure {
   readonly cause: unknown;
 }
 
+/** Sends a request once more that failed. */
+export interface Resender {
+  /**
+   * Sends the request again, to another endpoint if there is one. Call it only if it is safe to do so, and while the sink hears of
+   * the failure. Returns `null` if there is no endpoint left for it, or if too many requests are sent again already.
+   */
+  resend(failure: UpstreamFailure): TransportCall | null;
+}
+
+/** The body of a request ended before its length: the upstream is not to blame for the connection that was broken then. */
+export class BrokenRequest extends Error {
+  override readonly name = 'BrokenRequest';
+
+  constructor() {
+    super('the body broke off');
+  }
+}
+
 /** Takes a response, or the failure that ends it: `fail` is the last call then. */
 export interface CallSink extends ResponseSink {
   /** Names fields that the upstream sent as never indexed (RFC 7541, 6.2.3). Called before the part that has them. */
   neverIndex(names: FieldNames): void;
   /** Called last, when the upstream agreed to the requested protocol with these fields. The connection is the sink's from here on. */
   switched(fields: Fields, stream: ByteStream): void;
-  fail(failure: UpstreamFailure): void;
+  /** @param resender sends the request once more; none where there is one address only, so that it may be sent anew */
+  fail(failure: UpstreamFailure, resender?: Resender): void;
 }
 
 /** A request on its way. */
 export interface TransportCall {
+  /** The endpoint that it went to, as `host:port`. Nothing if the upstream has only one, or none yet. */
+  readonly endpoint?: string | null;
   /**
    * Lets the response flow again after `data` returned false. No timeout runs until then, so a sink that returned false must
    * eventually call this or `abort`.
@@ -54,7 +75,8 @@ export interface TransportCall {
 
 /** Carries requests to one upstream. The forwarder knows nothing else of sockets and pools. */
 export interface Transport {
-  send(request: OutgoingRequest, sink: CallSink): TransportCall;
+  /** @param caller whose request it is: one caller may be kept at one endpoint */
+  send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall;
   /** The number of connections that are open now. */
   readonly connections: number;
   /**
@@ -98,8 +120,17 @@ export interface EndpointAddress {
   readonly port: number;
 }
 
-/** How to reach an upstream. Times in milliseconds. */
-export interface UpstreamOptions extends EndpointAddress {
+/** One address of an upstream as the configuration lists it. */
+export interface EndpointOptions extends EndpointAddress {
+  /** Its part of the requests, beside those of the others: a number above 0. */
+  readonly weight: number;
+}
+
+/** How to reach one address of an upstream. */
+export interface UpstreamOptions extends ConnectionOptions, EndpointAddress {}
+
+/** How to reach every address of an upstream. Times in milliseconds. */
+export interface ConnectionOptions {
   /** How TLS is spoken; `null` for cleartext. */
   readonly tls: UpstreamTls | null;
   readonly protocol: UpstreamProtocol;

@@ -1,28 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type Balance, type EndpointListener, EndpointTransport } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
-import { EndpointTransport, type PoolSystem } from './pool.ts';
+import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
-import type { Transport, UpstreamOptions } from './transport.ts';
+import type { ConnectionOptions, EndpointOptions, Transport, UpstreamOptions } from './transport.ts';
 
 /** An upstream as the configuration describes it. */
-interface ConfiguredUpstream {
+export interface ConfiguredUpstream {
   readonly name: string;
-  readonly options: UpstreamOptions;
+  readonly options: ConnectionOptions;
+  readonly endpoints: readonly EndpointOptions[];
+  readonly balance: Balance;
+}
+
+/** An upstream with what carries the requests to it. */
+interface OpenUpstream {
+  readonly upstream: ConfiguredUpstream;
+  readonly transport: UpstreamTransport;
+}
+
+/** A transport that can take over the addresses of another one, which reaches them in the same way. */
+interface UpstreamTransport extends Transport {
+  /** Sends to these from now on. Called once. Those that the one before has keep their connections; its others are drained. */
+  use(endpoints: readonly EndpointOptions[], balance: Balance, before: UpstreamTransport | null): void;
 }
 
 /** The transports of one configuration, by the names of their upstreams. */
-export type TransportMap = ReadonlyMap<
-  string,
-  { readonly options: UpstreamOptions; readonly transport: Transport }
->;
+export type TransportMap = ReadonlyMap<string, OpenUpstream>;
 
 /**
- * Keeps transports across reloads. An unchanged upstream keeps its connections; one that was removed, or is reached differently
- * now, finishes what is in flight.
+ * Keeps transports across reloads. An upstream that is reached as before keeps its connections, to all addresses that stay; one that
+ * was removed, or is reached differently now, finishes what is in flight.
  */
 export class Transports {
-  readonly #open: (options: UpstreamOptions) => Transport;
+  readonly #open: (upstream: ConfiguredUpstream) => UpstreamTransport;
   #current: TransportMap = new Map();
   readonly #draining = new Set<{
     readonly name: string;
@@ -30,28 +42,38 @@ export class Transports {
     readonly gone: Promise<void>;
   }>();
 
-  /** @param open makes a transport; it connects to nothing before its first request */
-  constructor(open: (options: UpstreamOptions) => Transport) {
+  /** @param open makes a transport; it connects to nothing, and looks nothing up, before it is used */
+  constructor(open: (upstream: ConfiguredUpstream) => UpstreamTransport) {
     this.#open = open;
   }
 
-  /** Returns the transports for these upstreams: those in use if they fit, otherwise new ones. Changes nothing yet. */
+  /** Returns the transports for these upstreams: those in use if nothing changed, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
-      upstreams.map(({ name, options }) => {
+      upstreams.map(({ name, options, endpoints, balance }) => {
+        const upstream = { name, options, endpoints, balance };
         const known = this.#current.get(name);
-        const fits = known !== undefined && isDeepStrictEqual(known.options, options);
-        return [name, fits ? known : { options, transport: this.#open(options) }];
+        const isSame = known !== undefined && isDeepStrictEqual(known.upstream, upstream);
+        return [name, isSame ? known : { upstream, transport: this.#open(upstream) }];
       }),
     );
   }
 
-  /** Takes the planned transports into use and drains the others. */
+  /** Takes the planned transports into use and drains the others, but for the addresses that planned ones take over. */
   use(planned: TransportMap): void {
-    for (const [name, { transport }] of this.#current) {
-      if (planned.get(name)?.transport !== transport) this.#drain(name, transport);
-    }
+    const before = this.#current;
     this.#current = planned;
+    for (const [name, entry] of before) {
+      const next = planned.get(name);
+      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.transport);
+    }
+    for (const [name, entry] of planned) {
+      const known = before.get(name);
+      if (known === entry) continue;
+      const { endpoints, balance } = entry.upstream;
+      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.transport : null;
+      entry.transport.use(endpoints, balance, predecessor);
+    }
   }
 
   /** The number of connections that are open now, for each upstream in use or draining. */
@@ -77,23 +99,37 @@ export class Transports {
   }
 }
 
-/** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
-export function openTransport(options: UpstreamOptions, system: PoolSystem): Transport {
-  const { host, port } = options;
-  return transportTo(new FixedEndpoints([{ host, port, weight: 1, name: host }]), options, system);
+/** Whether all connections are made in the same way, so that one may take over those of the other. */
+function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolean {
+  return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
 }
 
-function transportTo({ endpoints }: EndpointSource, options: UpstreamOptions, system: PoolSystem): Transport {
-  const [first, ...others] = endpoints.map(endpoint => ({
-    address: { host: endpoint.host, port: endpoint.port },
-    pool: openPool(optionsFor(endpoint, options), system),
-  }));
-  if (first === undefined) throw new Error('an upstream has no address');
-  return new EndpointTransport([first, ...others]);
+/** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
+export function openTransport(
+  { options }: Pick<ConfiguredUpstream, 'options'>,
+  system: PoolSystem,
+  listener: EndpointListener = SILENT,
+): EndpointTransport {
+  const { clock, random } = system;
+  const { protocol, connectTimeoutMs } = options;
+  return new EndpointTransport(
+    { isGrpc: protocol === 'grpc', connectTimeoutMs },
+    {
+      ...{ clock, random, listener, openSource },
+      openPool: endpoint => openPool(optionsFor(endpoint, options), system),
+    },
+  );
+}
+
+const SILENT: EndpointListener = { changed() {}, retried() {} };
+
+/** Says where the addresses of an upstream come from. */
+function openSource({ host, port }: EndpointOptions): EndpointSource {
+  return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
 }
 
 /** Returns the options of the pool of one endpoint. */
-function optionsFor({ host, port, name }: SourcedEndpoint, options: UpstreamOptions): UpstreamOptions {
+function optionsFor({ host, port, name }: SourcedEndpoint, options: ConnectionOptions): UpstreamOptions {
   const { tls } = options;
   return { ...options, host, port, tls: tls && { ...tls, serverName: tls.serverName ?? name } };
 }

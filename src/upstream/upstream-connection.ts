@@ -19,7 +19,13 @@ import {
 } from '../http1/index.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
-import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import {
+  BrokenRequest,
+  type CallSink,
+  type TransportCall,
+  type UpstreamFailure,
+  type UpstreamOptions,
+} from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
 export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
@@ -133,7 +139,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   }
 
   requestBroken(): void {
-    this.#fail(this.#kindNow('reset'), new Error('the body broke off'));
+    this.#fail(this.#kindNow('reset'), new BrokenRequest());
   }
 
   #onConnect(): void {

@@ -47,7 +47,7 @@ class ReadyBody implements BodySource {
 
 async function send(transport: Transport, request: OutgoingRequest): Promise<CollectingSink> {
   const sink = new CollectingSink();
-  transport.send(request, sink);
+  transport.send(request, sink, '192.0.2.1');
   await sink.over;
   return sink;
 }

@@ -9,7 +9,7 @@ export function send(
   request: Partial<OutgoingRequest> = {},
 ): { readonly sink: CollectingSink; readonly call: TransportCall } {
   const sink = new CollectingSink();
-  return { sink, call: transport.send({ ...GET, ...request }, sink) };
+  return { sink, call: transport.send({ ...GET, ...request }, sink, '192.0.2.1') };
 }
 
 /** The same, when its response is over. */

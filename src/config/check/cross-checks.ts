@@ -14,6 +14,7 @@ import {
   isOfOnePath,
   ownRoutesIn,
 } from './sign-in-checks.ts';
+import { checkUpstreamUrls } from './upstream-url-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
@@ -26,6 +27,7 @@ export function crossCheck(file: ConfigFile): void {
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
+  checkUpstreamUrls(file);
   checkUpstreamProtocols(file);
   checkRoutes(file);
   checkIdentity(file);

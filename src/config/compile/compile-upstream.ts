@@ -14,17 +14,28 @@ export function compileUpstream(
   config: UpstreamConfig,
   files: TlsFiles | undefined,
 ): UpstreamModel {
-  const { host, port, tls } = config.url;
-  // Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2).
-  const authority = formatHostPort(config.url).replace(tls ? /:443$/ : /:80$/, '');
+  const listed = listedUrls(config);
+  const authority = authorityOf(listed[0]?.url);
+  const isTls = listed.some(({ url }) => url.tls);
   const { options, ...settings } = compileUpstreamSettings(config, { name, authority });
   const { protocol } = config;
   return {
     name,
     protocol,
-    options: { ...options, host, port, protocol, tls: tls ? compileUpstreamTls(config.tls, files) : null },
+    endpoints: listed.map(({ url: { host, port }, weight }) => ({ host, port, weight })),
+    options: { ...options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
     ...settings,
   };
+}
+
+/** Lists the addresses under `url` or `urls`. The checks see to it that there is exactly one of both keys. */
+function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['urls']> {
+  return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
+}
+
+/** Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). */
+function authorityOf(url: UpstreamConfig['url']): string {
+  return url === undefined ? '' : formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }
 
 function compileUpstreamTls(

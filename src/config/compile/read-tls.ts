@@ -88,10 +88,11 @@ export async function readUpstreamTls(
 ): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const { url, tls } = asMap(upstream);
+    const { url, urls, tls } = asMap(upstream);
     if (tls === undefined) continue;
     upstreams.set(name, await new SecretFiles(file, ['upstreams', name], clock).tls());
-    checkUse(file, name, url, asMap(tls));
+    const [first] = Array.isArray(urls) ? urls : [url];
+    checkUse(file, name, isMap(first) ? first.url : first, asMap(tls));
   }
   return upstreams;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PoolName } from '../../core/index.ts';
-import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
+import type { Balance, ConnectionOptions, EndpointOptions, UpstreamProtocol } from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { choice, count, duration, means, onlyFor, percentage, size } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
@@ -61,6 +61,21 @@ const authorization = upstreamSetting({
       .describe("Whether it gets the client's Authorization header."),
   },
   compile: ({ authorization }): AuthorizationModel => ({ passAuthorization: authorization === 'pass' }),
+});
+
+interface BalanceModel {
+  readonly balance: Balance;
+}
+
+const balance = upstreamSetting({
+  keys: {
+    balance: choice(['least_requests', 'caller'])
+      .prefault('least_requests')
+      .describe(
+        'Which of several addresses a request goes to. least_requests: of two drawn by chance, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
+      ),
+  },
+  compile: ({ balance }): BalanceModel => ({ balance }),
 });
 
 const http2 = upstreamSetting({
@@ -239,7 +254,7 @@ const responseHeads = upstreamSetting({
 });
 
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
-const SETTINGS = [host, authorization, http2, timeouts, connections, pools, responseHeads] as const;
+const SETTINGS = [balance, host, authorization, http2, timeouts, connections, pools, responseHeads] as const;
 
 type Setting = (typeof SETTINGS)[number];
 type KeysOf<Each> = Each extends UpstreamSetting<infer Keys, infer _> ? Keys : never;
@@ -252,7 +267,9 @@ type SettingModels = Intersection<ModelOf<Setting>>;
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
   readonly protocol: UpstreamProtocol;
-  readonly options: UpstreamOptions;
+  /** Its addresses as they are configured: at least one. */
+  readonly endpoints: readonly EndpointOptions[];
+  readonly options: ConnectionOptions;
 }
 
 /** The schemas of all keys, by their names. */

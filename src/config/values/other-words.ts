@@ -92,16 +92,15 @@ const OF_ROUTE: Words = {
 };
 
 const OF_UPSTREAM: Words = {
-  ...yet('several addresses of an upstream are', 'urls', 'servers', 'targets', 'nodes', 'endpoints', 'hosts'),
-  ...yet(
-    'several addresses of an upstream are',
-    'addresses',
-    'load_balancing',
-    'load_balancer',
-    'lb',
-    'balance',
+  ...here(
+    'list the addresses under "urls": ["http://10.0.0.1:3000", "http://10.0.0.2:3000"]',
+    ...['servers', 'targets', 'nodes', 'endpoints', 'hosts', 'addresses'],
   ),
-  ...yet('several addresses of an upstream are', 'weight', 'strategy', 'lb_policy'),
+  ...here(
+    'write balance: least_requests, or balance: caller for the same address for each caller',
+    ...['load_balancing', 'load_balancer', 'lb', 'strategy', 'lb_policy'],
+  ),
+  ...here('a weight stands beside its address: urls: [{ url: "http://10.0.0.1:3000", weight: 2 }]', 'weight'),
   ...yet(
     'health checks of upstreams are',
     'health_check',

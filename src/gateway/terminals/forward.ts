@@ -8,7 +8,7 @@ import {
 } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { RequestGeneration } from '../../runtime/index.ts';
-import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, bodyTooLarge, headTooLarge, upstreamTooSlow } from '../responses/index.ts';
@@ -132,7 +132,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Step 10: sends the request. The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
-    this.#call = this.#transport.send(this.#request, this);
+    this.#call = this.#transport.send(this.#request, this, this.#exchange.callerKey);
     return SERVED;
   }
 
@@ -203,9 +203,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
   }
 
-  fail(failure: UpstreamFailure): void {
+  fail(failure: UpstreamFailure, resender?: Resender): void {
     try {
-      this.#fail(failure);
+      this.#fail(failure, resender ?? null);
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -266,17 +266,30 @@ class Forwarding implements CallSink, UpstreamLeg {
     response.end(dialect.keepTrailers(trailers));
   }
 
-  #fail(failure: UpstreamFailure): void {
+  #fail(failure: UpstreamFailure, resender: Resender | null): void {
     if (failure.kind === 'fault') {
       this.#exchange.fault(failure.cause);
     } else if (this.#refusal !== null) {
       this.#refusal.fail();
-    } else if (this.#mayRepeat(failure)) {
-      this.repeated = true;
-      this.send();
-    } else {
+    } else if (!this.#repeat(failure, resender)) {
       this.#exchange.answerError(this.#errorOf(failure));
     }
+  }
+
+  /** Sends the request once more, if that is safe: to another endpoint where there is one. Returns whether it did. */
+  #repeat(failure: UpstreamFailure, resender: Resender | null): boolean {
+    if (!this.#mayRepeat(failure, resender !== null)) return false;
+    if (resender === null) {
+      if (this.repeated) return false;
+      this.repeated = true;
+      this.send();
+      return true;
+    }
+    const call = resender.resend(failure);
+    if (call === null) return false;
+    this.repeated = true;
+    this.#call = call;
+    return true;
   }
 
   #errorOf(failure: UpstreamFailure): GatewayError {
@@ -326,14 +339,15 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Whether to send the request once more: only if the upstream cannot have acted on it. That is so if no connection was made, or
-   * if the upstream says so. An idempotent request without a body may also be repeated if a connection that had served others was
-   * reset: the upstream may have closed it as idle.
+   * Whether the request may be sent once more: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
+   * former is so if no connection was made, or if the upstream says so. The latter is so for an idempotent request without a body.
+   * Where there is no other endpoint, it must have met the reset of a connection that had served others: that may have been closed as
+   * idle, while a service that resets a request at once would do so again.
    */
-  #mayRepeat(failure: UpstreamFailure): boolean {
-    if (this.repeated || failure.responseBegun) return false;
+  #mayRepeat({ kind, responseBegun, onReusedConnection }: UpstreamFailure, hasOthers: boolean): boolean {
+    if (responseBegun) return false;
     const { body, method } = this.#request;
-    if (failure.kind === 'connect' || failure.kind === 'refused') return body === null || !body.started;
-    return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);
+    if (kind === 'connect' || kind === 'refused') return body === null || !body.started;
+    return kind === 'reset' && (onReusedConnection || hasOthers) && body === null && IDEMPOTENT.has(method);
   }
 }

@@ -107,7 +107,7 @@ class EndpointCheck {
       this.#call?.abort();
       done({ why: `it did not answer within ${timeoutMs} ms`, reached: true });
     });
-    this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done));
+    this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done), '');
   }
 
   stop(): void {

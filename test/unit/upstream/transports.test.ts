@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Transport, Transports, type UpstreamOptions } from '../../../src/upstream/index.ts';
+import {
+  type Balance,
+  type ConnectionOptions,
+  type EndpointOptions,
+  type Transport,
+  Transports,
+} from '../../../src/upstream/index.ts';
 
-const options: UpstreamOptions = {
-  host: 'api',
-  port: 80,
+const options: ConnectionOptions = {
   protocol: 'http1',
   http2: { maxConnections: 1, maxStreams: 1, pingIntervalMs: 1, pingTimeoutMs: 1 },
   connectTimeoutMs: 1,
@@ -18,7 +22,15 @@ const options: UpstreamOptions = {
 class Line implements Transport {
   connections = 1;
   closing = false;
+  endpoints: readonly EndpointOptions[] = [];
   readonly gone = Promise.withResolvers<void>();
+
+  before: Transport | null = null;
+
+  use(endpoints: readonly EndpointOptions[], _: Balance, before: Transport | null): void {
+    this.endpoints = endpoints;
+    this.before = before;
+  }
 
   send(): never {
     throw new Error('nothing is sent here');
@@ -48,8 +60,14 @@ beforeEach(() => {
   });
 });
 
-const use = (...upstreams: (readonly [name: string, port: number])[]) => {
-  const planned = transports.plan(upstreams.map(([name, port]) => ({ name, options: { ...options, port } })));
+/** Takes upstreams into use, whose connections may be of a certain age. */
+const use = (...upstreams: (readonly [name: string, maxAgeMs: number, port?: number])[]) => {
+  const planned = transports.plan(
+    upstreams.map(([name, maxAgeMs, port = 80]) => ({
+      ...{ name, options: { ...options, maxAgeMs }, balance: 'least_requests' },
+      endpoints: [{ host: 'api', port, weight: 1 }],
+    })),
+  );
   transports.use(planned);
   return planned;
 };
@@ -61,6 +79,24 @@ describe('the transports', () => {
     expect(after.get('a')?.transport).toBe(before.get('a')?.transport);
     expect(lines).toHaveLength(2);
     expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
+  });
+
+  it('of upstreams with other addresses hand over to the next one', () => {
+    const before = use(['a', 1, 8_001]);
+    const after = use(['a', 1, 8_002]);
+    expect(after.get('a')?.transport).toBe(lines[1]);
+    expect(lines[1]?.endpoints.map(({ port }) => port)).toEqual([8_002]);
+    expect(lines[1]?.before).toBe(before.get('a')?.transport);
+    expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
+  });
+
+  it('of upstreams that are reached in another way hand over nothing', () => {
+    use(['a', 1]);
+    use(['a', 2]);
+    expect(lines.map(({ before, closing }) => [before, closing])).toEqual([
+      [null, true],
+      [null, false],
+    ]);
   });
 
   it('of those that changed or are gone drain, and are counted until then', async () => {

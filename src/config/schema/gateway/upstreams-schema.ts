@@ -1,12 +1,37 @@
 import { z } from 'zod';
 import { upstreamSettingKeys } from '../../policies/index.ts';
-import { choice, mapSuchAs, name, protocolKeysIn, shown, upstreamUrl } from '../../values/index.ts';
+import { choice, count, mapSuchAs, name, protocolKeysIn, shown, upstreamUrl } from '../../values/index.ts';
 import { upstreamTlsSchema } from './listen-schema.ts';
 
-const upstreamKeys = {
-  url: upstreamUrl().describe(
-    'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect.',
-  ),
+const URL_EXPECTED =
+  'expected a URL such as http://api.internal:3000, or a map such as { url: "http://api.internal:3000", weight: 2 }';
+const URLS_EXPECTED =
+  'expected a list of addresses such as ["http://10.0.0.1:3000", { url: "http://10.0.0.2:3000", weight: 2 }]';
+
+/** An address with its part of the requests: 1 where it is written without. */
+function weightedUrl() {
+  const map = z.strictObject({
+    url: upstreamUrl().describe('The address, as in url of the upstream.'),
+    weight: count(1_000).prefault(1).describe('Its part of the requests, beside those of the others.'),
+  });
+  return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
+}
+
+/** The keys of an upstream. The checks use some of them one by one. */
+export const upstreamKeys = {
+  url: upstreamUrl()
+    .optional()
+    .describe(
+      'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect.',
+    ),
+  urls: z
+    .array(weightedUrl(), { error: URLS_EXPECTED })
+    .min(1, { error: URLS_EXPECTED })
+    .max(256, { error: 'expected at most 256 addresses' })
+    .optional()
+    .describe(
+      'Several addresses of the service in place of url, all with the same scheme. Requests are spread over them; one that fails is left out for a while.',
+    ),
   tls: upstreamTlsSchema.prefault({}),
   protocol: choice(['http1', 'h2', 'grpc'])
     .prefault('http1')
@@ -15,7 +40,15 @@ const upstreamKeys = {
     ),
   ...upstreamSettingKeys,
 };
-const upstream = shown(z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }')));
+const upstream = shown(
+  z
+    .strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'))
+    .meta({ oneOf: [holding('url'), holding('urls')] }),
+);
+
+function holding(key: keyof typeof upstreamKeys) {
+  return { type: 'object', properties: { [key]: {} }, required: [key] };
+}
 
 /** `upstreams` of gateway.yaml. */
 export const upstreamsSchema = z

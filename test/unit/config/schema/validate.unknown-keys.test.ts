@@ -88,7 +88,9 @@ describe('an unknown key', () => {
   });
 
   it.each([
-    ['servers: [a]', `upstreams.api: unknown key "servers": several addresses of an upstream are ${YET}`],
+    ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
+    ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],
+    ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
     ['health_check: /x', `upstreams.api: unknown key "health_check": health checks of upstreams are ${YET}`],
   ])('of an upstream: %s', async (key, message) => {
@@ -116,7 +118,7 @@ describe('an unknown key', () => {
     };
     expect(diagnosticsOf(await loadFiles(files))).toEqual([
       'limits.yaml:1:1: unknown key "upstreams": it belongs in gateway.yaml',
-      'limits.yaml:2:1: unknown key "url": it belongs in "upstreams.NAME" of gateway.yaml',
+      'limits.yaml:2:1: unknown key "url": it belongs in "upstreams.NAME" of gateway.yaml or in an entry of "upstreams.NAME.urls" of gateway.yaml',
     ]);
   });
 });

@@ -1,0 +1,50 @@
+import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { upstreamKeys } from '../schema/index.ts';
+
+/** Reports upstreams without an address, or with addresses that do not go together. */
+export function checkUpstreamUrls(file: ConfigFile): void {
+  for (const [name, value] of Object.entries(asMap(asMap(file.value).upstreams))) {
+    const { url, urls } = asMap(value);
+    const path = ['upstreams', name];
+    if (url !== undefined && urls !== undefined) {
+      const message = 'an upstream has "url" or "urls", not both: move the address into "urls"';
+      file.add([...path, 'url'], message, { about: 'key' });
+    } else if (urls === undefined) checkPresence(file, path);
+    else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
+  }
+}
+
+/** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
+function checkPresence(file: ConfigFile, path: Path): void {
+  const upstream = file.valueAt(path);
+  if (!isMap(upstream) || upstream.url !== undefined) return;
+  if (Object.keys(upstream).every(key => Object.hasOwn(upstreamKeys, key)))
+    file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
+}
+
+/** Connections to all of them are made in one way, so they have one scheme. */
+function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
+  const listed = urls.map(entry => {
+    // Validation reports any that is none.
+    const { data } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
+    return data === undefined ? null : { ...data, place: `${data.host.toLowerCase()} ${data.port}` };
+  });
+  const lineOf = (index: number) => file.place([...path, index]).line;
+  const first = listed.findIndex(url => url !== null);
+  const scheme = schemeOf(listed[first]?.tls);
+  for (const [index, url] of listed.entries()) {
+    if (url === null) continue;
+    const twin = listed.findIndex(other => other?.place === url.place);
+    if (schemeOf(url.tls) !== scheme) {
+      const message = `all addresses of an upstream have one scheme: this one has ${schemeOf(url.tls)}, the one in line ${lineOf(first)} has ${scheme}`;
+      file.add([...path, index], message);
+    } else if (twin < index) {
+      const message = `this address stands in line ${lineOf(twin)} already: give it a "weight" there instead`;
+      file.add([...path, index], message);
+    }
+  }
+}
+
+function schemeOf(isTls: boolean | undefined): string {
+  return isTls === true ? 'https' : 'http';
+}

@@ -1,0 +1,145 @@
+import type { Random } from '../../core/index.ts';
+import { rankOf, textHash } from './caller-rank.ts';
+
+/** How requests are spread over the endpoints of an upstream. */
+export type Balance = 'least_requests' | 'caller';
+
+/** An endpoint as the balancer sees it. */
+export interface Candidate {
+  /** Its name in the order of callers. */
+  readonly nameHash: number;
+  /** Above 0. */
+  readonly weight: number;
+  /** Whether it is ejected, or fails its health checks. */
+  readonly isOut: boolean;
+  /** Ends what is over by now. Returns when to ask again, if nothing else changes before. */
+  review(nowMs: number): number;
+  /** The part of its weight that counts now, above 0 and up to 1. */
+  share(nowMs: number): number;
+  /** How many requests are in flight to it, those that failed within the last second included. */
+  load(nowMs: number): number;
+}
+
+/**
+ * Chooses the endpoint of each request: of two endpoints drawn by weight, the one with fewer requests in flight for its weight. That
+ * spreads as evenly as asking all of them, and gateways that know nothing of each other do not all run to the same one.
+ * Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
+ */
+export class Balancer<Endpoint extends Candidate> {
+  readonly #random: Random;
+  #balance: Balance = 'least_requests';
+  #all: readonly Endpoint[] = [];
+  /** Holds those that are used: all if every one is out. */
+  #used: readonly Endpoint[] = [];
+  /** The weights that count now, and the sum up to each of them. */
+  #weights: readonly number[] = [];
+  #sums: readonly number[] = [];
+  #reviewAtMs = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** Chooses among these from now on. */
+  use(endpoints: readonly Endpoint[], balance: Balance): void {
+    this.#all = endpoints;
+    this.#balance = balance;
+    this.changed();
+  }
+
+  /** Called when an endpoint is out or back. */
+  changed(): void {
+    this.#reviewAtMs = 0;
+  }
+
+  /** Whether one more of them may be ejected: never more than half are out. */
+  mayEject(): boolean {
+    const out = this.#all.reduce((sum, { isOut }) => sum + (isOut ? 1 : 0), 0);
+    return (out + 1) * 2 <= this.#all.length;
+  }
+
+  /** Whether every endpoint is out, so that all of them are used. */
+  isDesperate(nowMs: number): boolean {
+    this.review(nowMs);
+    return this.#all.length > 0 && this.#all.every(({ isOut }) => isOut);
+  }
+
+  /** Finds out which endpoints are used now. */
+  review(nowMs: number): void {
+    if (nowMs < this.#reviewAtMs) return;
+    this.#reviewAtMs = Number.POSITIVE_INFINITY;
+    const reviewAtMs = Math.min(...this.#all.map(endpoint => endpoint.review(nowMs)));
+    const fit = this.#all.filter(({ isOut }) => !isOut);
+    this.#used = fit.length > 0 ? fit : this.#all;
+    this.#weights = this.#used.map(endpoint => endpoint.weight * endpoint.share(nowMs));
+    let sum = 0;
+    this.#sums = this.#weights.map(weight => {
+      sum += weight;
+      return sum;
+    });
+    this.#reviewAtMs = reviewAtMs;
+  }
+
+  /**
+   * Returns the endpoint for a request; `null` if all have been tried.
+   *
+   * @param caller whose request it is
+   * @param tried endpoints that the request has failed at
+   */
+  choose(nowMs: number, caller: string, tried: readonly Endpoint[]): Endpoint | null {
+    this.review(nowMs);
+    if (tried.length > 0) return this.#chooseUntried(nowMs, caller, tried);
+    return this.#balance === 'caller' ? this.#ofCaller(caller) : this.#lessBusy(nowMs);
+  }
+
+  #lessBusy(nowMs: number): Endpoint | null {
+    const used = this.#used;
+    const first = this.#draw(-1);
+    const one = used[first];
+    if (one === undefined || used.length === 1) return one ?? null;
+    const second = this.#draw(first);
+    const other = used[second] as Endpoint;
+    const oneWeight = this.#weights[first] as number;
+    const otherWeight = this.#weights[second] as number;
+    // The first drawn wins a draw: idle endpoints are then taken by their weights.
+    return one.load(nowMs) * otherWeight <= other.load(nowMs) * oneWeight ? one : other;
+  }
+
+  /** Draws the index of an endpoint by its weight, any but `except`. */
+  #draw(except: number): number {
+    const sums = this.#sums;
+    const last = sums.length - 1;
+    const left = except < 0 ? 0 : (this.#weights[except] as number);
+    let point = this.#random() * ((sums[last] ?? 0) - left);
+    if (except >= 0 && point >= (sums[except] as number) - left) point += left;
+    let [low, high] = [0, last];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sums[middle] as number) > point) high = middle;
+      else low = middle + 1;
+    }
+    // A sum of fractions may be off by a hair.
+    return low === except ? (low === 0 ? 1 : low - 1) : low;
+  }
+
+  #ofCaller(caller: string): Endpoint | null {
+    const hash = textHash(caller);
+    let [best, least] = [null as Endpoint | null, Number.POSITIVE_INFINITY];
+    for (let i = 0; i < this.#used.length; i++) {
+      const endpoint = this.#used[i] as Endpoint;
+      const rank = rankOf(hash, endpoint.nameHash, this.#weights[i] as number);
+      if (rank < least) [best, least] = [endpoint, rank];
+    }
+    return best;
+  }
+
+  /** Prefers endpoints that are not out. */
+  #chooseUntried(nowMs: number, caller: string, tried: readonly Endpoint[]): Endpoint | null {
+    const fit = this.#used.filter(endpoint => !tried.includes(endpoint));
+    const left = fit.length > 0 ? fit : this.#all.filter(endpoint => !tried.includes(endpoint));
+    if (left.length === 0) return null;
+    const rest = new Balancer<Endpoint>(this.#random);
+    rest.use(left, this.#balance);
+    return rest.choose(nowMs, caller, []);
+  }
+}

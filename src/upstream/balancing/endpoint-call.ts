@@ -1,0 +1,236 @@
+import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import { ErrorCode } from '../../http2/index.ts';
+import {
+  BrokenRequest,
+  type CallSink,
+  type Resender,
+  type TransportCall,
+  type UpstreamFailure,
+} from '../transport.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** Most times that one request is sent, or would have been if a connection had been made. */
+const MAX_ATTEMPTS = 3;
+/** Answers that say that the endpoint, or what it depends on, is in trouble. */
+const BAD_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
+/** What a server of gRPC says in place of 503: the status UNAVAILABLE. */
+const GRPC_UNAVAILABLE = '14';
+
+/** What the calls of an upstream share. */
+export interface CallShare {
+  /** Whether the upstream is one of gRPC. */
+  readonly isGrpc: boolean;
+  nowMs(): number;
+  /** Chooses an endpoint that has not been tried; `null` if there is none. */
+  choose(caller: string, tried: readonly Endpoint[]): Endpoint | null;
+  /** Takes a retry out of the budget; false if it is spent. */
+  takeRetry(): boolean;
+  /**
+   * Has the addresses looked up again, since no connection was made to this endpoint or since there is none (`null`). Calls back when
+   * a request may go on, at once if looking again would tell nothing new; returns what stops waiting.
+   */
+  lookAgain(failed: Endpoint | null, then: () => void): () => void;
+  /** Why there is no endpoint. */
+  noEndpoint(): Error;
+}
+
+/** What has become of a request so far. */
+interface Attempts {
+  readonly tried: readonly Endpoint[];
+  /** Whether bytes of it may have been sent to one of those. */
+  readonly mayHaveArrived: boolean;
+}
+
+const FIRST: Attempts = { tried: [], mayHaveArrived: false };
+const NOTHING = () => {};
+
+/** One attempt to have a request answered by an endpoint. Follows what becomes of it, for the balance and the endpoint's health. */
+export class EndpointCall implements CallSink, TransportCall, Resender {
+  readonly #share: CallShare;
+  readonly #request: OutgoingRequest;
+  readonly #sink: CallSink;
+  readonly #caller: string;
+  readonly #before: Attempts;
+  #endpoint: Endpoint | null = null;
+  #call: TransportCall | null = null;
+  #isOver = false;
+  /** The endpoint answered with a status that says that it is in trouble. */
+  #isBad = false;
+  #stopWaiting = NOTHING;
+
+  constructor(
+    share: CallShare,
+    request: OutgoingRequest,
+    sink: CallSink,
+    caller: string,
+    before: Attempts = FIRST,
+  ) {
+    this.#share = share;
+    this.#request = request;
+    this.#sink = sink;
+    this.#caller = caller;
+    this.#before = before;
+  }
+
+  get endpoint(): string | null {
+    return this.#endpoint === null ? null : this.#endpoint.name;
+  }
+
+  /** Sends the request. Waits for an endpoint if there is none yet. */
+  start(): this {
+    const endpoint = this.#choose();
+    if (endpoint !== null) this.#sendTo(endpoint);
+    else this.#wait(null, () => this.#sendOrFail(this.#choose(), this.#share.noEndpoint()));
+    return this;
+  }
+
+  resume(): void {
+    this.#call?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#call?.abort();
+  }
+
+  /** Called after this call has failed, and only if it is safe to send the request once more. */
+  resend(failure: UpstreamFailure): TransportCall | null {
+    const failed = this.#endpoint;
+    const { tried, mayHaveArrived } = this.#before;
+    const isUnsent = failure.kind === 'connect';
+    if (failed === null || tried.length + 1 >= MAX_ATTEMPTS || (mayHaveArrived && !isUnsent)) return null;
+    const attempts = { tried: [...tried, failed], mayHaveArrived: mayHaveArrived || !isUnsent };
+    const next = new EndpointCall(this.#share, this.#request, this.#sink, this.#caller, attempts);
+    const other = next.#choose();
+    // Without another endpoint, the same may take it once more: it closed an idle connection, or was just restarted.
+    const same = tried.length === 0 ? failed : null;
+    if (other !== null) {
+      if (isUnsent) this.#share.lookAgain(failed, NOTHING);
+      else if (!this.#share.takeRetry()) return null;
+      next.#sendTo(other);
+    } else if (isUnsent) {
+      next.#wait(failed, () => next.#sendOrFail(next.#choose() ?? same, failure.cause));
+    } else if (same !== null && (failure.kind === 'refused' || failure.onReusedConnection)) {
+      next.#sendTo(same);
+    } else return null;
+    return next;
+  }
+
+  info(status: number, fields: Fields): void {
+    this.#sink.info(status, fields);
+  }
+
+  neverIndex(names: FieldNames): void {
+    this.#sink.neverIndex(names);
+  }
+
+  whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#judge(status);
+    this.#end(fields);
+    this.#sink.whole(status, reason, fields, body);
+  }
+
+  head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    this.#judge(status);
+    this.#sink.head(status, reason, fields, bodyLength);
+  }
+
+  data(chunk: Buffer, release: Release | null): boolean {
+    return this.#sink.data(chunk, release);
+  }
+
+  end(trailers: Fields): void {
+    this.#end(trailers);
+    this.#sink.end(trailers);
+  }
+
+  switched(fields: Fields, stream: ByteStream): void {
+    this.#end(fields);
+    this.#sink.switched(fields, stream);
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#isOver) return;
+    this.#blame(failure);
+    this.#finish();
+    this.#sink.fail(failure, this);
+  }
+
+  #sendTo(endpoint: Endpoint): void {
+    this.#endpoint = endpoint;
+    endpoint.began();
+    this.#call = endpoint.pool.send(this.#request, this, this.#caller);
+  }
+
+  #choose(): Endpoint | null {
+    return this.#share.choose(this.#caller, this.#before.tried);
+  }
+
+  /** Waits until the addresses have been looked up again. */
+  #wait(failed: Endpoint | null, then: () => void): void {
+    this.#stopWaiting = this.#share.lookAgain(failed, then);
+  }
+
+  #sendOrFail(endpoint: Endpoint | null, cause: unknown): void {
+    if (endpoint !== null) {
+      this.#sendTo(endpoint);
+      return;
+    }
+    this.#isOver = true;
+    const failure = { onReusedConnection: false, responseBegun: false, resetCode: null };
+    this.#sink.fail({ ...failure, kind: 'connect', cause }, this);
+  }
+
+  /** Notes what the head says about the endpoint. */
+  #judge(status: number): void {
+    if (this.#endpoint === null) return;
+    if (BAD_STATUS.has(status)) this.#noteBadAnswer(this.#endpoint);
+    else this.#endpoint.health.reached();
+  }
+
+  /** The response is over. */
+  #end(last: Fields): void {
+    const endpoint = this.#endpoint;
+    if (endpoint === null || this.#isOver) return;
+    if (this.#share.isGrpc && firstValue(last, 'grpc-status') === GRPC_UNAVAILABLE)
+      this.#noteBadAnswer(endpoint);
+    if (!this.#isBad) endpoint.health.answeredWell();
+    this.#finish();
+  }
+
+  #noteBadAnswer(endpoint: Endpoint): void {
+    if (this.#isBad) return;
+    this.#isBad = true;
+    const nowMs = this.#share.nowMs();
+    endpoint.failed(nowMs);
+    endpoint.health.answeredBadly(null, nowMs);
+  }
+
+  #blame(failure: UpstreamFailure): void {
+    const endpoint = this.#endpoint;
+    if (endpoint === null || this.#isBad) return;
+    const { kind, cause } = failure;
+    if (kind === 'oversized' || kind === 'fault' || cause instanceof BrokenRequest) return;
+    const nowMs = this.#share.nowMs();
+    endpoint.failed(nowMs);
+    if (kind === 'connect') endpoint.health.connectFailed(cause, nowMs);
+    else if (isEndpointsFault(failure)) endpoint.health.answeredBadly(cause, nowMs);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#stopWaiting();
+    this.#endpoint?.ended();
+  }
+}
+
+/**
+ * Whether a failure speaks against the endpoint. A request that was refused unread, or that met a connection as it was closed for
+ * being idle, says nothing; and servers of gRPC cancel calls whose deadline, which the client chooses, has passed.
+ */
+function isEndpointsFault({ kind, onReusedConnection, responseBegun, resetCode }: UpstreamFailure): boolean {
+  if (kind === 'refused' || resetCode === ErrorCode.CANCEL) return false;
+  return kind !== 'reset' || !onReusedConnection || responseBegun;
+}

@@ -1,0 +1,146 @@
+import type { Random } from '../../core/index.ts';
+
+/** Connect failures in a row at which an endpoint is ejected. */
+const MAX_CONNECT_FAILURES = 3;
+/** Bad answers in a row at which an endpoint is ejected. */
+const MAX_BAD_ANSWERS = 5;
+/** How long the first ejection lasts. Each further one lasts twice as long as the one before. */
+const FIRST_EJECTION_MS = 10_000;
+const LONGEST_EJECTION_MS = 300_000;
+/** How long it takes until an endpoint that came back has its whole share again. */
+const SLOW_START_MS = 30_000;
+/** The part of its share that an endpoint begins with when it comes back. */
+const FIRST_SHARE = 0.1;
+/** How often the share of an endpoint that came back is looked at again. */
+const SHARE_STEP_MS = 1_000;
+
+/**
+ * Why an endpoint is not used.
+ * - `connect_failures`: it was ejected since it could not be connected to, time after time
+ * - `bad_answers`: it was ejected since it answered 502, 503 or 504 time after time, reset connections or did not answer in time
+ * - `check`: it failed the health checks
+ */
+export type OutReason = 'connect_failures' | 'bad_answers' | 'check';
+
+/** What the health of an endpoint depends on, and whom it tells. */
+export interface HealthWatch {
+  /** Whether one more endpoint may be ejected: never more than half are out. */
+  mayEject(): boolean;
+  /** Called when the endpoint is out, for another reason than before, or back: `reason` is null then. */
+  changed(reason: OutReason | null): void;
+}
+
+/**
+ * Whether one endpoint is used: by what became of its requests, and by the health checks, if any. Reads no clock and sets no
+ * timer: a moment is handed in.
+ */
+export class EndpointHealth {
+  readonly #watch: HealthWatch;
+  readonly #random: Random;
+  #connectFailures = 0;
+  #badAnswers = 0;
+  /** What the last failure was caused by. */
+  #lastCause: unknown = null;
+  #ejectedFor: OutReason | null = null;
+  #ejectedUntilMs = 0;
+  #lastEjectionMs = 0;
+  #failsChecks = false;
+  /** Since when it is back; `null` if it has its whole share. */
+  #backSinceMs: number | null = null;
+
+  /** @param random gives the jitter of ejections: those of one outage must not all end at once */
+  constructor(watch: HealthWatch, random: Random) {
+    this.#watch = watch;
+    this.#random = random;
+  }
+
+  /** Why it is not used; `null` if it is. As of the last `review`. */
+  get outFor(): OutReason | null {
+    return this.#failsChecks ? 'check' : this.#ejectedFor;
+  }
+
+  /** It was connected to, since it answers. */
+  reached(): void {
+    this.#connectFailures = 0;
+  }
+
+  /** It answered a request to the end. */
+  answeredWell(): void {
+    this.#connectFailures = 0;
+    this.#badAnswers = 0;
+    this.#lastCause = null;
+  }
+
+  /** It answered 502, 503 or 504, reset a request or did not answer in time. `cause`: see `connectFailed`. */
+  answeredBadly(cause: unknown, nowMs: number): void {
+    if (this.#isSameFailure(cause)) return;
+    this.#connectFailures = 0;
+    if (++this.#badAnswers >= MAX_BAD_ANSWERS) this.#eject('bad_answers', nowMs);
+  }
+
+  /**
+   * No connection to it was made.
+   *
+   * @param cause the error. Requests that fail together, with one connection, share one, which counts once.
+   */
+  connectFailed(cause: unknown, nowMs: number): void {
+    if (this.#isSameFailure(cause)) return;
+    if (++this.#connectFailures >= MAX_CONNECT_FAILURES) this.#eject('connect_failures', nowMs);
+  }
+
+  /** The health checks have decided that it is healthy, or that it is not. Until then it counts as healthy. */
+  checked(isHealthy: boolean, nowMs: number): void {
+    if (this.#failsChecks === !isHealthy) return;
+    this.#failsChecks = !isHealthy;
+    this.#changed(nowMs);
+  }
+
+  /** Lets its share grow from a small one: it is new among others that serve. */
+  startSlowly(nowMs: number): void {
+    this.#backSinceMs = nowMs;
+  }
+
+  /** Ends an ejection whose time is over. Returns when to ask again, if nothing else changes before. */
+  review(nowMs: number): number {
+    if (this.#ejectedFor !== null && nowMs >= this.#ejectedUntilMs) {
+      this.#ejectedFor = null;
+      this.#changed(nowMs);
+    }
+    if (this.#backSinceMs !== null && nowMs - this.#backSinceMs >= SLOW_START_MS) this.#backSinceMs = null;
+    if (this.#ejectedFor !== null) return this.#ejectedUntilMs;
+    return this.#backSinceMs === null ? Number.POSITIVE_INFINITY : nowMs + SHARE_STEP_MS;
+  }
+
+  /** The part of its weight that counts, above 0 and up to 1. */
+  share(nowMs: number): number {
+    if (this.#backSinceMs === null) return 1;
+    return Math.min(1, Math.max(FIRST_SHARE, (nowMs - this.#backSinceMs) / SLOW_START_MS));
+  }
+
+  #isSameFailure(cause: unknown): boolean {
+    const isSame = cause !== null && cause === this.#lastCause;
+    this.#lastCause = cause;
+    return isSame;
+  }
+
+  #eject(reason: OutReason, nowMs: number): void {
+    // Requests that were under way may still fail.
+    if (this.#ejectedFor !== null || !this.#watch.mayEject()) return;
+    const usedMs = nowMs - this.#ejectedUntilMs;
+    const isRepeated = this.#lastEjectionMs > 0 && usedMs < Math.max(this.#lastEjectionMs, SLOW_START_MS);
+    this.#lastEjectionMs = isRepeated
+      ? Math.min(this.#lastEjectionMs * 2, LONGEST_EJECTION_MS)
+      : FIRST_EJECTION_MS;
+    this.#ejectedUntilMs = nowMs + this.#lastEjectionMs * (1 - this.#random() / 5);
+    this.#ejectedFor = reason;
+    this.#connectFailures = 0;
+    this.#badAnswers = 0;
+    this.#changed(nowMs);
+  }
+
+  #changed(nowMs: number): void {
+    const reason = this.outFor;
+    if (reason === null) this.#backSinceMs = nowMs;
+    this.#watch.changed(reason);
+  }
+}

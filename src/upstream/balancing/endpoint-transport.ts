@@ -1,0 +1,233 @@
+import type { Random, Timer, TimerClock } from '../../core/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
+import type { CallSink, EndpointOptions, Transport, TransportCall } from '../transport.ts';
+import { type Balance, Balancer } from './balancer.ts';
+import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
+import { type CallShare, EndpointCall } from './endpoint-call.ts';
+import type { OutReason } from './endpoint-health.ts';
+import { RetryBudget } from './retry-budget.ts';
+
+/** Hears how the endpoints of an upstream are. Must be quick and must not throw. */
+export interface EndpointListener {
+  /** An endpoint is not used from now on, or for another reason than before; `null`: it is used again. */
+  changed(endpoint: string, reason: OutReason | null): void;
+  /** A request was sent once more, to another endpoint; or was not since too many are. */
+  retried(wasAllowed: boolean): void;
+}
+
+interface EndpointTransportDependencies {
+  readonly clock: TimerClock;
+  readonly random: Random;
+  /** Says where the addresses come from that are configured so. */
+  readonly openSource: (configured: EndpointOptions) => EndpointSource;
+  readonly openPool: (endpoint: SourcedEndpoint) => Transport;
+  readonly listener: EndpointListener;
+}
+
+interface EndpointTransportOptions {
+  readonly isGrpc: boolean;
+  /** How long a request waits for the first address of a name. */
+  readonly connectTimeoutMs: number;
+}
+
+/** Carries the requests to an upstream: each to one of its endpoints, which may come and go. It has none before it is used. */
+export class EndpointTransport implements Transport, CallShare, EndpointOwner {
+  readonly isGrpc: boolean;
+  readonly #connectTimeoutMs: number;
+  readonly #parts: EndpointTransportDependencies;
+  #balance: Balance = 'least_requests';
+  /** What the configuration lists, by what it lists. */
+  #listed: ReadonlyMap<string, Listed> = new Map();
+  /** What serves, by address and name. */
+  #serving: ReadonlyMap<string, Endpoint> = new Map();
+  readonly #balancer: Balancer<Endpoint>;
+  readonly #budget = new RetryBudget();
+  /** The pool of the only address that there will ever be: its requests pass without a look at them. */
+  #only: Transport | null = null;
+  /** Pools of addresses that are gone, until what they carry is over. */
+  readonly #draining = new Map<Transport, Promise<void>>();
+  #isClosed = false;
+
+  constructor({ isGrpc, connectTimeoutMs }: EndpointTransportOptions, parts: EndpointTransportDependencies) {
+    this.isGrpc = isGrpc;
+    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#parts = parts;
+    this.#balancer = new Balancer(parts.random);
+  }
+
+  /** The endpoints that requests may go to. */
+  get endpoints(): readonly Endpoint[] {
+    this.#balancer.review(this.nowMs());
+    return [...this.#serving.values()];
+  }
+
+  /** Whether every endpoint is out, so that all of them are used. */
+  get isDesperate(): boolean {
+    return this.#balancer.isDesperate(this.nowMs());
+  }
+
+  get connections(): number {
+    let sum = 0;
+    for (const { pool } of this.#serving.values()) sum += pool.connections;
+    for (const pool of this.#draining.keys()) sum += pool.connections;
+    return sum;
+  }
+
+  /**
+   * Sends to these addresses from now on. Call it once.
+   *
+   * @param before the transport of the configuration before, if that reached the upstream in the same way. Addresses that stay keep
+   *   their connections, and what is known of their health; those that are gone finish what they carry. What began under that
+   *   configuration still goes to the addresses of then.
+   */
+  use(configured: readonly EndpointOptions[], balance: Balance, before: EndpointTransport | null): void {
+    this.#balance = balance;
+    const known = before === null ? new Map<string, Listed>() : before.#listed;
+    const serving = before === null ? this.#serving : before.#serving;
+    this.#listed = new Map(configured.map(each => [sourceKey(each), this.#list(each, known)]));
+    for (const [key, { followed }] of known) if (!this.#listed.has(key)) followed.source.close();
+    this.#take(serving);
+    for (const [key, { followed }] of this.#listed)
+      if (!known.has(key)) followed.source.start(() => followed.follower.#changed());
+  }
+
+  send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {
+    if (this.#only !== null) return this.#only.send(request, sink, caller);
+    this.#budget.sent(this.nowMs());
+    return new EndpointCall(this, request, sink, caller).start();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const source of this.#sources) source.close();
+    await Promise.all([...this.endpoints.map(({ pool }) => pool.close()), ...this.#draining.values()]);
+  }
+
+  get #sources(): readonly EndpointSource[] {
+    return [...this.#listed.values()].map(({ followed }) => followed.source);
+  }
+
+  nowMs(): number {
+    return this.#parts.clock.monotonicMs();
+  }
+
+  choose(caller: string, tried: readonly Endpoint[]): Endpoint | null {
+    return this.#balancer.choose(this.nowMs(), caller, tried);
+  }
+
+  takeRetry(): boolean {
+    const isAllowed = this.#budget.take(this.nowMs());
+    this.#parts.listener.retried(isAllowed);
+    return isAllowed;
+  }
+
+  lookAgain(failed: Endpoint | null, then: () => void): () => void {
+    const { clock } = this.#parts;
+    let timer: Timer | null = null;
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+      clock.cancel(timer);
+    };
+    const goOn = () => {
+      if (isOver) return;
+      end();
+      then();
+    };
+    timer = clock.after(this.#connectTimeoutMs, goOn);
+    const address = failed?.address ?? null;
+    void Promise.all(this.#sources.map(source => source.refresh(address))).then(goOn);
+    return end;
+  }
+
+  noEndpoint(): Error {
+    const [fault] = this.#sources.flatMap(source => source.fault ?? []);
+    return fault ?? new Error('the upstream has no address');
+  }
+
+  mayEject(): boolean {
+    return this.#balancer.mayEject();
+  }
+
+  changed(endpoint: Endpoint, reason: OutReason | null): void {
+    this.#balancer.changed();
+    this.#parts.listener.changed(endpoint.name, reason);
+  }
+
+  #list(configured: EndpointOptions, known: ReadonlyMap<string, Listed>): Listed {
+    const { weight } = configured;
+    const followed = known.get(sourceKey(configured))?.followed;
+    if (followed === undefined) {
+      const source = this.#parts.openSource(configured);
+      return { followed: { source, follower: this }, weight };
+    }
+    followed.follower = this;
+    return { followed, weight };
+  }
+
+  #changed(): void {
+    if (!this.#isClosed) this.#take(this.#serving);
+  }
+
+  /** Takes the addresses that the sources have now. */
+  #take(before: ReadonlyMap<string, Endpoint>): void {
+    const serving = new Map<string, Endpoint>();
+    for (const { followed, weight } of this.#listed.values())
+      for (const sourced of followed.source.endpoints) {
+        const key = endpointKey(sourced);
+        const twice = serving.get(key);
+        if (twice !== undefined) {
+          twice.weight += sourced.weight * weight;
+          continue;
+        }
+        const endpoint = before.get(key) ?? this.#open(sourced, before.size > 0);
+        endpoint.weight = sourced.weight * weight;
+        endpoint.owner = this;
+        serving.set(key, endpoint);
+      }
+    this.#serving = serving;
+    for (const [key, { pool }] of before) if (!serving.has(key)) this.#drain(pool);
+    this.#balancer.use([...serving.values()], this.#balance);
+    const [first, ...others] = serving.values();
+    const isFinal = this.#sources.every(source => source instanceof FixedEndpoints);
+    this.#only = isFinal && first !== undefined && others.length === 0 ? first.pool : null;
+  }
+
+  #open(sourced: SourcedEndpoint, isAmongOthers: boolean): Endpoint {
+    const { openPool, random } = this.#parts;
+    const endpoint = new Endpoint(sourced, openPool(sourced), this, random);
+    // Its caches are cold, and its program may not be compiled yet.
+    if (isAmongOthers) endpoint.health.startSlowly(this.nowMs());
+    return endpoint;
+  }
+
+  #drain(pool: Transport): void {
+    this.#draining.set(
+      pool,
+      pool.close().then(() => void this.#draining.delete(pool)),
+    );
+  }
+}
+
+/** An entry of the configuration, and where its addresses come from. */
+interface Listed {
+  readonly followed: Followed;
+  readonly weight: number;
+}
+
+/** A source of addresses, and the transport that follows it: another one after a reload. */
+interface Followed {
+  readonly source: EndpointSource;
+  follower: EndpointTransport;
+}
+
+/** Another weight of the same address needs no other source. */
+function sourceKey({ weight: _weight, ...where }: EndpointOptions): string {
+  return JSON.stringify(where);
+}
+
+/** An endpoint is the same as long as its address is, and the name for which its certificate is verified. */
+function endpointKey(endpoint: SourcedEndpoint): string {
+  return `${endpointName(endpoint)} ${endpoint.name}`;
+}

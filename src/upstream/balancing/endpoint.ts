@@ -1,0 +1,83 @@
+import type { Random } from '../../core/index.ts';
+import type { EndpointAddress, Transport } from '../transport.ts';
+import type { Candidate } from './balancer.ts';
+import { textHash } from './caller-rank.ts';
+import { EndpointHealth, type OutReason } from './endpoint-health.ts';
+import { RecentCount } from './recent-count.ts';
+
+/** Quarters of a second that a failure counts as in flight: at least one whole second. */
+const FAILURE_SLOTS = 5;
+const FAILURE_SLOT_MS = 250;
+
+/** Balances between endpoints, and is told of their health. */
+export interface EndpointOwner {
+  /** Whether one more endpoint may be ejected. */
+  mayEject(): boolean;
+  /** Called when an endpoint is out, or back (`null`). */
+  changed(endpoint: Endpoint, reason: OutReason | null): void;
+}
+
+/** One address of an upstream: its connections, its health and what is in flight to it. */
+export class Endpoint implements Candidate {
+  readonly address: EndpointAddress;
+  /** Is `host:port`, with an IPv6 address in brackets. */
+  readonly name: string;
+  readonly nameHash: number;
+  readonly pool: Transport;
+  readonly health: EndpointHealth;
+  /** Above 0. The transport sets it. */
+  weight = 1;
+  /** Hears of its health. Another one after a reload. */
+  owner: EndpointOwner;
+  #inFlight = 0;
+  readonly #failed = new RecentCount(FAILURE_SLOTS, FAILURE_SLOT_MS);
+
+  constructor({ host, port }: EndpointAddress, pool: Transport, owner: EndpointOwner, random: Random) {
+    this.address = { host, port };
+    this.name = endpointName(this.address);
+    this.nameHash = textHash(this.name);
+    this.pool = pool;
+    this.owner = owner;
+    const changed = (reason: OutReason | null) => this.owner.changed(this, reason);
+    this.health = new EndpointHealth({ mayEject: () => this.owner.mayEject(), changed }, random);
+  }
+
+  get isOut(): boolean {
+    return this.health.outFor !== null;
+  }
+
+  /** How many requests are in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  review(nowMs: number): number {
+    return this.health.review(nowMs);
+  }
+
+  share(nowMs: number): number {
+    return this.health.share(nowMs);
+  }
+
+  load(nowMs: number): number {
+    return this.#inFlight + this.#failed.total(nowMs);
+  }
+
+  began(): void {
+    this.#inFlight++;
+  }
+
+  ended(): void {
+    this.#inFlight--;
+  }
+
+  /** Counts a failed request as in flight for another second: an endpoint that fails fast looks idle, and would attract all. */
+  failed(nowMs: number): void {
+    this.#failed.add(nowMs);
+  }
+}
+
+/** Names an endpoint. Where host and port are the same, it is the same endpoint. */
+export function endpointName({ host, port }: EndpointAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,36 @@
+/** Counts what happened within the last moments, in slots, so that it takes no timer and little memory. */
+export class RecentCount {
+  readonly #slotMs: number;
+  readonly #slots: number[];
+  /** The number of the newest slot since the clock began. */
+  #newest = 0;
+  #total = 0;
+
+  /** @param slots each of `slotMs`; what falls into the oldest one is forgotten first */
+  constructor(slots: number, slotMs: number) {
+    this.#slots = new Array<number>(slots).fill(0);
+    this.#slotMs = slotMs;
+  }
+
+  add(nowMs: number): void {
+    this.#forget(nowMs);
+    const at = this.#newest % this.#slots.length;
+    this.#slots[at] = (this.#slots[at] ?? 0) + 1;
+    this.#total++;
+  }
+
+  total(nowMs: number): number {
+    if (this.#total > 0) this.#forget(nowMs);
+    return this.#total;
+  }
+
+  #forget(nowMs: number): void {
+    const now = Math.floor(nowMs / this.#slotMs);
+    const { length } = this.#slots;
+    for (let slot = Math.max(this.#newest + 1, now - length + 1); slot <= now; slot++) {
+      this.#total -= this.#slots[slot % length] ?? 0;
+      this.#slots[slot % length] = 0;
+    }
+    this.#newest = Math.max(this.#newest, now);
+  }
+}

@@ -1,0 +1,554 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { OutgoingRequest } from '../../../../src/http1/index.ts';
+import { type Balance, EndpointTransport } from '../../../../src/upstream/balancing/index.ts';
+import {
+  type EndpointSource,
+  FixedEndpoints,
+  type SourcedEndpoint,
+} from '../../../../src/upstream/endpoint-source.ts';
+import {
+  BrokenRequest,
+  type CallSink,
+  type EndpointAddress,
+  type EndpointOptions,
+  type Resender,
+  type Transport,
+  type TransportCall,
+  type UpstreamFailure,
+} from '../../../../src/upstream/transport.ts';
+import { GET } from '../../../support/get-request.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+
+/** A request at a pool. */
+interface Sent {
+  readonly sink: CallSink;
+  isAborted: boolean;
+}
+
+/** A pool without a network: the test answers, and says when it has closed. */
+class PoolStub implements Transport {
+  readonly sent: Sent[] = [];
+  readonly gone = Promise.withResolvers<void>();
+  connections = 1;
+  isClosing = false;
+
+  send(_: OutgoingRequest, sink: CallSink): TransportCall {
+    const sent: Sent = { sink, isAborted: false };
+    this.sent.push(sent);
+    const abort = () => {
+      sent.isAborted = true;
+    };
+    return { resume() {}, abort };
+  }
+
+  close(): Promise<void> {
+    this.isClosing = true;
+    return this.gone.promise;
+  }
+
+  get last(): Sent {
+    const last = this.sent.at(-1);
+    if (last === undefined) throw new Error('nothing was sent here');
+    return last;
+  }
+}
+
+/** The forwarder's side: sends again whatever may be. */
+class Sink implements CallSink {
+  call: TransportCall | null = null;
+  readonly failures: UpstreamFailure[] = [];
+  status = 0;
+  sendsAgain = true;
+  info(): void {}
+  neverIndex(): void {}
+  switched(): void {}
+  end(): void {}
+  data(): boolean {
+    return true;
+  }
+  whole(status: number): void {
+    this.status = status;
+  }
+  head(status: number): void {
+    this.status = status;
+  }
+  fail(failure: UpstreamFailure, resender?: Resender): void {
+    this.failures.push(failure);
+    const again = this.sendsAgain ? (resender?.resend(failure) ?? null) : null;
+    if (again !== null) this.call = again;
+    else this.status = 502;
+  }
+}
+
+/** Addresses of a name that the test looks up. */
+class NameStub implements EndpointSource {
+  endpoints: readonly SourcedEndpoint[] = [];
+  fault: Error | null = null;
+  changed: () => void = () => {};
+  isStarted = false;
+  isClosed = false;
+  readonly refreshed: (EndpointAddress | null)[] = [];
+  lookup = Promise.withResolvers<void>();
+
+  start(changed: () => void): void {
+    this.isStarted = true;
+    this.changed = changed;
+  }
+
+  refresh(failed: EndpointAddress | null): Promise<void> {
+    this.refreshed.push(failed);
+    return this.lookup.promise;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  found(...ports: number[]): void {
+    this.endpoints = ports.map(port => ({ host: '10.0.0.1', port, weight: 1, name: 'api' }));
+    this.changed();
+    this.lookup.resolve();
+    this.lookup = Promise.withResolvers();
+  }
+}
+
+let clock: FrozenClock;
+let pools: Map<number, PoolStub>;
+let names: NameStub[];
+let heard: string[];
+let transport: EndpointTransport;
+let latest: EndpointTransport | null;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  pools = new Map();
+  names = [];
+  heard = [];
+  latest = null;
+});
+
+function open(): EndpointTransport {
+  return new EndpointTransport(
+    { isGrpc: false, connectTimeoutMs: 60_000 },
+    {
+      ...{ clock, random: () => 0 },
+      listener: {
+        changed: (endpoint, reason) => void heard.push(`${endpoint} ${reason ?? 'back'}`),
+        retried: wasAllowed => void heard.push(wasAllowed ? 'retried' : 'not retried'),
+      },
+      openPool: ({ port }) => {
+        const pool = new PoolStub();
+        pools.set(port, pool);
+        return pool;
+      },
+      openSource: ({ host, port }) => {
+        if (host !== 'name') return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+        const name = new NameStub();
+        names.push(name);
+        return name;
+      },
+    },
+  );
+}
+
+/** Takes these addresses into use, as a start or a reload does. */
+function use(endpoints: readonly EndpointOptions[], balance: Balance = 'least_requests'): void {
+  transport = open();
+  transport.use(endpoints, balance, latest);
+  latest = transport;
+}
+
+const at = (port: number, weight = 1) => ({ host: '10.0.0.1', port, weight });
+const useNow = (...ports: number[]) => use(ports.map(port => at(port)));
+const pool = (port: number): PoolStub => {
+  const found = pools.get(port);
+  if (found === undefined) throw new Error(`no pool for ${port}`);
+  return found;
+};
+const failed = (kind: UpstreamFailure['kind'], more: Partial<UpstreamFailure> = {}): UpstreamFailure => ({
+  ...{ kind, onReusedConnection: false, responseBegun: false, resetCode: null, cause: new Error(kind) },
+  ...more,
+});
+const send = (): Sink => {
+  const sink = new Sink();
+  sink.call = transport.send(GET, sink, 'caller');
+  return sink;
+};
+/** The port that a request went to. */
+const portOf = ({ call }: Sink) => Number(call?.endpoint?.split(':')[1] ?? 0);
+const settled = () => new Promise(resolve => setImmediate(resolve));
+const outside = () => transport.endpoints.filter(({ isOut }) => isOut).map(({ name }) => name);
+
+function endOfBody({ sink }: Sent): void {
+  sink.head(200, '', [], null);
+  sink.end([]);
+}
+
+describe('the endpoints of an upstream', () => {
+  it('share its requests by what is in flight', () => {
+    useNow(1, 2);
+    for (let i = 0; i < 10; i++) send();
+    expect([pool(1).sent.length, pool(2).sent.length]).toEqual([5, 5]);
+    for (const { sink } of pool(1).sent) sink.whole(200, '', [], '');
+    for (let i = 0; i < 4; i++) expect(portOf(send())).toBe(1);
+  });
+
+  it('are not counted among, if there is one address alone', () => {
+    useNow(1);
+    const sink = new Sink();
+    transport.send(GET, sink, 'caller');
+    expect(pool(1).last.sink).toBe(sink);
+  });
+
+  it.each([
+    ['a whole response', ({ sink }: Sent) => sink.whole(200, '', [], '')],
+    ['the end of a body', endOfBody],
+    ['an upgrade', ({ sink }: Sent) => sink.switched([], {} as never)],
+    [
+      'a request that the client broke',
+      ({ sink }: Sent) => sink.fail(failed('reset', { cause: new BrokenRequest() })),
+    ],
+  ])('have one request less in flight after %s', (_, answer) => {
+    useNow(1, 2);
+    const sink = send();
+    sink.sendsAgain = false;
+    expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([1, 0]);
+    answer(pool(portOf(sink)).last);
+    expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([0, 0]);
+  });
+
+  it('have one request less in flight when the client gives it up, however often it does', () => {
+    useNow(1, 2);
+    const sink = send();
+    sink.call?.abort();
+    sink.call?.abort();
+    expect(pool(1).last.isAborted).toBe(true);
+    expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([0, 0]);
+    expect(transport.endpoints.map(endpoint => endpoint.load(clock.monotonicMs()))).toEqual([0, 0]);
+  });
+
+  it('attract nobody by failing fast: a failure counts as in flight for another second', () => {
+    useNow(1, 2);
+    const sink = send();
+    sink.sendsAgain = false;
+    pool(1).last.sink.fail(failed('connect'));
+    for (let i = 0; i < 3; i++) {
+      const next = send();
+      expect(portOf(next)).toBe(2);
+      pool(2).last.sink.whole(200, '', [], '');
+    }
+    clock.advance(1_250);
+    expect(portOf(send())).toBe(1);
+  });
+});
+
+describe('a request that failed', () => {
+  it('goes to another endpoint, and to each only once', () => {
+    useNow(1, 2, 3);
+    const sink = send();
+    const ports = [portOf(sink)];
+    for (let i = 0; i < 2; i++) {
+      pool(portOf(sink)).last.sink.fail(failed('connect'));
+      ports.push(portOf(sink));
+    }
+    expect(ports.toSorted()).toEqual([1, 2, 3]);
+    pool(portOf(sink)).last.sink.fail(failed('connect'));
+    expect(sink.status).toBe(502);
+  });
+
+  it('is sent no more than three times, however many endpoints there are', () => {
+    useNow(1, 2, 3, 4, 5);
+    const sink = send();
+    while (sink.status === 0) pool(portOf(sink)).last.sink.fail(failed('connect'));
+    expect(sink.failures).toHaveLength(3);
+  });
+
+  it('and may have arrived is sent once more at most', () => {
+    useNow(1, 2, 3);
+    const sink = send();
+    pool(portOf(sink)).last.sink.fail(failed('connect'));
+    pool(portOf(sink)).last.sink.fail(failed('reset'));
+    expect(sink.status).toBe(0);
+    pool(portOf(sink)).last.sink.fail(failed('reset'));
+    expect([sink.status, sink.failures.length]).toEqual([502, 3]);
+
+    const other = send();
+    pool(portOf(other)).last.sink.fail(failed('reset'));
+    pool(portOf(other)).last.sink.fail(failed('refused'));
+    expect([other.status, other.failures.length]).toEqual([502, 2]);
+  });
+
+  it('is not sent again once the budget is spent, unless no connection was made', () => {
+    useNow(1, 2);
+    for (let i = 0; i < 12; i++) {
+      const sink = send();
+      pool(portOf(sink)).last.sink.fail(failed('refused'));
+      expect(sink.status).toBe(i < 10 ? 0 : 502);
+      if (i < 10) pool(portOf(sink)).last.sink.whole(200, '', [], '');
+    }
+    expect(heard).toEqual([...new Array(10).fill('retried'), 'not retried', 'not retried']);
+    const sink = send();
+    pool(portOf(sink)).last.sink.fail(failed('connect'));
+    expect(sink.status).toBe(0);
+  });
+
+  it('is sent to the only endpoint of a name once more where that closed an idle connection', async () => {
+    use([{ host: 'name', port: 80, weight: 1 }]);
+    names[0]?.found(1);
+    const sink = send();
+    pool(1).last.sink.fail(failed('reset', { onReusedConnection: true }));
+    expect(pool(1).sent).toHaveLength(2);
+    pool(1).last.sink.fail(failed('reset', { onReusedConnection: true }));
+    expect([sink.status, pool(1).sent.length]).toEqual([502, 2]);
+    const fresh = send();
+    pool(1).last.sink.fail(failed('reset'));
+    expect([fresh.status, pool(1).sent.length]).toEqual([502, 3]);
+  });
+});
+
+describe('an endpoint', () => {
+  const times = (count: number, port: number, answer: (sent: Sent) => void) => {
+    const sinks: Sink[] = [];
+    while (pool(port).sent.length < count) sinks.push(send());
+    for (const sink of sinks) sink.sendsAgain = false;
+    for (const sent of pool(port).sent) answer(sent);
+  };
+
+  it.each([502, 503, 504])('that answers %i five times in a row is left out', status => {
+    useNow(1, 2, 3);
+    times(5, 1, ({ sink }) => sink.whole(status, '', [], ''));
+    expect(outside()).toEqual(['10.0.0.1:1']);
+    expect(heard).toEqual(['10.0.0.1:1 bad_answers']);
+    for (let i = 0; i < 20; i++) expect(portOf(send())).not.toBe(1);
+    clock.advance(10_000);
+    expect(outside()).toEqual([]);
+    expect(heard.at(-1)).toBe('10.0.0.1:1 back');
+  });
+
+  it.each(['reset', 'timeout', 'malformed', 'truncated'] as const)(
+    'with five failures "%s" is left out',
+    kind => {
+      useNow(1, 2, 3);
+      times(5, 1, ({ sink }) => sink.fail(failed(kind)));
+      expect(outside()).toEqual(['10.0.0.1:1']);
+    },
+  );
+
+  it('that cannot be connected to is left out after three times', () => {
+    useNow(1, 2, 3);
+    times(3, 1, ({ sink }) => sink.fail(failed('connect')));
+    expect(heard).toEqual(['10.0.0.1:1 connect_failures']);
+  });
+
+  it.each([
+    ['errors that are no trouble of the endpoint', ({ sink }: Sent) => sink.whole(500, '', [], '')],
+    ['requests that were refused unread', ({ sink }: Sent) => sink.fail(failed('refused'))],
+    [
+      'idle connections that were closed',
+      ({ sink }: Sent) => sink.fail(failed('reset', { onReusedConnection: true })),
+    ],
+    [
+      'bodies that a client broke off',
+      ({ sink }: Sent) => sink.fail(failed('reset', { cause: new BrokenRequest() })),
+    ],
+    [
+      'calls that were cancelled for their deadline',
+      ({ sink }: Sent) => sink.fail(failed('reset', { resetCode: 8 })),
+    ],
+    ['requests that are too large for it', ({ sink }: Sent) => sink.fail(failed('oversized'))],
+    ['faults of the gateway', ({ sink }: Sent) => sink.fail(failed('fault'))],
+  ])('stays for %s', (_, answer) => {
+    useNow(1, 2, 3);
+    times(20, 1, answer);
+    expect(outside()).toEqual([]);
+  });
+
+  it('counts one bad answer for a response that is bad and breaks off', () => {
+    useNow(1, 2, 3);
+    times(4, 1, ({ sink }) => {
+      sink.head(503, '', [], 10);
+      sink.fail(failed('truncated'));
+    });
+    expect(outside()).toEqual([]);
+  });
+
+  it('stays in use with every other one, where more than half would be left out', () => {
+    useNow(1, 2);
+    times(3, 1, ({ sink }) => sink.fail(failed('connect')));
+    times(3, 2, ({ sink }) => sink.fail(failed('connect')));
+    expect(outside()).toEqual(['10.0.0.1:1']);
+  });
+});
+
+describe('addresses that change', () => {
+  it('keep the connections of those that stay, and drain the others', async () => {
+    useNow(1, 2);
+    const [first, second] = [pool(1), pool(2)];
+    const sinks = [send(), send()];
+    useNow(2, 3);
+    expect([first.isClosing, second.isClosing]).toEqual([true, false]);
+    expect(pool(2)).toBe(second);
+    expect(transport.connections).toBe(3);
+    const last = sinks.find(sink => portOf(sink) === 1);
+    first.last.sink.whole(200, '', [], '');
+    expect(last?.status).toBe(200);
+    for (let i = 0; i < 10; i++) expect(portOf(send())).not.toBe(1);
+    first.gone.resolve();
+    await settled();
+    expect(transport.connections).toBe(2);
+  });
+
+  it('keep what is known of the health of those that stay', () => {
+    useNow(1, 2, 3);
+    for (let i = 0; i < 9; i++) send().sendsAgain = false;
+    for (const { sink } of pool(1).sent) sink.fail(failed('connect'));
+    expect(outside()).toEqual(['10.0.0.1:1']);
+    useNow(1, 2, 3, 4);
+    expect(outside()).toEqual(['10.0.0.1:1']);
+  });
+
+  it('leave what began before a reload to the addresses of then', () => {
+    useNow(1);
+    const before = transport;
+    useNow(2);
+    expect([pool(1).isClosing, pool(2).isClosing]).toEqual([true, false]);
+    before.send(GET, new Sink(), 'caller');
+    expect([pool(1).sent.length, pool(2).sent.length]).toEqual([1, 0]);
+  });
+
+  it('that the system finds later are followed by the latest configuration alone', () => {
+    use([{ host: 'name', port: 80, weight: 1 }]);
+    names[0]?.found(1);
+    const before = transport;
+    use([{ host: 'name', port: 80, weight: 1 }, at(9)]);
+    names[0]?.found(2);
+    expect(before.endpoints.map(({ name }) => name)).toEqual(['10.0.0.1:1']);
+    expect(transport.endpoints.map(({ name }) => name)).toEqual(['10.0.0.1:2', '10.0.0.1:9']);
+    expect(pool(1).isClosing).toBe(true);
+  });
+
+  it('take other weights without other connections', () => {
+    use([at(1), at(2)]);
+    const before = [pool(1), pool(2)];
+    use([at(1, 3), at(2)]);
+    expect([pool(1), pool(2)]).toEqual(before);
+    for (let i = 0; i < 40; i++) send();
+    expect(pool(1).sent.length).toBe(30);
+  });
+
+  it('let newcomers among others begin with a small share', () => {
+    useNow(1, 2);
+    expect(transport.endpoints.map(endpoint => endpoint.share(clock.monotonicMs()))).toEqual([1, 1]);
+    useNow(1, 2, 3);
+    expect(transport.endpoints.map(endpoint => endpoint.share(clock.monotonicMs()))).toEqual([1, 1, 0.1]);
+  });
+
+  it('of a name are connected to with the certificate of that name', () => {
+    use([{ host: 'name', port: 80, weight: 1 }]);
+    const [name] = names as [NameStub];
+    name.found(1);
+    const first = pool(1);
+    name.endpoints = name.endpoints.map(endpoint => ({ ...endpoint, name: 'other' }));
+    name.changed();
+    expect(first.isClosing).toBe(true);
+    expect(pool(1)).not.toBe(first);
+  });
+});
+
+describe('a name', () => {
+  beforeEach(() => use([{ host: 'name', port: 80, weight: 2 }]));
+
+  it('is looked up from its use on, and until it is closed', async () => {
+    const [name] = names as [NameStub];
+    expect(name.isStarted).toBe(true);
+    void transport.close();
+    expect(name.isClosed).toBe(true);
+    name.found(1);
+    expect(transport.endpoints).toEqual([]);
+  });
+
+  it('that stays is not looked up anew at a reload', () => {
+    use([{ host: 'name', port: 80, weight: 5 }, at(9)], 'caller');
+    expect(names).toHaveLength(1);
+    names[0]?.found(1);
+    expect(transport.endpoints.map(({ name, weight }) => [name, weight])).toEqual([
+      ['10.0.0.1:1', 5],
+      ['10.0.0.1:9', 1],
+    ]);
+    use([at(9)], 'caller');
+    expect(names[0]?.isClosed).toBe(true);
+    names[0]?.found(1, 2);
+    expect(transport.endpoints.map(({ name }) => name)).toEqual(['10.0.0.1:9']);
+  });
+
+  it('without an address yet makes requests wait', async () => {
+    const sink = send();
+    expect(names[0]?.refreshed).toEqual([null]);
+    names[0]?.found(1);
+    await settled();
+    pool(1).last.sink.whole(200, '', [], '');
+    expect(sink.status).toBe(200);
+  });
+
+  it('that is not found fails the requests that wait, with the reason', async () => {
+    const sink = send();
+    const [name] = names as [NameStub];
+    name.fault = new Error('ENOTFOUND');
+    name.lookup.resolve();
+    await settled();
+    name.lookup = Promise.withResolvers();
+    expect(sink.failures.map(({ kind, cause }) => [kind, String(cause)])).toEqual([
+      ['connect', 'Error: ENOTFOUND'],
+    ]);
+    expect(sink.status).toBe(502);
+  });
+
+  it('is not waited for by a request that was given up', async () => {
+    const sink = send();
+    sink.call?.abort();
+    names[0]?.found(1);
+    await settled();
+    expect(pool(1).sent).toHaveLength(0);
+    expect(sink.status).toBe(0);
+  });
+
+  it('is looked up again after a failed connect, and the request goes to the address that is found', async () => {
+    names[0]?.found(1);
+    const sink = send();
+    pool(1).last.sink.fail(failed('connect'));
+    expect(names[0]?.refreshed).toEqual([{ host: '10.0.0.1', port: 1 }]);
+    names[0]?.found(2);
+    await settled();
+    expect(portOf(sink)).toBe(2);
+    pool(2).last.sink.whole(200, '', [], '');
+    expect(sink.status).toBe(200);
+  });
+
+  it('that has no other address is connected to once more', async () => {
+    names[0]?.found(1);
+    const sink = send();
+    pool(1).last.sink.fail(failed('connect'));
+    names[0]?.found(1);
+    await settled();
+    expect(pool(1).sent).toHaveLength(2);
+    pool(1).last.sink.fail(failed('connect'));
+    names[0]?.found(1);
+    await settled();
+    expect([sink.status, pool(1).sent.length]).toEqual([502, 2]);
+  });
+});
+
+it('has closed when every pool has, those included that drain', async () => {
+  useNow(1, 2);
+  const first = pool(1);
+  useNow(2);
+  let isClosed = false;
+  const closed = transport.close().then(() => {
+    isClosed = true;
+  });
+  pool(2).gone.resolve();
+  await settled();
+  expect(isClosed).toBe(false);
+  first.gone.resolve();
+  await closed;
+});
