@@ -1,6 +1,6 @@
 import type { RandomBytes } from '../../core/index.ts';
-import type { Counter } from './counter.ts';
-import { type Keyspace, type Partition, Partitions } from './partitions.ts';
+import type { Counter, Keyspace } from './counter.ts';
+import { type Partition, Partitions } from './partitions.ts';
 import { CallerTable, type NetworkOf, RecordTable, StringHash } from './record-table.ts';
 
 // The words of a record: 48 bytes, less than a cache line.

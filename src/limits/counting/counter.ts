@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/index.ts';
-import type { Limit } from './limit-definition.ts';
+import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
+import type { Partition } from './partitions.ts';
 
 /**
  * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. A counter whose Reset has passed says no
@@ -100,7 +101,7 @@ export class Moment {
  * sliding window and slow to a crawl. Only when the next window is used up too do they describe that one, since waiting for the
  * ending one would no longer be enough.
  */
-export const fixedWindow: CounterRule = {
+const fixedWindow: CounterRule = {
   waitMs(counter, limit, nowMs) {
     if (counter.count < limit.units || nowMs >= counter.resetMs - limit.slackMs) return 0;
     return counter.resetMs - nowMs;
@@ -172,7 +173,7 @@ const CLIENT_ROUNDING_MS = 2;
  * admitted if that moment is then no more than a period away. Steps are exact, in fractions of 1 / units of a millisecond, so
  * that a limit of 7 per hour does not drift over a year.
  */
-export const smooth: CounterRule = {
+const smooth: CounterRule = {
   waitMs(counter, limit, nowMs) {
     const wait = freeInMs(counter, limit, nowMs);
     if (wait <= limit.slackMs) return 0;
@@ -240,4 +241,73 @@ function partsOf(counter: Counter, limit: Limit): number {
 function moveReset(counter: Counter, limit: Limit, nowMs: number): void {
   counter.resetMs = Math.max(counter.resetMs, counter.markMs);
   counter.exhausted = smooth.remaining(counter, limit, nowMs) === 0;
+}
+
+const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };
+
+/** The place of the counters of one identity, across all configurations that have it. */
+export interface Keyspace {
+  /** Counts from 1 on. */
+  readonly number: number;
+  /** The partition in which they find room. */
+  readonly partition: Partition;
+  /** The overflow counter: it counts all keys for which the table has no room. */
+  readonly overflow: Counter;
+}
+
+/** A limit with what a store needs to count it. */
+export interface BoundLimit {
+  readonly limit: Limit;
+  readonly rule: CounterRule;
+  readonly keyspace: Keyspace;
+}
+
+export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
+
+export interface BoundSet extends BoundLimits {
+  readonly shadow: BoundLimits | null;
+}
+
+/** Lets limits keep their counters across reloads. It grows with configurations, never with requests. */
+export class Keyspaces {
+  readonly #partitionOf: (limit: Limit) => Partition;
+  readonly #byIdentity = new Map<string, Keyspace>();
+  /** Weak, so that entries go with their configuration. */
+  readonly #bound = new WeakMap<LimitSet, BoundSet>();
+
+  constructor(partitionOf: (limit: Limit) => Partition) {
+    this.#partitionOf = partitionOf;
+  }
+
+  bindSet(limits: LimitSet): BoundSet {
+    const known = this.#bound.get(limits);
+    if (known !== undefined) return known;
+    const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
+    const bound = { ...this.#bindEach(limits), shadow };
+    this.#bound.set(limits, bound);
+    return bound;
+  }
+
+  bind(limit: Limit): BoundLimit {
+    let keyspace = this.#byIdentity.get(limit.identity);
+    if (keyspace === undefined) {
+      const partition = this.#partitionOf(limit);
+      keyspace = { number: this.#byIdentity.size + 1, partition, overflow: newCounter() };
+      this.#byIdentity.set(limit.identity, keyspace);
+    }
+    return { limit, rule: RULES[limit.algorithm], keyspace };
+  }
+
+  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
+    return {
+      global: this.#bindOrNull(global),
+      caller: this.#bindOrNull(caller),
+      group: this.#bindOrNull(group),
+      resource: this.#bindOrNull(resource),
+    };
+  }
+
+  #bindOrNull(limit: Limit | null): BoundLimit | null {
+    return limit === null ? null : this.bind(limit);
+  }
 }

@@ -1,4 +1,4 @@
-export { newCounter } from './counter.ts';
+export { Keyspaces, newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
 export {
   type Allowance,
@@ -38,4 +38,4 @@ export {
   type PartitionCounts,
   type StoreCounts,
 } from './memory-store.ts';
-export { Keyspaces, newPartition } from './partitions.ts';
+export { newPartition } from './partitions.ts';

@@ -1,5 +1,14 @@
 import type { Clock, RandomBytes } from '../../core/index.ts';
-import { type Counter, copyCounter, Moment, newCounter } from './counter.ts';
+import {
+  type BoundLimit,
+  type BoundLimits,
+  type BoundSet,
+  type Counter,
+  copyCounter,
+  Keyspaces,
+  Moment,
+  newCounter,
+} from './counter.ts';
 import { CounterTable } from './counter-table.ts';
 import {
   type Allowance,
@@ -13,7 +22,6 @@ import {
   UNLIMITED,
 } from './decision.ts';
 import { groupPart, isSharedRole, type Limit, type LimitRole, type LimitSet } from './limit-definition.ts';
-import { type BoundLimit, type BoundLimits, type BoundSet, Keyspaces } from './partitions.ts';
 import type { NetworkOf } from './record-table.ts';
 
 interface MemoryAllowancesDependencies {

@@ -1,5 +1,4 @@
-import { type Counter, type CounterRule, fixedWindow, newCounter, smooth } from './counter.ts';
-import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
+import type { Limit, LimitRole } from './limit-definition.ts';
 
 /**
  * A partition of the table: the counters of one bucket's callers, of its groups, of its resources, or of the global limit. They compete for room
@@ -103,73 +102,4 @@ export class Partitions {
 
 export function newPartition(bucket: string, role: LimitRole): Partition {
   return { bucket, role, isInForce: false, reserved: 0, size: 0, hand: -1, evictions: 0, overflows: 0 };
-}
-
-const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };
-
-/** The place of the counters of one identity, across all configurations that have it. */
-export interface Keyspace {
-  /** Counts from 1 on. */
-  readonly number: number;
-  /** The partition in which they find room. */
-  readonly partition: Partition;
-  /** The overflow counter: it counts all keys for which the table has no room. */
-  readonly overflow: Counter;
-}
-
-/** A limit with what a store needs to count it. */
-export interface BoundLimit {
-  readonly limit: Limit;
-  readonly rule: CounterRule;
-  readonly keyspace: Keyspace;
-}
-
-export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
-
-export interface BoundSet extends BoundLimits {
-  readonly shadow: BoundLimits | null;
-}
-
-/** Lets limits keep their counters across reloads. It grows with configurations, never with requests. */
-export class Keyspaces {
-  readonly #partitionOf: (limit: Limit) => Partition;
-  readonly #byIdentity = new Map<string, Keyspace>();
-  /** Weak, so that entries go with their configuration. */
-  readonly #bound = new WeakMap<LimitSet, BoundSet>();
-
-  constructor(partitionOf: (limit: Limit) => Partition) {
-    this.#partitionOf = partitionOf;
-  }
-
-  bindSet(limits: LimitSet): BoundSet {
-    const known = this.#bound.get(limits);
-    if (known !== undefined) return known;
-    const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
-    const bound = { ...this.#bindEach(limits), shadow };
-    this.#bound.set(limits, bound);
-    return bound;
-  }
-
-  bind(limit: Limit): BoundLimit {
-    let keyspace = this.#byIdentity.get(limit.identity);
-    if (keyspace === undefined) {
-      const partition = this.#partitionOf(limit);
-      keyspace = { number: this.#byIdentity.size + 1, partition, overflow: newCounter() };
-      this.#byIdentity.set(limit.identity, keyspace);
-    }
-    return { limit, rule: RULES[limit.algorithm], keyspace };
-  }
-
-  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
-    return {
-      global: this.#bindOrNull(global),
-      caller: this.#bindOrNull(caller),
-      group: this.#bindOrNull(group),
-      resource: this.#bindOrNull(resource),
-    };
-  }
-
-  #bindOrNull(limit: Limit | null): BoundLimit | null {
-    return limit === null ? null : this.bind(limit);
-  }
 }

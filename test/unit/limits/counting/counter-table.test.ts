@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Keyspace } from '../../../../src/limits/counting/counter.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import type { Keyspace } from '../../../../src/limits/counting/partitions.ts';
 import { newPartition } from '../../../../src/limits/counting/partitions.ts';
 
 const CAPACITY = 20;

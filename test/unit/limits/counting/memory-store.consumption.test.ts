@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Moment } from '../../../../src/limits/counting/counter.ts';
+import { type BoundLimit, Keyspaces, Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
 import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/memory-store.ts';
-import { type BoundLimit, Keyspaces } from '../../../../src/limits/counting/partitions.ts';
 import { limit } from '../stores.ts';
 
 const MAX_PARTS = 2;
