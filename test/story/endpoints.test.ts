@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest';
+import { changeConfig, serves } from '../support/edit-config.ts';
+import { startBalancer, startEndpoints, type TestEndpoint, urlsOf } from '../support/endpoints.ts';
+import type { LocalGateway } from '../support/gateway.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { head, withBody } from '../support/requests.ts';
+import { TestTime } from '../support/test-time.ts';
+import { waitFor } from '../support/wait.ts';
+import type { Response } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+type Three = readonly [TestEndpoint, TestEndpoint, TestEndpoint];
+
+/** Three endpoints and a gateway before them, in whose world time stands still. */
+async function front(isHttp2 = false) {
+  const endpoints = (await startEndpoints(3, isHttp2)) as unknown as Three;
+  const clock = new FrozenClock(Date.now());
+  const gateway = await startBalancer(endpoints, isHttp2 ? { protocol: 'h2' } : {}, { clock });
+  return { endpoints, gateway, clock };
+}
+
+/** Sends requests over a few connections at once, until there were so many. Returns how often each status came. */
+async function load(
+  gateway: LocalGateway,
+  times: number,
+  { request = head('GET /a'), clients = 8, between = () => {} } = {},
+): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  let left = times;
+  const run = async () => {
+    const client = await gateway.connect();
+    while (left-- > 0) {
+      const { status } = await client.ask(request);
+      counts[status] = (counts[status] ?? 0) + 1;
+      between();
+    }
+    client.destroy();
+  };
+  await Promise.all(Array.from({ length: clients }, run));
+  return counts;
+}
+
+const servedBy = ({ body }: Response) => Number(body.toString());
+const requestsAt = (endpoints: readonly TestEndpoint[]) => endpoints.map(({ requests }) => requests.length);
+
+describe.each([
+  ['over HTTP/1.1', false],
+  ['over HTTP/2', true],
+])('of three endpoints %s', (_, isHttp2) => {
+  test('each gets its part of the requests', async () => {
+    const { endpoints, gateway } = await front(isHttp2);
+    expect(await load(gateway, 300)).toEqual({ 200: 300 });
+    for (const count of requestsAt(endpoints)) expect(count).toBeGreaterThan(60);
+  });
+
+  test('one that refuses costs no request, and is left out', async () => {
+    const { endpoints, gateway } = await front(isHttp2);
+    await endpoints[0].die();
+    expect(await load(gateway, 200)).toEqual({ 200: 200 });
+    const request = withBody('POST /a', 'hello');
+    expect(await load(gateway, 50, { request })).toEqual({ 200: 50 });
+    expect(requestsAt(endpoints)[0]).toBe(0);
+  });
+
+  test('one that resets every request costs no idempotent one, and is left out', async () => {
+    const { endpoints, gateway, clock } = await front(isHttp2);
+    endpoints[0].mode = 'reset';
+    const slowly = { clients: 1, between: () => clock.advance(300) };
+    expect(await load(gateway, 100, slowly)).toEqual({ 200: 100 });
+    const [tried] = requestsAt(endpoints);
+    expect(tried).toBeGreaterThanOrEqual(5);
+    expect(tried).toBeLessThan(15);
+    expect((await gateway.counted('weir_upstream_retries_total')).get('{upstream="api"}')).toBe(tried);
+  });
+
+  test('one that dies under load and comes back costs no idempotent request', async () => {
+    const { endpoints, gateway, clock } = await front(isHttp2);
+    await load(gateway, 30);
+    const under = load(gateway, 400);
+    await waitFor('it has begun', () => requestsAt(endpoints).every(count => count > 15));
+    await endpoints[0].die();
+    expect(await under).toEqual({ 200: 400 });
+    await endpoints[0].listen();
+    const before = endpoints[0].requests.length;
+    // Its ejection is over, and so is the time for which it gets less than its share.
+    clock.advance(10_000);
+    await load(gateway, 20);
+    clock.advance(30_000);
+    expect(await load(gateway, 200)).toEqual({ 200: 200 });
+    expect(endpoints[0].requests.length - before).toBeGreaterThan(40);
+  });
+
+  test('one that hangs costs each request its timeout, and is left out after five', async () => {
+    const endpoints = (await startEndpoints(3, isHttp2)) as unknown as Three;
+    const time = new TestTime();
+    const api = { ...(isHttp2 ? { protocol: 'h2' } : {}), timeouts: { first_byte: '1s' } };
+    const gateway = await startBalancer(endpoints, api, { clock: time.clock });
+    endpoints[0].mode = 'hang';
+    const statuses: number[] = [];
+    while (statuses.filter(status => status === 504).length < 5) {
+      let isAnswered = false;
+      const answer = gateway.ask(head('GET /a')).then(({ status }) => {
+        isAnswered = true;
+        statuses.push(status);
+      });
+      await waitFor('it is answered or hangs', () => isAnswered || endpoints[0].hanging === 1);
+      await waitFor('it is answered', () => {
+        if (!isAnswered) time.pass(250);
+        return isAnswered;
+      });
+      await answer;
+      // A failure counts as in flight for another second.
+      time.pass(1_250);
+    }
+    expect(statuses.every(status => status === 504 || status === 200)).toBe(true);
+    expect(await load(gateway, 60)).toEqual({ 200: 60 });
+    expect(endpoints[0].requests).toHaveLength(5);
+  });
+
+  test.each([502, 503, 504])('one that answers %i is left out', async status => {
+    const { endpoints, gateway, clock } = await front(isHttp2);
+    endpoints[0].mode = status;
+    const counts = await load(gateway, 100, { clients: 1, between: () => clock.advance(300) });
+    expect(counts[status]).toBeGreaterThanOrEqual(5);
+    expect(counts[status]).toBeLessThan(15);
+    expect(counts[200]).toBe(100 - (counts[status] ?? 0));
+  });
+
+  test('one that answers 500 is not left out: its service may mean it', async () => {
+    const { endpoints, gateway } = await front(isHttp2);
+    endpoints[0].mode = 500;
+    const counts = await load(gateway, 300);
+    expect(counts[500]).toBeGreaterThan(60);
+  });
+
+  test('one that is slow gets few requests, and holds nobody up', async () => {
+    const { endpoints, gateway } = await front(isHttp2);
+    endpoints[0].mode = 'hang';
+    const under = load(gateway, 300);
+    await waitFor(
+      'the others serve',
+      () => (requestsAt(endpoints)[1] ?? 0) > 50 && endpoints[2].requests.length > 50,
+    );
+    // Of eight requests at once: where it holds as many as another one, it may get one more.
+    expect(endpoints[0].hanging).toBeLessThan(5);
+    endpoints[0].release();
+    expect(await under).toEqual({ 200: 300 });
+  });
+
+  test('all are used where all fail, so that nothing is refused unasked', async () => {
+    const { endpoints, gateway } = await front(isHttp2);
+    for (const endpoint of endpoints) endpoint.mode = 503;
+    expect(await load(gateway, 100)).toEqual({ 503: 100 });
+    // At most one of three is left out.
+    expect(requestsAt(endpoints).filter(count => count >= 10).length).toBeGreaterThan(1);
+  });
+});
+
+test('a body that may have arrived is never sent twice', async () => {
+  const { endpoints, gateway } = await front();
+  for (const endpoint of endpoints) endpoint.mode = 'reset';
+  for (const method of ['POST', 'PUT', 'DELETE'])
+    expect(await gateway.ask(withBody(`${method} /a`, 'hello'))).toMatchObject({ status: 502 });
+  expect(await gateway.ask(head('POST /b', 'Content-Length: 0'))).toMatchObject({ status: 502 });
+  const sent = endpoints.flatMap(({ requests }) => requests.map(({ method, body }) => `${method} ${body}`));
+  expect(sent.toSorted()).toEqual(['DELETE hello', 'POST ', 'POST hello', 'PUT hello']);
+});
+
+test('a request is sent to two endpoints at most, once it may have arrived', async () => {
+  const { endpoints, gateway } = await front();
+  for (const endpoint of endpoints) endpoint.mode = 'reset';
+  expect(await gateway.ask(head('GET /a'))).toMatchObject({ status: 502 });
+  expect(requestsAt(endpoints).toSorted()).toEqual([0, 1, 1]);
+});
+
+test('retries are rare: past a fifth of the requests, and ten, a failure is told to the client', async () => {
+  const { endpoints, gateway } = await front();
+  for (const endpoint of endpoints) endpoint.mode = 'reset';
+  expect(await load(gateway, 30, { clients: 1 })).toEqual({ 502: 30 });
+  const [one = 0, two = 0, three = 0] = requestsAt(endpoints);
+  expect(one + two + three).toBe(40);
+});
+
+test('a caller stays at one endpoint, elsewhere only while that is out, and other callers never move', async () => {
+  const endpoints = (await startEndpoints(3)) as unknown as Three;
+  const clock = new FrozenClock(Date.now());
+  const gateway = await startBalancer(
+    endpoints,
+    { balance: 'caller' },
+    { clock, config: { trusted_proxies: ['127.0.0.1'] } },
+  );
+  const callers = Array.from({ length: 30 }, (_, index) => `192.0.2.${index + 1}`);
+  const placesOf = () =>
+    Promise.all(
+      callers.map(async caller => servedBy(await gateway.ask(head('GET /a', `X-Forwarded-For: ${caller}`)))),
+    );
+  const before = await placesOf();
+  expect(new Set(before).size).toBe(3);
+  expect(await placesOf()).toEqual(before);
+  const [gone] = endpoints;
+  await gone.die();
+  const meanwhile = await placesOf();
+  for (const [index, place] of before.entries())
+    if (place === gone.port) expect(meanwhile[index]).not.toBe(gone.port);
+    else expect(meanwhile[index]).toBe(place);
+  await gone.listen();
+  clock.advance(10_000);
+  await placesOf();
+  clock.advance(30_000);
+  expect(await placesOf()).toEqual(before);
+});
+
+test('a weight is a part of the requests', async () => {
+  const endpoints = (await startEndpoints(3)) as unknown as Three;
+  const [first, second, third] = urlsOf(endpoints);
+  const urls = [first, second, { url: third, weight: 4 }];
+  const gateway = await startBalancer(endpoints, { urls });
+  await load(gateway, 300, { clients: 1 });
+  const [one = 0, two = 0, three = 0] = requestsAt(endpoints);
+  expect(three).toBeGreaterThan(2 * (one + two) * 0.8);
+  expect(Math.min(one, two)).toBeGreaterThan(20);
+});
+
+describe('a reload', () => {
+  test('adds and removes endpoints under load without losing a request', async () => {
+    const { endpoints, gateway } = await front();
+    const extra = await startEndpoints(1);
+    const under = load(gateway, 600);
+    await waitFor('it has begun', () => requestsAt(endpoints).every(count => count > 20));
+    await changeConfig(gateway, { upstreams: { api: { urls: urlsOf([...endpoints.slice(1), ...extra]) } } });
+    await serves(gateway, 2);
+    const [last = 0] = requestsAt(endpoints);
+    expect(await under).toEqual({ 200: 600 });
+    await load(gateway, 100);
+    expect(requestsAt(extra)[0]).toBeGreaterThan(0);
+    // What was under way when the configuration changed may have come after it was counted.
+    expect((requestsAt(endpoints)[0] ?? 0) - last).toBeLessThan(9);
+  });
+
+  test('keeps the connections to endpoints that stay', async () => {
+    const { endpoints, gateway } = await front();
+    const client = await gateway.connect();
+    const ports = new Set<number>();
+    while (ports.size < 3) ports.add(servedBy(await client.ask(head('GET /a'))));
+    const before = await gateway.metric('weir_upstream_connections');
+    await changeConfig(gateway, { upstreams: { api: { urls: urlsOf(endpoints.slice(0, 2)) } } });
+    await serves(gateway, 2);
+    await waitFor('the connection to the third has closed', async () => {
+      const now = await gateway.metric('weir_upstream_connections');
+      return now.get('{upstream="api"}') === (before.get('{upstream="api"}') ?? 0) - 1;
+    });
+  });
+});
+
+test('calls of HTTP/2 over one connection of a client go to all endpoints', async () => {
+  const endpoints = await startEndpoints(3, true);
+  const gateway = await startBalancer(endpoints, { protocol: 'h2' }, { config: { listen: H2C } });
+  const session = connectHttp2(gateway);
+  const responses = await Promise.all(Array.from({ length: 90 }, () => ask(session, { ':path': '/a' })));
+  expect(responses.every(({ status }) => status === 200)).toBe(true);
+  for (const count of requestsAt(endpoints)) expect(count).toBeGreaterThan(20);
+});
