@@ -44,12 +44,20 @@ const EchoClient = makeGenericClientConstructor(ECHO, 'Echo');
 
 /** Starts a server of gRPC on a free port of 127.0.0.1. The end of the running test closes it. */
 export async function startGrpcServer(methods: UntypedServiceImplementation): Promise<number> {
+  return (await startMortalGrpcServer(methods)).port;
+}
+
+/** The same, with what ends it and every call at once. */
+export async function startMortalGrpcServer(
+  methods: UntypedServiceImplementation,
+): Promise<{ readonly port: number; die(): void }> {
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   server.addService(ECHO, methods);
-  onTestFinished(() => server.forceShutdown());
+  const die = () => server.forceShutdown();
+  onTestFinished(die);
   return new Promise((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve(port) : reject(error),
+      error === null ? resolve({ port, die }) : reject(error),
     );
   });
 }
