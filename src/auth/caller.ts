@@ -4,6 +4,7 @@ import type { AccessTokenOptions, BotRule, IdentityHeader, Requirement } from '.
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
 import {
+  boundCertificate,
   dateClaim,
   type Invalid,
   type JsonObject,
@@ -30,6 +31,8 @@ export interface Caller extends Revocable {
   readonly expiresAtMs: number;
   /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
   readonly key: VerificationKey;
+  /** The thumbprint of the certificate without which the token is not valid (RFC 8705); `null` if it is bound to none. */
+  readonly certificate: string | null;
   /** Fields for the upstream, ready to be sent: name, value, ... */
   readonly identityFields: Fields;
   /**
@@ -73,6 +76,7 @@ export function callerOf(
     issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
+    certificate: boundCertificate(claims),
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
     rulings: judgeRequirements(claims, options.requirements, options.roleClaims),

@@ -235,7 +235,7 @@ export class Verifier implements TokenVerifier {
 
 /** The reasons for which genuine tokens are refused: the log then names the caller, who will ask why. */
 const TRACED: ReadonlySet<string> = new Set([
-  ...['expired', 'audience', 'lifetime', 'not_yet_valid', 'not_before', 'signed_out'],
+  ...['expired', 'audience', 'lifetime', 'not_yet_valid', 'not_before', 'signed_out', 'confirmation'],
 ]);
 
 function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {

@@ -116,6 +116,8 @@ export type FieldRule =
   | 'forwarded'
   | 'traceparent'
   | 'tracestate'
+  /** Tells the certificate of a trusted proxy's client: read and forwarded from such a proxy alone. */
+  | 'certificate'
   /** Never forwarded. */
   | 'drop'
   /** Says where the request came from: forwarded only from a trusted proxy. */
@@ -164,13 +166,24 @@ interface ForwardingOptions {
   readonly own?: readonly string[];
   /** True if the gateway takes part in traces. Otherwise their fields are like any other. */
   readonly traces?: boolean;
+  /** The field in which trusted proxies tell the certificates of their clients. */
+  readonly certificate?: string | null;
 }
 
 /** Says which request fields the gateway reads, drops or believes. Compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
+  /** Whether trusted proxies tell the certificates of their clients. Then their own connection's is none of a client. */
+  readonly certificates: boolean;
 
-  constructor({ remove = [], keep = [], own = [], traces = false }: ForwardingOptions = {}) {
+  constructor({
+    remove = [],
+    keep = [],
+    own = [],
+    traces = false,
+    certificate = null,
+  }: ForwardingOptions = {}) {
+    this.certificates = certificate !== null;
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
       ...withRule(ORIGIN_CLAIMS, 'origin'),
@@ -185,6 +198,7 @@ export class ForwardingRules {
       ...READ,
       ...(traces ? TRACE : []),
       ...withRule(own, 'drop'),
+      ...withRule(certificate === null ? [] : [certificate], 'certificate'),
     ]);
   }
 }

@@ -7,6 +7,7 @@ export {
   networkOfKey,
   normalizeAddress,
 } from './address.ts';
+export { thumbprintIn } from './client-certificate.ts';
 export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
 export {
   ForwardingRules,

@@ -24,6 +24,11 @@ export class RequestHead {
   forwardedFor: string[] | null = null;
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
+  /**
+   * What a trusted proxy tells of its client's certificate: '' if nothing, or more than once. `null` if it is not for the peer to tell, so
+   * that the certificate of the connection counts.
+   */
+  certificate: string | null = null;
   /** A field that came twice and may come only once; `null` if there is none. */
   doubled: FieldRule | null = null;
   /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
@@ -31,12 +36,14 @@ export class RequestHead {
   /** The last line of `X-Forwarded-For` that an untrusted peer sent; `claimedForwarded` is the last `Forwarded`. */
   claimedFor: string | null = null;
   claimedForwarded: string | null = null;
+  #certificates = 0;
   #kept: string[] = [];
 
   /** @param hopFields names of the fields that `Connection` limits to this hop, in lower case */
   constructor(fields: Fields, rules: ForwardingRules, trusted: boolean, hopFields: readonly string[]) {
     const table = rules.table;
     const kept = this.#kept;
+    if (trusted && rules.certificates) this.certificate = '';
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;
       const value = fields[i + 1] as string;
@@ -87,7 +94,15 @@ export class RequestHead {
     else if (rule === 'forwarded-for') this.#forwardedFor(value);
     else if (rule === 'forwarded-proto') this.forwardedProto = value;
     else if (rule === 'forwarded-host') this.forwardedHost = value;
-    else this.#kept.push(name, value);
+    else {
+      if (rule === 'certificate') this.#certificate(value);
+      this.#kept.push(name, value);
+    }
+  }
+
+  #certificate(value: string): void {
+    this.certificate = this.#certificates === 0 ? value : '';
+    this.#certificates++;
   }
 
   #forwardedFor(value: string): void {

@@ -1,5 +1,5 @@
 import type { AccessTokenOptions } from '../options.ts';
-import { type Invalid, invalid, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
+import { type Invalid, invalid, isJsonObject, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
 
 /**
  * Why this is not a valid access token now, or null when only the signature remains to be checked. Runs before the
@@ -11,6 +11,7 @@ export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: numbe
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
     refuseLifetime(jwt.claims, options.maxLifetimeMs) ??
     refuseAudience(jwt.claims, options.audience) ??
+    refuseConfirmation(jwt.claims) ??
     refuseKind(jwt, options)
   );
 }
@@ -60,6 +61,23 @@ function refuseAudience(claims: JsonObject, audience: string | null): Invalid | 
   const named: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (!named.every(name => typeof name === 'string')) return lacking('aud');
   return audience === null || named.includes(audience) ? null : invalid('audience');
+}
+
+/**
+ * Rejects tokens that are bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`): whoever
+ * stole one could use it.
+ */
+function refuseConfirmation(claims: JsonObject): Invalid | null {
+  const isBound = member(claims, 'cnf') !== undefined;
+  return isBound && boundCertificate(claims) === null ? invalid('confirmation') : null;
+}
+
+/** The thumbprint of the certificate that a token is bound to (RFC 8705, 3.1); `null` if it is bound to none, or to more than that. */
+export function boundCertificate(claims: JsonObject): string | null {
+  const bound = member(claims, 'cnf');
+  if (!isJsonObject(bound) || Object.keys(bound).length !== 1) return null;
+  const thumbprint = member(bound, 'x5t#S256');
+  return typeof thumbprint === 'string' && /^[\w-]{43}$/.test(thumbprint) ? thumbprint : null;
 }
 
 /**

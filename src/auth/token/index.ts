@@ -1,5 +1,5 @@
 export { isSignature, type SigningAlgorithm } from './algorithms.ts';
-export { dateClaim, refuseClaims, textClaim } from './claims.ts';
+export { boundCertificate, dateClaim, refuseClaims, textClaim } from './claims.ts';
 export { KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 export {
   type Invalid,

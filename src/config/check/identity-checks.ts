@@ -19,6 +19,7 @@ export function checkIdentity(file: ConfigFile): void {
     file.add(['access_tokens'], message, { about: 'key' });
   }
   checkIdentityHeaders(file, root);
+  checkCertificateField(file, root);
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
@@ -93,6 +94,33 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
       add(`"${name}" is kept by forwarding_headers, so anyone could send it: choose another name`);
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
+}
+
+/** Checks that only proxies tell certificates, and in a field that nothing else is in. */
+function checkCertificateField(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
+  const path = ['access_tokens', 'certificate_field'];
+  const { certificate_field: name, identity_headers: headers } = asMap(root.access_tokens);
+  if (typeof name !== 'string') return;
+  const twin = Object.keys(asMap(headers)).find(header => foldName(header) === foldName(name));
+  const isKept = listedHeaders(file).keep.some(header => foldName(header) === foldName(name));
+  if (![undefined, 'origin', 'caller'].includes(RULES_BY_DEFAULT.get(name)))
+    file.add(
+      path,
+      `the gateway uses "${name}" itself: name the field in which your proxies tell certificates`,
+    );
+  else if (twin !== undefined) {
+    const { line } = file.place([...path.slice(0, 1), 'identity_headers', twin], 'key');
+    file.add(
+      path,
+      `the gateway writes this field itself, see identity_headers in line ${line}: choose another`,
+    );
+  } else if (isKept)
+    file.add(
+      path,
+      `"${name}" is kept by forwarding_headers, so anyone could send it: remove it from that list`,
+    );
+  else if (!Array.isArray(root.trusted_proxies) || root.trusted_proxies.length === 0)
+    file.add(path, 'no proxy is trusted to send this field: list your proxies under trusted_proxies');
 }
 
 /** Checks the entries of `identity_providers` against each other and against access_tokens. */

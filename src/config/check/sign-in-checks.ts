@@ -13,7 +13,7 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
 /** The routes of `protected_resource`, without what their document says. */
 function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
   const { data } = protectedResourceSchema.safeParse(asMap(file.value).protected_resource);
-  return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [] });
+  return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [], certificates: false });
 }
 
 /** Checks that there are tokens for the document to speak of. */

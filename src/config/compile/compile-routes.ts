@@ -110,9 +110,10 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
  */
 /** The gateway's own routes: those of sign-in, and those on which providers send notices. */
 export function ownRoutesOf(
-  { sign_in, protected_resource: resource }: GatewayConfig,
+  { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
   identity: IdentityModel | null,
   requirements: Requirements,
+  asksForCertificates: boolean,
 ): readonly RouteEntry<OwnRoute>[] {
   const providers = identity?.providers ?? [];
   const metadata =
@@ -122,6 +123,7 @@ export function ownRoutesOf(
           ...resource,
           issuers: providers.map(({ provider }) => provider.issuer),
           scopes: requirements.scopes,
+          certificates: tokens?.certificate_field !== undefined || asksForCertificates,
         });
   return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
 }

@@ -65,7 +65,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = compileIdentity(config, limits, providers, requirements);
-  const ownRoutes = ownRoutesOf(config, identity, requirements);
+  const ownRoutes = ownRoutesOf(config, identity, requirements, certificateFields(listenerTls).length > 0);
   return {
     generation,
     hash,
@@ -75,6 +75,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     forwarding: new ForwardingRules({
       ...config.forwarding_headers,
       traces: config.tracing !== null,
+      certificate: config.access_tokens?.certificate_field ?? null,
       own: [...Object.keys(config.access_tokens?.identity_headers ?? {}), ...certificateFields(listenerTls)],
     }),
     upstreams: [...upstreams.values()],

@@ -12,6 +12,8 @@ export interface ResourceFacts {
   readonly issuers: readonly string[];
   /** The scopes that any route requires. */
   readonly scopes: readonly string[];
+  /** Whether clients can show a certificate that their token is bound to (RFC 8705). */
+  readonly certificates: boolean;
 }
 
 /** Where clients find the document: the well-known path stands before the path of the resource (RFC 9728, 3.1). */
@@ -28,6 +30,7 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
     authorization_servers: facts.issuers,
     bearer_methods_supported: ['header'],
     ...(facts.scopes.length === 0 ? {} : { scopes_supported: facts.scopes }),
+    ...(facts.certificates ? { tls_client_certificate_bound_access_tokens: true } : {}),
   });
   const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOf(facts.resource)}`]);
   return [...paths].map(path => metadataRoute(path, document));

@@ -168,7 +168,11 @@ export const ACCESS_FIELDS = {
     on: 'some ends',
     text: 'with a 503: the cap that was reached, by its key in gateway.yaml',
   },
-  cause: { holds: TEXT, on: 'some ends', text: "the provider's explanation for refusing a code" },
+  cause: {
+    holds: TEXT,
+    on: 'some ends',
+    text: "the provider's explanation for refusing a code, or what a token lacks that its route requires",
+  },
 } as const satisfies Readonly<Record<string, FieldDeclaration>>;
 
 export type AccessField = keyof typeof ACCESS_FIELDS;

@@ -39,6 +39,10 @@ export const INVALID_REASONS = [
   /** Signed by a key that is not in the issuer's key set. */
   'unknown_key',
   'signature',
+  /** Bound to something else than a certificate (`cnf`), which the gateway cannot check. */
+  'confirmation',
+  /** Bound to a client certificate that the request did not come with (RFC 8705). */
+  'certificate',
   /** The provider says that it is no longer valid (`introspection` of a route). */
   'inactive',
 ] as const;
@@ -201,7 +205,10 @@ export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 
 /** Why a notice is refused. `lifetime`: it would be valid for longer than its id is remembered. */
 export type NoticeFlaw =
-  | Exclude<InvalidReason, 'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive'>
+  | Exclude<
+      InvalidReason,
+      'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive' | 'confirmation' | 'certificate'
+    >
   /** The body is not what the kind of notice demands. */
   | 'body'
   /** It names another action than this endpoint's. */

@@ -1,6 +1,19 @@
 import type { Caller, TokenVerifier } from '../../auth/index.ts';
-import type { BodySource, ByteStream, FieldNames, Fields, Release } from '../../core/index.ts';
-import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
+import {
+  type BodySource,
+  type ByteStream,
+  type FieldNames,
+  type Fields,
+  ownString,
+  type Release,
+} from '../../core/index.ts';
+import {
+  type AddressSet,
+  type ForwardingRules,
+  type HttpVersion,
+  type RequestHead,
+  thumbprintIn,
+} from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
 
@@ -91,6 +104,9 @@ export class ConnectionMemory {
   token: ValidToken | null = null;
   /** The last arrival with a valid head: clients repeat their fields as well. */
   arrival: Arrival | null = null;
+  /** The last certificate that a token was compared with, and its thumbprint. */
+  #certificate = '';
+  #thumbprint: string | null = null;
   #proxies: AddressSet | null = null;
   #trusted = false;
   readonly #peerMayForward: boolean;
@@ -98,6 +114,15 @@ export class ConnectionMemory {
   /** @param peerMayForward false: the peer vouches for no forwarding header, even if it is a trusted proxy */
   constructor(peerMayForward: boolean) {
     this.#peerMayForward = peerMayForward;
+  }
+
+  /** The thumbprint of a certificate; `null` if the text holds none. Computed once while the requests of a connection tell the same one. */
+  thumbprintOf(certificate: string): string | null {
+    if (this.#certificate !== certificate) {
+      this.#thumbprint = thumbprintIn(certificate);
+      this.#certificate = ownString(certificate);
+    }
+    return this.#thumbprint;
   }
 
   /**
@@ -113,7 +138,7 @@ export class ConnectionMemory {
   }
 }
 
-/** A valid token, and everything that its validity depended on. */
+/** A valid token, and everything that its validity depended on, except for the certificate that it may be bound to. */
 export interface ValidToken {
   readonly caller: Caller;
   /** The caller in the form that restrictions look up. */

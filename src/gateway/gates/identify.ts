@@ -57,8 +57,26 @@ export function recallToken(exchange: Exchange): void {
   if (submitted === null || recallLast(exchange, submitted)) return;
   const token = readBearer(submitted.authorization, submitted.schemes);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
-  if (typeof token === 'string' && caller !== null)
+  if (typeof token === 'string' && caller !== null && holdsCertificate(exchange, caller))
     exchange.token = { ...submitted, caller, client: clientOf(caller), token };
+}
+
+/** Whether the request came with the certificate that the token is bound to, if it is bound to one (RFC 8705, 3). */
+function holdsCertificate({ head, downstream }: Exchange, { certificate }: Caller): boolean {
+  if (certificate === null) return true;
+  const shown = head.certificate ?? downstream.clientCertificate;
+  return shown !== null && downstream.memory.thumbprintOf(shown) === certificate;
+}
+
+/** Takes the caller of a valid token, unless the token is bound to a certificate that the request did not come with. */
+function accept(exchange: Exchange, token: ValidToken): void {
+  const { caller, verifier } = token;
+  if (holdsCertificate(exchange, caller)) exchange.token = token;
+  else
+    exchange.refusedToken = verifier.refuse(
+      { ...invalid('certificate'), principal: caller.principal },
+      caller,
+    );
 }
 
 function clientOf({ principal }: Caller): KnownClient {
@@ -82,7 +100,7 @@ function recallLast(exchange: Exchange, { authorization, verifier, schemes }: Su
   if (known === null || known.authorization !== authorization) return false;
   if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
     return false;
-  exchange.token = known;
+  accept(exchange, known);
   return true;
 }
 
@@ -94,8 +112,8 @@ function conclude(
 ): GateResult {
   switch (verdict.kind) {
     case 'bot':
-    case 'user':
-      exchange.token = {
+    case 'user': {
+      const valid = {
         caller: verdict,
         client: clientOf(verdict),
         token,
@@ -103,8 +121,10 @@ function conclude(
         verifier,
         schemes,
       };
-      exchange.downstream.memory.token = exchange.token;
+      exchange.downstream.memory.token = valid;
+      accept(exchange, valid);
       return null;
+    }
     case 'invalid':
       exchange.refusedToken = verdict;
       return null;

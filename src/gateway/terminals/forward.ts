@@ -65,11 +65,15 @@ function traceFor({ trace }: Exchange): Fields {
   return traceContextFields({ ...trace, spanId: trace.upstreamSpanId }, trace.state);
 }
 
-/** The fields that identify the sender: the caller from the token, and the client certificate of the connection. */
-function identityFor({ downstream, token }: Exchange): Fields {
+/**
+ * The fields that identify the sender: the caller from the token, and the client certificate of the connection, unless that is the one of
+ * a proxy that tells its client's itself.
+ */
+function identityFor({ downstream, head, token }: Exchange): Fields {
   const caller = token === null ? [] : token.caller.identityFields;
   const { clientCertificate } = downstream;
-  return clientCertificate === null ? caller : [...caller, 'Client-Cert', clientCertificate];
+  if (clientCertificate === null || head.certificate !== null) return caller;
+  return [...caller, 'Client-Cert', clientCertificate];
 }
 
 /**

@@ -80,6 +80,14 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       'Further claims that list roles, for "require" of routes: a text, or a list of texts. Those of Keycloak (realm_access, resource_access) are known.',
     ),
+  certificate_field: means(
+    'door',
+    token('is not a header field name: use letters, digits and "-", such as Client-Cert'),
+  )
+    .optional()
+    .describe(
+      "The header field in which trusted proxies tell the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
+    ),
   schemes: means(
     'door',
     z.array(token('expected a scheme such as Bearer or Bot'), {
