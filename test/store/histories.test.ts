@@ -37,14 +37,16 @@ function sameAs({ decision, atMs }: AskedCall): object {
   return { ...rest, resetAtMs, decidedAtMs: decision.decidedAtMs === 0 ? 0 : atMs };
 }
 
+function ask({ kind, set, caller, main, group, cost }: AskedCall, store: RedisStore) {
+  return store[kind](set, caller, main, group, cost);
+}
+
 async function replay(calls: readonly Call[], store: RedisStore, runner: TimedRunner): Promise<void> {
   const responses: (Decision | Promise<Decision> | null)[] = [];
   for (const call of calls) {
     runner.nowMs = call.atMs;
-    if (call.kind === 'refund') store.refund(call.limit, call.part, call.window);
-    responses.push(
-      call.kind === 'refund' ? null : store[call.kind](call.set, call.caller, call.main, call.group),
-    );
+    if (call.kind === 'refund') store.refund(call.limit, call.part, call.window, call.cost);
+    responses.push(call.kind === 'refund' ? null : ask(call, store));
   }
   for (const [at, response] of (await Promise.all(responses)).entries()) {
     const call = calls[at];
@@ -69,10 +71,10 @@ async function replayInTurn(
   for (const [at, call] of calls.entries()) {
     clock.nowMs = call.atMs;
     if (call.kind === 'refund') {
-      store.refund(call.limit, call.part, call.window);
+      store.refund(call.limit, call.part, call.window, call.cost);
       continue;
     }
-    const told = await store[call.kind](call.set, call.caller, call.main, call.group);
+    const told = await ask(call, store);
     const other = told.role !== call.decision.role && !told.admitted && !call.decision.admitted;
     if (other && mayNameAnother(told, call.decision)) {
       expect(told.remaining, `call ${at}`).toBe(0);

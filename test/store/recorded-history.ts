@@ -10,6 +10,7 @@ export type Call =
       readonly caller: string;
       readonly main: string;
       readonly group: string;
+      readonly cost: number;
       readonly decision: Decision;
     }
   | {
@@ -18,6 +19,7 @@ export type Call =
       readonly limit: Limit;
       readonly part: string;
       readonly window: number;
+      readonly cost: number;
     };
 
 /** Runs a history on the memory store and returns all that was asked and answered, with the time of each call. */
@@ -26,19 +28,21 @@ export function recordHistory(configuration: number, steps: readonly number[]): 
   const history = new History(configuration, (store, clock) => {
     const now = () => Math.floor(clock.monotonicMs());
     return {
-      decide(set, caller, main, group = '') {
-        const decision = store.decide(set, caller, main, group);
-        calls.push({ kind: 'decide', atMs: now(), set, caller, main, group, decision: { ...decision } });
+      decide(set, caller, main, group = '', cost = 1) {
+        const decision = store.decide(set, caller, main, group, cost);
+        const asked = { atMs: now(), set, caller, main, group, cost };
+        calls.push({ kind: 'decide', ...asked, decision: { ...decision } });
         return decision;
       },
-      peek(set, caller, main, group = '') {
-        const decision = store.peek(set, caller, main, group);
-        calls.push({ kind: 'peek', atMs: now(), set, caller, main, group, decision: { ...decision } });
+      peek(set, caller, main, group = '', cost = 1) {
+        const decision = store.peek(set, caller, main, group, cost);
+        const asked = { atMs: now(), set, caller, main, group, cost };
+        calls.push({ kind: 'peek', ...asked, decision: { ...decision } });
         return decision;
       },
-      refund(limit, part, window) {
-        store.refund(limit, part, window);
-        calls.push({ kind: 'refund', atMs: now(), limit, part, window });
+      refund(limit, part, window, cost = 1) {
+        store.refund(limit, part, window, cost);
+        calls.push({ kind: 'refund', atMs: now(), limit, part, window, cost });
       },
     };
   });

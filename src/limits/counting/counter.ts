@@ -23,14 +23,19 @@ export interface Counter {
   exhausted: boolean;
 }
 
-/** The arithmetic of one algorithm. Its only state is the counter. */
+/**
+ * The arithmetic of one algorithm. Its only state is the counter.
+ *
+ * `cost`: the units that a request consumes, all or none. A request that costs more than the whole quota, which a token or a
+ * missing Redis may have made smaller, consumes all of it.
+ */
 export interface CounterRule {
-  /** How long the next request has to wait, at least 1 ms; 0 if it is admitted. */
-  waitMs(counter: Counter, limit: Limit, nowMs: number): number;
-  /** Consumes one unit. Call it only after `waitMs` returned 0. */
-  consume(counter: Counter, limit: Limit, moment: Moment): void;
-  /** Returns one unit to the window that `windowOf` named. False if that window is over. */
-  refund(counter: Counter, limit: Limit, window: number, nowMs: number): boolean;
+  /** How long a request of this cost has to wait, at least 1 ms; 0 if it is admitted. */
+  waitMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number;
+  /** Consumes what a request costs. Call it only after `waitMs` returned 0. */
+  consume(counter: Counter, limit: Limit, moment: Moment, cost: number): void;
+  /** Returns what a request cost to the window that `windowOf` named. False if that window is over. */
+  refund(counter: Counter, limit: Limit, window: number, nowMs: number, cost: number): boolean;
   /** Names the window of the unit that was consumed last; never 0. */
   windowOf(counter: Counter): number;
   /** The Remaining to announce: the units left until Reset. */
@@ -50,6 +55,11 @@ export function copyCounter(from: Counter, to: Counter): void {
   to.markMs = from.markMs;
   to.count = from.count;
   to.exhausted = from.exhausted;
+}
+
+/** The units that a request consumes of a limit. */
+function unitsOf(cost: number, { units }: Limit): number {
+  return cost < units ? cost : units;
 }
 
 /** When the wall clock steps by more than this, announced moments are corrected. In milliseconds. */
@@ -102,26 +112,27 @@ export class Moment {
  * ending one would no longer be enough.
  */
 const fixedWindow: CounterRule = {
-  waitMs(counter, limit, nowMs) {
-    if (counter.count < limit.units || nowMs >= counter.resetMs - limit.slackMs) return 0;
+  waitMs(counter, limit, nowMs, cost) {
+    if (hasRoom(counter, limit, cost) || nowMs >= counter.resetMs - limit.slackMs) return 0;
     return counter.resetMs - nowMs;
   },
 
-  consume(counter, limit, moment) {
+  consume(counter, limit, moment, cost) {
+    const units = unitsOf(cost, limit);
     if (moment.nowMs >= counter.resetMs)
-      open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs);
-    else if (counter.count >= limit.units) {
+      open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs, units);
+    else if (!hasRoom(counter, limit, cost)) {
       // The wall clock may have stepped since the window opened; announce the next one by the corrected clock.
       correctMark(counter, moment);
-      open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs);
-    } else counter.count++;
-    counter.exhausted = counter.count >= limit.units;
+      open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs, units);
+    } else counter.count += units;
+    counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
   },
 
-  refund(counter, limit, window, nowMs) {
+  refund(counter, limit, window, nowMs, cost) {
     if (counter.resetMs !== window || nowMs >= window || counter.count === 0) return false;
-    counter.count--;
-    counter.exhausted = counter.count >= limit.units;
+    counter.count = Math.max(0, counter.count - unitsOf(cost, limit));
+    counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
     return true;
   },
 
@@ -148,9 +159,14 @@ const fixedWindow: CounterRule = {
   },
 };
 
-/** Whether responses still describe the window that is ending: the counter is the next one's already, and that has room. */
+/** Whether the window has the units that a request costs. */
+function hasRoom({ count }: Counter, limit: Limit, cost: number): boolean {
+  return count + unitsOf(cost, limit) <= limit.units;
+}
+
+/** Whether responses still describe the window that is ending: the counter is the next one's already, and that has room for any request. */
 function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
-  return nowMs < counter.resetMs - limit.periodMs && counter.count < limit.units;
+  return nowMs < counter.resetMs - limit.periodMs && hasRoom(counter, limit, limit.largestCost);
 }
 
 /** Moves the announced Reset along with a step of the wall clock. */
@@ -159,35 +175,35 @@ function correctMark(counter: Counter, { nowMs, epochMs }: { nowMs: number; epoc
   if (Math.abs(trueMs - counter.markMs) > CLOCK_STEP_MS) counter.markMs = trueMs;
 }
 
-function open(counter: Counter, resetMs: number, announcedMs: number): void {
+function open(counter: Counter, resetMs: number, announcedMs: number, units: number): void {
   counter.resetMs = resetMs;
   counter.markMs = announcedMs;
-  counter.count = 1;
+  counter.count = units;
 }
 
 /** Clients round the wait they are given, and some come this much early. In milliseconds. */
 const CLIENT_ROUNDING_MS = 2;
 
 /**
- * The generic cell rate algorithm: each request moves the moment of full refill one step (period / units) further, and is
- * admitted if that moment is then no more than a period away. Steps are exact, in fractions of 1 / units of a millisecond, so
- * that a limit of 7 per hour does not drift over a year.
+ * The generic cell rate algorithm: each request moves the moment of full refill further, by one step (period / units) for each
+ * unit that it costs, and is admitted if that moment is then no more than a period away. Steps are exact, in fractions of
+ * 1 / units of a millisecond, so that a limit of 7 per hour does not drift over a year.
  */
 const smooth: CounterRule = {
-  waitMs(counter, limit, nowMs) {
-    const wait = freeInMs(counter, limit, nowMs);
+  waitMs(counter, limit, nowMs, cost) {
+    const wait = freeInMs(counter, limit, nowMs, cost);
     if (wait <= limit.slackMs) return 0;
     // With short steps the slack does not cover a client's rounding, so the announced wait has to.
     return Math.ceil(wait + Math.max(0, CLIENT_ROUNDING_MS - limit.slackMs));
   },
 
-  consume(counter, limit, { nowMs }) {
+  consume(counter, limit, { nowMs }, cost) {
     // An idle counter is full now, however long ago it filled up.
     counter.count = nowMs < counter.markMs ? partsOf(counter, limit) : 0;
     counter.markMs = Math.max(counter.markMs, nowMs);
-    const wholeMs = Math.floor(limit.periodMs / limit.units);
+    const [wholeMs, parts] = stepsOf(cost, limit);
     counter.markMs += wholeMs;
-    counter.count -= limit.periodMs - wholeMs * limit.units;
+    counter.count -= parts;
     if (counter.count < 0) {
       counter.count += limit.units;
       counter.markMs++;
@@ -198,11 +214,11 @@ const smooth: CounterRule = {
   // A unit can be returned until the moment of full refill at the time it was consumed: after that, time has already restored it.
   // Exact for a single unit; at worst, refunding many allows a second burst, as at the edge of a fixed window, but never a
   // higher rate.
-  refund(counter, limit, window, nowMs) {
+  refund(counter, limit, window, nowMs, cost) {
     if (nowMs >= window || nowMs >= counter.markMs) return false;
-    const wholeMs = Math.floor(limit.periodMs / limit.units);
+    const [wholeMs, parts] = stepsOf(cost, limit);
     counter.markMs -= wholeMs;
-    counter.count = partsOf(counter, limit) + limit.periodMs - wholeMs * limit.units;
+    counter.count = partsOf(counter, limit) + parts;
     if (counter.count >= limit.units) {
       counter.count -= limit.units;
       counter.markMs--;
@@ -226,10 +242,19 @@ const smooth: CounterRule = {
   announce: (counter, _limit, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
 };
 
-/** How long until a further step would end within a period from now; 0 or less if it does already. */
-function freeInMs(counter: Counter, limit: Limit, nowMs: number): number {
+/** How long until the steps of this cost would end within a period from now; 0 or less if they do already. */
+function freeInMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number {
   if (nowMs >= counter.markMs) return 0;
-  return counter.markMs - nowMs - limit.periodMs + (limit.periodMs - partsOf(counter, limit)) / limit.units;
+  const { periodMs, units } = limit;
+  const steps = unitsOf(cost, limit) * periodMs;
+  return counter.markMs - nowMs - periodMs + (steps - partsOf(counter, limit)) / units;
+}
+
+/** How far a request moves the moment of full refill: in whole milliseconds, and fractions of 1 / units of one. */
+function stepsOf(cost: number, limit: Limit): readonly [wholeMs: number, parts: number] {
+  const steps = unitsOf(cost, limit) * limit.periodMs;
+  const wholeMs = Math.floor(steps / limit.units);
+  return [wholeMs, steps - wholeMs * limit.units];
 }
 
 /** The fraction of a millisecond, capped because a reload may have lowered the units that it counts in. The cap loses less than a millisecond. */
@@ -240,7 +265,7 @@ function partsOf(counter: Counter, limit: Limit): number {
 /** Updates Reset, which never moves back, even though a refund makes the refill come earlier. */
 function moveReset(counter: Counter, limit: Limit, nowMs: number): void {
   counter.resetMs = Math.max(counter.resetMs, counter.markMs);
-  counter.exhausted = smooth.remaining(counter, limit, nowMs) === 0;
+  counter.exhausted = smooth.remaining(counter, limit, nowMs) < Math.min(limit.largestCost, limit.units);
 }
 
 const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };

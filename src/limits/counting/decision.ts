@@ -4,7 +4,7 @@ import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
  * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (or the
  * resource's, if the bucket has no other; never that of a group).
  *
- * Remaining is what is left after this request. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
+ * Remaining is what is left after this request, and 0 on a refusal, even where a request that costs less would be admitted. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
  * least 1; a client that waits that long is not refused by the same limit again, unless others consume units during the wait.
  */
 export interface Decision {
@@ -77,25 +77,37 @@ export const UNLIMITED: Decision = {
 };
 
 /**
- * Counts requests against their limits. One call decides all limits of a request: it consumes a unit of each or of none. If it
- * admits the request, each limit in shadow then decides by itself, and consumes a unit if it admits.
+ * Counts requests against their limits. One call decides all limits of a request: it consumes its units of each or of none. If it
+ * admits the request, each limit in shadow then decides by itself, and consumes its units if it admits.
  *
  * `caller`: the stable key of a principal or an address; keys of different kinds must never be equal. `main`: the value of the
  * bucket's main parameter, empty if it has none. `group`: what the callers of one group have in common; empty for limits without a
- * group.
+ * group. `cost`: the units of each limit but the global one, of which a request consumes one.
  *
  * A store may return an object that it overwrites at the next call: copy what you need before you await anything.
  */
 export interface LimitStore {
-  decide(limits: LimitSet, caller: string, main: string, group?: string): Decision | Promise<Decision>;
+  decide(
+    limits: LimitSet,
+    caller: string,
+    main: string,
+    group?: string,
+    cost?: number,
+  ): Decision | Promise<Decision>;
   /** Returns what `decide` would return, without consuming a unit: Remaining is what is left now. */
-  peek(limits: LimitSet, caller: string, main: string, group?: string): Decision | Promise<Decision>;
+  peek(
+    limits: LimitSet,
+    caller: string,
+    main: string,
+    group?: string,
+    cost?: number,
+  ): Decision | Promise<Decision>;
   /**
-   * Returns a unit of a shared limit if the window that it came from is still open.
+   * Returns what a request cost of a shared limit, if the window that it came from is still open.
    *
    * @param part the main value of a resource, or the part of a group (`groupPart`)
    */
-  refund(limit: Limit, part: string, window: number): void;
+  refund(limit: Limit, part: string, window: number, cost?: number): void;
 }
 
 /** What is left of one limit. */

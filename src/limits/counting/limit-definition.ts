@@ -44,6 +44,8 @@ export interface LimitOptions {
   readonly windowSlackMs?: number;
   /** Whether it only tries other numbers beside the limit in force, with counters of its own. Default false. */
   readonly isTrial?: boolean;
+  /** The most units that one request consumes. Default 1. */
+  readonly largestCost?: number;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
@@ -64,6 +66,8 @@ export interface Limit {
   readonly periodMs: number;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
+  /** The most units that one request consumes. */
+  readonly largestCost: number;
 }
 
 /** At most one limit of each role. */
@@ -82,14 +86,14 @@ const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
 export function defineLimit(options: LimitOptions): Limit {
-  const { role, bucket, main, claim, algorithm, quota, isTrial = false } = options;
+  const { role, bucket, main, claim, algorithm, quota, isTrial = false, largestCost = 1 } = options;
   const { units, periodMs } = quota;
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
   const parts = [role, bucket, algorithm, periodMs, main, ...(claim === undefined ? [] : [claim])];
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
-  return { identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs };
+  return { identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost };
 }
 
 /** An allowed number per period. */

@@ -110,6 +110,8 @@ export class Consumption {
   bound: BoundLimit | null = null;
   /** How long this limit makes the request wait; 0 if it admits. */
   waitMs = 0;
+  /** The units that the request costs. */
+  cost = 1;
   readonly #table: CounterTable;
   /** The caller whose share of the table a new counter takes; `null` if no caller in particular opened it. */
   #sender: string | null = null;
@@ -146,9 +148,17 @@ export class Consumption {
   }
 
   /** Looks up the key's counter and how long the request has to wait. Changes nothing. */
-  look(bound: BoundLimit | null, sender: string | null, part: string, maxParts: number, nowMs: number): void {
+  look(
+    bound: BoundLimit | null,
+    sender: string | null,
+    part: string,
+    maxParts: number,
+    nowMs: number,
+    cost = 1,
+  ): void {
     this.bound = bound;
     this.waitMs = 0;
+    this.cost = cost;
     if (bound === null) return;
     const { keyspace, limit } = bound;
     this.#sender = sender;
@@ -179,20 +189,20 @@ export class Consumption {
     this.#row = OVERFLOW;
     keyspace.partition.overflows++;
     copyCounter(keyspace.overflow, this.counter);
-    this.waitMs = rule.waitMs(this.counter, limit, nowMs);
+    this.waitMs = rule.waitMs(this.counter, limit, nowMs, this.cost);
   }
 
-  /** Consumes a unit. Call it only if `waitMs` is 0. */
+  /** Consumes what the request costs. Call it only if `waitMs` is 0. */
   commit(moment: Moment): void {
     if (this.bound === null) return;
-    this.bound.rule.consume(this.counter, this.bound.limit, moment);
+    this.bound.rule.consume(this.counter, this.bound.limit, moment, this.cost);
     this.save();
   }
 
-  /** Returns a unit to the window that it came from, if that is still open. */
+  /** Returns what a request cost to the window that it came from, if that is still open. */
   refund(window: number, nowMs: number): void {
     if (this.bound === null || this.#row === NO_ROW) return;
-    if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs)) this.save();
+    if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs, this.cost)) this.save();
   }
 
   /** The request was refused: removes the counter that was created for it. */
@@ -215,7 +225,7 @@ export class Consumption {
   #load({ rule, limit }: BoundLimit, nowMs: number): void {
     if (this.#row === NO_ROW) copyCounter(UNUSED, this.counter);
     else this.#table.load(this.#row, this.counter);
-    this.waitMs = rule.waitMs(this.counter, limit, nowMs);
+    this.waitMs = rule.waitMs(this.counter, limit, nowMs, this.cost);
   }
 
   save(): void {
@@ -243,31 +253,34 @@ class ShadowConsumption {
     caller: string,
     main: string,
     group: string,
+    cost: number,
     maxParts: number,
     moment: Moment,
   ): ShadowDecision {
     const refused: LimitRole[] = [];
     let groupWindow = 0;
     let resourceWindow = 0;
-    if (!this.#admits(global, caller, '', maxParts, moment)) refused.push('global');
-    if (!this.#admits(own, caller, main, maxParts, moment)) refused.push('caller');
+    if (!this.#admits(global, caller, '', 1, maxParts, moment)) refused.push('global');
+    if (!this.#admits(own, caller, main, cost, maxParts, moment)) refused.push('caller');
     if (ofGroup !== null) {
       const opener = main === '' ? null : caller;
-      if (!this.#admits(ofGroup, opener, groupPart(group, main), maxParts, moment)) refused.push('group');
+      const part = groupPart(group, main);
+      if (!this.#admits(ofGroup, opener, part, cost, maxParts, moment)) refused.push('group');
       else groupWindow = this.#consumption.windowToReturn;
     }
     if (resource !== null) {
-      if (!this.#admits(resource, caller, main, maxParts, moment)) refused.push('resource');
+      if (!this.#admits(resource, caller, main, cost, maxParts, moment)) refused.push('resource');
       else resourceWindow = this.#consumption.windowToReturn;
     }
     return { refused, groupWindow, resourceWindow };
   }
 
-  /** Consumes a unit if the limit admits. */
+  /** Consumes what the request costs if the limit admits. */
   #admits(
     bound: BoundLimit | null,
     caller: string | null,
     part: string,
+    cost: number,
     maxParts: number,
     moment: Moment,
   ): boolean {
@@ -275,7 +288,7 @@ class ShadowConsumption {
     const consumption = this.#consumption;
     // Releases the records of the limit before.
     this.#table.begin(moment.nowMs);
-    consumption.look(bound, caller, part, maxParts, moment.nowMs);
+    consumption.look(bound, caller, part, maxParts, moment.nowMs, cost);
     if (consumption.waitMs > 0) return false;
     consumption.openCounter(moment.nowMs);
     if (consumption.waitMs > 0) return false;
@@ -403,14 +416,14 @@ export class MemoryStore implements LimitStore {
     this.#keysPerCaller = max;
   }
 
-  decide(limits: LimitSet, caller: string, main: string, group = ''): Decision {
+  decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
     // 1. Read the clock once: everything in one response refers to one moment.
     this.#moment.read(this.#clock);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
     const bound = this.#keyspaces.bindSet(limits);
-    this.#look(bound, caller, main, group);
+    this.#look(bound, caller, main, group, cost);
     if (!this.#isRefused()) {
       // 3. Create the missing keys. Where there is no room, the overflow counter decides, and may refuse.
       this.#global.openCounter(nowMs);
@@ -421,29 +434,29 @@ export class MemoryStore implements LimitStore {
     }
     this.#countOtherParts();
     if (this.#isRefused()) return this.#refuse();
-    // 4. All limits admit: consume a unit of each.
+    // 4. All limits admit: consume what the request costs.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#group.commit(this.#moment);
     this.#resource.commit(this.#moment);
     const decision = this.#admit();
     // 5. What is in shadow decides only about requests that go on.
-    if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group);
+    if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group, cost);
     return decision;
   }
 
-  peek(limits: LimitSet, caller: string, main: string, group = ''): Decision {
+  peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
-    this.#look(this.#keyspaces.bindSet(limits), caller, main, group);
+    this.#look(this.#keyspaces.bindSet(limits), caller, main, group, cost);
     return this.#isRefused() ? this.#refuse() : this.#describe(this.#described(), true);
   }
 
-  refund(limit: Limit, part: string, window: number): void {
+  refund(limit: Limit, part: string, window: number, cost = 1): void {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
     const bound = this.#keyspaces.bind(limit);
-    this.#resource.look(bound, null, part, this.#keysPerCaller, this.#moment.nowMs);
+    this.#resource.look(bound, null, part, this.#keysPerCaller, this.#moment.nowMs, cost);
     this.#resource.refund(window, this.#moment.nowMs);
   }
 
@@ -462,19 +475,25 @@ export class MemoryStore implements LimitStore {
     this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
   }
 
-  #look(bound: BoundSet, caller: string, main: string, group: string): void {
+  #look(bound: BoundSet, caller: string, main: string, group: string, cost: number): void {
     const { nowMs } = this.#moment;
     this.#global.look(bound.global, caller, '', this.#keysPerCaller, nowMs);
-    this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs);
-    this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs);
+    this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs, cost);
+    this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs, cost);
     // Without a main value it is nobody's in particular: no caller chooses how many groups there are.
     const opener = main === '' ? null : caller;
     const part = bound.group === null ? '' : groupPart(group, main);
-    this.#group.look(bound.group, opener, part, this.#keysPerCaller, nowMs);
+    this.#group.look(bound.group, opener, part, this.#keysPerCaller, nowMs, cost);
   }
 
-  #decideShadow(bound: BoundLimits, caller: string, main: string, group: string): ShadowDecision {
-    return this.#shadow.decide(bound, caller, main, group, this.#keysPerCaller, this.#moment);
+  #decideShadow(
+    bound: BoundLimits,
+    caller: string,
+    main: string,
+    group: string,
+    cost: number,
+  ): ShadowDecision {
+    return this.#shadow.decide(bound, caller, main, group, cost, this.#keysPerCaller, this.#moment);
   }
 
   #isRefused(): boolean {
@@ -525,7 +544,7 @@ export class MemoryStore implements LimitStore {
     decision.admitted = admitted;
     decision.role = bound === null ? null : bound.limit.role;
     decision.limit = bound === null ? 0 : bound.limit.units;
-    decision.remaining = bound === null ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
+    decision.remaining = bound === null || !admitted ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
     decision.resetAtMs = bound === null ? 0 : this.#announce(consumption);
     decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
     decision.retryAfterMs = consumption.waitMs;

@@ -4,7 +4,8 @@ import { defineScript } from '../connection/index.ts';
  * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in
  * whole milliseconds, serves both to measure and to announce.
  *
- * Limits come as JSON, made once per configuration: { smooth, units, period, slack }. A counter is a string: "reset consumed" for a
+ * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request. `cost` is
+ * what this request consumes, which a script declares and sets; one of the global limit. A counter is a string: "reset consumed" for a
  * window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
@@ -13,6 +14,17 @@ import { defineScript } from '../connection/index.ts';
 const COUNTERS = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local cost = 1
+
+local function unitsOf(l, units)
+  if units < l.units then return units end
+  return l.units
+end
+
+local function costOf(l)
+  return unitsOf(l, l.role == 'global' and 1 or cost)
+end
 
 local function partsOf(l)
   if l.parts > l.units - 1 then return l.units - 1 end
@@ -49,17 +61,17 @@ end
 
 local function wait(l)
   if not l.smooth then
-    if l.consumed < l.units or now >= l.reset - l.slack then return 0 end
+    if l.consumed + costOf(l) <= l.units or now >= l.reset - l.slack then return 0 end
     return l.reset - now
   end
   if now >= l.mark then return 0 end
-  local free = l.mark - now - l.period + (l.period - partsOf(l)) / l.units
+  local free = l.mark - now - l.period + (costOf(l) * l.period - partsOf(l)) / l.units
   if free <= l.slack then return 0 end
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
 
 local function describesEnding(l)
-  return not l.smooth and now < l.reset - l.period and l.consumed < l.units
+  return not l.smooth and now < l.reset - l.period and l.consumed + unitsOf(l, l.cost or 1) <= l.units
 end
 
 local function remaining(l)
@@ -73,18 +85,24 @@ local function remaining(l)
   return math.max(0, math.floor((l.period * l.units - consumed) / l.period))
 end
 
+local function stepsOf(l)
+  local steps = costOf(l) * l.period
+  local whole = math.floor(steps / l.units)
+  return whole, steps - whole * l.units
+end
+
 local function consume(l)
   if l.smooth then
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
-    local whole = math.floor(l.period / l.units)
+    local whole, parts = stepsOf(l)
     l.mark = l.mark + whole
-    l.parts = l.parts - (l.period - whole * l.units)
+    l.parts = l.parts - parts
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved = now + l.period, 1, true
-  elseif l.consumed >= l.units then l.reset, l.consumed, l.moved = l.reset + l.period, 1, true
-  else l.consumed = l.consumed + 1 end
+  elseif now >= l.reset then l.reset, l.consumed, l.moved = now + l.period, costOf(l), true
+  elseif l.consumed + costOf(l) > l.units then l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
+  else l.consumed = l.consumed + costOf(l) end
   save(l)
 end
 
@@ -144,7 +162,8 @@ end
  * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
  * share.
  * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
- * consume and return the windows of shared counters, "2" to consume and return all windows; and the trip: "0" where this is the whole question.
+ * consume and return the windows of shared counters, "2" to consume and return all windows; the trip: "0" where this is the whole question; and
+ * the cost.
  *
  * In a cluster the set and a shared counter may be on different nodes. Trip "1" asks about the caller's limits, and tells
  * whether the caller holds all that it may. Trip "2" asks about one shared limit, whose KEYS are counters alone. There, and without a
@@ -160,6 +179,7 @@ end
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
 local limits, most, mode, trip = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+cost = tonumber(ARGV[5])
 local index, others, opening = KEYS[#limits + 1], #limits + 1, 0
 local described, refusing, longest, partial = 0, 0, 0, 0
 local function look(l, i)
@@ -192,7 +212,7 @@ if isNew and most == -1 then return { 64, now, 0, 0, 0, 0 } end
 if refusing > 0 then
   local l = limits[refusing]
   if l.others then partial = partial + 512 end
-  return { partial, now, refusing, remaining(l), announced(l), l.wait }
+  return { partial, now, refusing, 0, announced(l), l.wait }
 end
 local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
 if isNew and mode ~= '0' then reply[1] = reply[1] + 256 end
@@ -229,26 +249,27 @@ return 0
 `);
 
 /**
- * Returns units. KEYS: counters. ARGV: their limits, for each the window that its unit came from, and "refund" or "undo". To
+ * Returns what a request cost. KEYS: counters. ARGV: their limits, for each the window that its units came from, "refund" or "undo", and the cost. To
  * undo is for a request that was refused after all: it also closes the windows that the request opened.
  */
 export const REFUND = defineScript(`${COUNTERS}
 local undoing = ARGV[#KEYS + 2] == 'undo'
+cost = tonumber(ARGV[#KEYS + 3])
 for i, l in ipairs(cjson.decode(ARGV[1])) do
   local window = tonumber(ARGV[i + 1])
   read(l, KEYS[i])
   if l.known and l.smooth and now < window and now < l.mark then
-    local whole = math.floor(l.period / l.units)
+    local whole, parts = stepsOf(l)
     l.mark = l.mark - whole
-    l.parts = partsOf(l) + l.period - whole * l.units
+    l.parts = partsOf(l) + parts
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
     if undoing then l.reset = l.mark end
     l.empty = l.reset <= now
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
-    l.consumed = l.consumed - 1
+    l.consumed = math.max(0, l.consumed - costOf(l))
     l.empty = undoing and l.consumed == 0
     if l.empty and l.reset - l.period > now then
-      -- It was opened in the slack of the previous window, which is still open and used up: restore that one.
+      -- It was opened in the slack of the previous window, which is still open and had no room: restore that one as used up.
       l.reset, l.consumed, l.empty = l.reset - l.period, l.units, false
     end
   end

@@ -44,19 +44,19 @@ export class Fallback {
   }
 
   /** Returns a unit of a local decision. Returns false if the window is not a local one. */
-  refund(limit: Limit, part: string, window: number): boolean {
+  refund(limit: Limit, part: string, window: number, cost: number): boolean {
     if (window >= 0) return false;
     const { local, replicas } = this.#dependencies;
-    local.refund(divideLimit(limit, replicas()), part, -window);
+    local.refund(divideLimit(limit, replicas()), part, -window, cost);
     return true;
   }
 
   /** Negates the windows of a local decision, so that a refund finds its way back to the local store. */
-  #decideLocally({ limits, caller, main, group, consuming }: Question): Decision {
+  #decideLocally({ limits, caller, main, group, cost, consuming }: Question): Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
-    if (!consuming) return local.peek(divided, caller, main, group);
-    const decision = local.decide(divided, caller, main, group);
+    if (!consuming) return local.peek(divided, caller, main, group, cost);
+    const decision = local.decide(divided, caller, main, group, cost);
     const { groupWindow, resourceWindow, shadow } = decision;
     if ([groupWindow, resourceWindow, shadow.groupWindow, shadow.resourceWindow].every(one => one === 0))
       return decision;

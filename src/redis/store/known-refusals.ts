@@ -9,6 +9,7 @@ const MAX_MS = 1_000;
 interface Known {
   readonly decision: Decision;
   readonly limit: Limit;
+  readonly cost: number;
   /** When the response came, and until when it certainly holds, on the monotonic clock. */
   readonly atMs: number;
   readonly untilMs: number;
@@ -42,20 +43,28 @@ export class KnownRefusals {
     this.#known.clear();
   }
 
-  /** Notes a refusal by `limit` under `key`. `askedAtMs`: when Redis was asked. */
-  note(key: string, limit: Limit, decision: Decision, askedAtMs: number, version: number): void {
+  /** Notes that `limit` refused a request of this cost under `key`. `askedAtMs`: when Redis was asked. */
+  note(
+    key: string,
+    limit: Limit,
+    cost: number,
+    decision: Decision,
+    askedAtMs: number,
+    version: number,
+  ): void {
     if (version !== this.#version) return;
     // Redis decided some time between the question and the response. To be safe, count the end from the question.
     const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
     if (untilMs <= atMs) return;
-    this.#known.set(key, { decision, limit, atMs, untilMs });
+    this.#known.set(key, { decision, limit, cost, atMs, untilMs });
   }
 
-  /** Returns the refusal that holds now, or `null`. */
-  find(key: string, limit: Limit): Decision | null {
+  /** Returns the refusal that holds now for a request of this cost, or `null`. */
+  find(key: string, limit: Limit, cost: number): Decision | null {
     const known = this.#known.get(key);
-    if (known === undefined) return null;
+    // One that costs less may be admitted, and one that costs more has to wait longer.
+    if (known === undefined || known.cost !== cost) return null;
     const nowMs = this.#clock.monotonicMs();
     if (
       nowMs >= known.untilMs ||

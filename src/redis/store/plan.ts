@@ -75,12 +75,13 @@ function limitsIn(limits: LimitsByRole): Limit[] {
 /** Writes limits as JSON for the scripts. Limits from `held` on are in shadow. */
 export function textOf(limits: readonly Limit[], held = limits.length): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, slackMs }, at) => ({
+    limits.map(({ role, algorithm, units, periodMs, slackMs, largestCost }, at) => ({
       role,
       smooth: algorithm === 'smooth',
       units,
       period: periodMs,
       slack: slackMs,
+      cost: largestCost === 1 ? undefined : largestCost,
       shadow: at >= held ? true : undefined,
     })),
   );
@@ -92,6 +93,7 @@ export interface Question {
   readonly caller: string;
   readonly main: string;
   readonly group: string;
+  readonly cost: number;
   /** Whether to consume units; false to look only. */
   readonly consuming: boolean;
 }

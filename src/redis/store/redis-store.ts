@@ -51,6 +51,7 @@ interface ScriptCall {
   readonly most: string;
   readonly mode: string;
   readonly trip: Trip;
+  readonly cost: number;
 }
 
 /** The questions about shared limits, one after the other. */
@@ -119,34 +120,36 @@ export class RedisStore implements LimitStore {
     this.#refusals.forget();
   }
 
-  decide(limits: LimitSet, caller: string, main: string, group = ''): Decision | Promise<Decision> {
+  decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    if (!this.#dependencies.health.isShared)
-      return this.#fallback.decide({ limits, caller, main, group, consuming: true });
+    const question = { limits, caller, main, group, cost, consuming: true };
+    if (!this.#dependencies.health.isShared) return this.#fallback.decide(question);
     const callerKeys = this.#keys.caller(caller);
-    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
+    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(question, callerKeys);
     if (known !== null) return this.#by('known_refusal', known);
-    return this.#ask({ limits, caller, main, group, consuming: true }, callerKeys);
+    return this.#ask(question, callerKeys);
   }
 
-  peek(limits: LimitSet, caller: string, main: string, group = ''): Decision | Promise<Decision> {
+  peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    const question = { limits, caller, main, group, consuming: false };
+    const question = { limits, caller, main, group, cost, consuming: false };
     return this.#dependencies.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
       : this.#fallback.decide(question);
   }
 
-  refund(limit: Limit, part: string, window: number): void {
-    if (this.#fallback.refund(limit, part, window) || !this.#dependencies.health.isShared) return;
-    this.#giveBack([this.#keys.shared(limit, part)], [textOf([limit]), String(window), 'refund']);
+  refund(limit: Limit, part: string, window: number, cost = 1): void {
+    if (this.#fallback.refund(limit, part, window, cost) || !this.#dependencies.health.isShared) return;
+    const windows = [textOf([limit]), String(window)];
+    this.#giveBack([this.#keys.shared(limit, part)], [...windows, 'refund', String(cost)]);
   }
 
-  #knownRefusal({ global, caller }: LimitSet, callerKeys: string, main: string): Decision | null {
+  #knownRefusal({ limits, main, cost }: Question, callerKeys: string): Decision | null {
+    const { global, caller } = limits;
     const refusal =
-      global === null ? null : this.#refusals.find(this.#keys.global(callerKeys, global), global);
+      global === null ? null : this.#refusals.find(this.#keys.global(callerKeys, global), global, 1);
     if (refusal !== null || caller === null) return refusal;
-    return this.#refusals.find(this.#keys.own(callerKeys, caller, main), caller);
+    return this.#refusals.find(this.#keys.own(callerKeys, caller, main), caller, cost);
   }
 
   #ask(question: Question, callerKeys: string): Promise<Decision> {
@@ -183,7 +186,7 @@ export class RedisStore implements LimitStore {
         if (question.consuming && isAdmitted) this.#noteOpened(question, callerKeys, replies);
         else if (question.consuming) {
           if (own !== null) this.#undo(question, ofCaller, callerKeys, own);
-          this.#undoShared(replies);
+          this.#undoShared(question, replies);
         }
         resolve(this.#by('redis', joined(own, replies)));
       });
@@ -223,7 +226,8 @@ export class RedisStore implements LimitStore {
     respond: (reply: SharedReply | null, error: RedisError) => void,
   ): void {
     const keys = plan.limits.map(limit => this.#keys.shared(limit, partOf(limit, question)));
-    const call = { plan, keys, mode: question.consuming ? CONSUME_AND_RETURN_ALL : LOOK } as const;
+    const mode = question.consuming ? CONSUME_AND_RETURN_ALL : LOOK;
+    const call = { plan, keys, mode, cost: question.cost };
     this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
       if (response?.isUndecided !== true) {
         respond(response && { plan, keys, response }, error);
@@ -250,18 +254,18 @@ export class RedisStore implements LimitStore {
   }
 
   /** Returns what shared limits gave before the last one refused. */
-  #undoShared(replies: readonly SharedReply[]): void {
+  #undoShared({ cost }: Question, replies: readonly SharedReply[]): void {
     for (const { plan, keys, response } of replies.slice(0, -1))
-      this.#giveBack(keys, [plan.text, ...response.windows.map(String), 'undo']);
+      this.#giveBack(keys, [plan.text, ...response.windows.map(String), 'undo', String(cost)]);
   }
 
-  #call({ plan, keys, most, mode, trip }: ScriptCall, respond: OnResponse): void {
+  #call({ plan, keys, most, mode, trip, cost }: ScriptCall, respond: OnResponse): void {
     const { connection, clock } = this.#dependencies;
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
-    connection.run(DECIDE, keys, [plan.text, most, mode, trip], (error, value) => {
+    connection.run(DECIDE, keys, [plan.text, most, mode, trip, String(cost)], (error, value) => {
       const response = error === null ? readScriptResponse(value, plan) : null;
-      if (response !== null) this.#note(response, plan, keys, askedAtMs, version);
+      if (response !== null) this.#note(response, { plan, keys, cost }, askedAtMs, version);
       respond(response, error ?? UNEXPECTED);
     });
   }
@@ -270,7 +274,7 @@ export class RedisStore implements LimitStore {
     const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
     const keys = this.#keysOf(question, plan, callerKeys, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip };
+    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip, cost: question.cost };
   }
 
   #keysOf(question: Question, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
@@ -290,8 +294,7 @@ export class RedisStore implements LimitStore {
 
   #note(
     response: ScriptResponse,
-    plan: Plan,
-    keys: readonly string[],
+    { plan, keys, cost }: Pick<ScriptCall, 'plan' | 'keys' | 'cost'>,
     askedAtMs: number,
     version: number,
   ): void {
@@ -301,7 +304,8 @@ export class RedisStore implements LimitStore {
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
     // The refusing key is shared with other main values, so it may change at any time.
     if (response.refusedByOtherParts) return;
-    this.#refusals.note(key, limit, response.decision, askedAtMs, version);
+    const units = limit.role === 'global' ? 1 : cost;
+    this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
   }
 
   #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: ScriptResponse): void {
@@ -309,7 +313,8 @@ export class RedisStore implements LimitStore {
     const consumed = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
-    this.#giveBack(consumed, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
+    const from = plan.limits.map((_, at) => String(windows[at] ?? 0));
+    this.#giveBack(consumed, [plan.text, ...from, 'undo', String(question.cost)]);
   }
 
   /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */

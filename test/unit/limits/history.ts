@@ -42,11 +42,13 @@ export class History {
   readonly #store: AskedStore;
   readonly #naive = new NaiveLimiter();
   readonly #algorithm: LimitAlgorithm;
+  /** Of any request; half of the histories know no costs. */
+  readonly #largestCost: number;
   readonly #bits: Bits;
   #sets: readonly LimitSet[];
   #stepped = false;
   #lastResetAfterMs = 0;
-  readonly #units: { limit: Limit; part: string; window: number; id: number }[] = [];
+  readonly #units: { limit: Limit; part: string; window: number; id: number; cost: number }[] = [];
   readonly #told = new Map<string, Told>();
   readonly #draws = new Map<string, number[]>();
   readonly #refunded = new Set<string>();
@@ -55,6 +57,7 @@ export class History {
     this.#store = wrap(new MemoryStore({ clock: this.#clock, randomBytes, maxKeys: 64 }), this.#clock);
     this.#bits = new Bits(configuration);
     this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
+    this.#largestCost = [1, 1, 2, 4][configuration % 4] ?? 1;
     this.#sets = this.#configure(new Bits(configuration));
   }
 
@@ -72,6 +75,7 @@ export class History {
       return defineLimit({
         ...{ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial },
         ...claim,
+        largestCost: role === 'global' ? 1 : this.#largestCost,
       });
     };
     const global = make('global', 'window', 1 + bits.take(16));
@@ -113,14 +117,14 @@ export class History {
     const group = GROUPS[bits.take(2)];
     if (set === undefined || caller === undefined || main === undefined || group === undefined)
       throw new Error('a number out of range');
-    const who = { caller, main, group };
+    const who = { caller, main, group, cost: 1 + bits.take(this.#largestCost) };
     if (action < 6) this.#decide(set, who);
     else if (action < 9) for (let i = 0; i < 5; i++) this.#decide(set, who);
     else if (action < 11) this.#waitAsTold(set, who, bits);
     else if (action < 12) this.#stepWorld(bits);
     else if (action < 14) this.#refund(bits);
     else if (action < 15)
-      this.#compare(this.#store.peek(set, caller, main, group), this.#naive.peek(set, who, this.#nowMs), set);
+      this.#compare(this.#ask('peek', set, who), this.#naive.peek(set, who, this.#nowMs), set);
     else if (this.#algorithm === 'window') {
       this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
       this.#told.clear();
@@ -139,13 +143,17 @@ export class History {
 
   #decide(set: LimitSet, who: Who): Decision {
     const before = this.#nowMs;
-    const decision = copyOf(this.#store.decide(set, who.caller, who.main, who.group));
+    const decision = copyOf(this.#ask('decide', set, who));
     this.#compare(decision, this.#naive.decide(set, who, before), set);
     if (decision.role !== null) this.#lastResetAfterMs = decision.resetAfterMs;
     if (decision.admitted) this.#admitted(decision, set, who);
     else this.#drewNothing(set, who);
     this.#checkReset(decision, set, who);
     return decision;
+  }
+
+  #ask(kind: 'decide' | 'peek', set: LimitSet, { caller, main, group, cost }: Who): Decision {
+    return this.#store[kind](set, caller, main, group, cost);
   }
 
   #compare(decision: Decision, expected: NaiveDecision, set: LimitSet): void {
@@ -173,11 +181,7 @@ export class History {
     for (const role of LIMIT_ROLES) {
       if (set[role] === null) continue;
       const alone = { ...NO_LIMITS, [role]: set[role] };
-      this.#compare(
-        this.#store.peek(alone, who.caller, who.main, who.group),
-        this.#naive.peek(alone, who, this.#nowMs),
-        alone,
-      );
+      this.#compare(this.#ask('peek', alone, who), this.#naive.peek(alone, who, this.#nowMs), alone);
     }
   }
 
@@ -191,21 +195,24 @@ export class History {
         const limit = limits?.[role] ?? null;
         const window = role === 'group' ? windows.groupWindow : windows.resourceWindow;
         if (limits === set && (window !== 0) !== (limit !== null)) throw new Error(`no window of ${role}`);
-        if (limit !== null && window !== 0) this.#units.push({ limit, part: partOf(limit, who), window, id });
+        if (limit !== null && window !== 0)
+          this.#units.push({ limit, part: partOf(limit, who), window, id, cost: who.cost });
       }
     }
     for (const role of LIMIT_ROLES) {
       const isRefused = decision.shadow.refused.includes(role);
       const drawn = [set[role], isRefused ? null : (set.shadow?.[role] ?? null)];
-      for (const limit of drawn) if (limit !== null) this.#checkRate(limit, keyOf(limit, who));
+      for (const limit of drawn) if (limit !== null) this.#checkRate(limit, who);
     }
   }
 
   /** Whatever the algorithm in detail: what was admitted over a time is bounded by the quota. */
-  #checkRate(limit: Limit, key: string): void {
+  #checkRate(limit: Limit, who: Who): void {
+    const key = keyOf(limit, who);
     const draws = this.#draws.get(key) ?? [];
     this.#draws.set(key, draws);
-    draws.push(this.#nowMs);
+    const cost = limit.role === 'global' ? 1 : Math.min(who.cost, limit.units);
+    for (let unit = 0; unit < cost; unit++) draws.push(this.#nowMs);
     if (this.#refunded.has(key)) return;
     const [first = 0] = draws;
     const units = limit.algorithm === 'window' ? limit.units + 4 : limit.units;
@@ -219,7 +226,7 @@ export class History {
     }
   }
 
-  /** Reset stays until it has passed, unless the window after it is used up as well; a smooth one never goes back. */
+  /** Reset stays until it has passed, unless the window after it lacks room for the largest cost as well; a smooth one never goes back. */
   #checkReset(decision: Decision, set: LimitSet, who: Who): void {
     const limit = decision.role === null ? null : limitOf(set, decision.role);
     if (limit === null || limit === undefined || (limit.role === 'global' && decision.admitted)) return;
@@ -228,7 +235,7 @@ export class History {
     this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs: this.#nowMs + decision.resetAfterMs });
     if (last === undefined || this.#refunded.has(key)) return;
     const moved = decision.resetAtMs - last.resetAtMs;
-    const usedUp = moved === limit.periodMs && decision.remaining === 0;
+    const usedUp = moved === limit.periodMs && decision.remaining < limit.largestCost;
     if (limit.algorithm === 'smooth' ? moved < 0 : moved !== 0 && this.#nowMs < last.untilMs && !usedUp) {
       throw new Error(`Reset moved by ${moved} ms`);
     }
@@ -267,7 +274,7 @@ export class History {
     const [unit] = this.#units.splice(this.#units.length - 1 - at, 1);
     if (unit === undefined) return;
     this.#refunded.add(sharedKeyOf(unit.limit, unit.part));
-    this.#store.refund(unit.limit, unit.part, unit.window);
+    this.#store.refund(unit.limit, unit.part, unit.window, unit.cost);
     this.#naive.refund(unit.limit, unit.part, this.#nowMs, unit.id);
   }
 

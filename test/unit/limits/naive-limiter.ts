@@ -23,6 +23,8 @@ export interface Who {
   readonly caller: string;
   readonly main: string;
   readonly group: string;
+  /** The units of each limit but the global one. */
+  readonly cost: number;
 }
 
 /** What one limit says of one key at one moment. */
@@ -33,8 +35,8 @@ interface View {
 }
 
 interface Ledger {
-  view(limit: Limit, nowMs: number): View;
-  draw(limit: Limit, nowMs: number, id: number): void;
+  view(limit: Limit, nowMs: number, cost: number): View;
+  draw(limit: Limit, nowMs: number, id: number, cost: number): void;
   refund(limit: Limit, nowMs: number, id: number): void;
 }
 
@@ -51,7 +53,7 @@ export class NaiveLimiter {
     const decision = this.peek(set, who, nowMs);
     if (!decision.admitted) return decision;
     this.draws++;
-    for (const { limit, ledger } of this.#of(set, who)) ledger.draw(limit, nowMs, this.draws);
+    for (const { limit, ledger, cost } of this.#of(set, who)) ledger.draw(limit, nowMs, this.draws, cost);
     return {
       ...this.#describe(set, who, nowMs, null),
       shadow: this.#decideShadow(set, who, nowMs),
@@ -62,15 +64,17 @@ export class NaiveLimiter {
   #decideShadow({ shadow }: LimitSet, who: Who, nowMs: number): LimitRole[] {
     if (shadow === null) return [];
     const refused: LimitRole[] = [];
-    for (const { limit, ledger } of this.#of(shadow, who)) {
-      if (ledger.view(limit, nowMs).waitMs > 0) refused.push(limit.role);
-      else ledger.draw(limit, nowMs, this.draws);
+    for (const { limit, ledger, cost } of this.#of(shadow, who)) {
+      if (ledger.view(limit, nowMs, cost).waitMs > 0) refused.push(limit.role);
+      else ledger.draw(limit, nowMs, this.draws, cost);
     }
     return refused;
   }
 
   peek(set: LimitSet, who: Who, nowMs: number): NaiveDecision {
-    const waiting = this.#of(set, who).map(({ limit, ledger }) => ledger.view(limit, nowMs).waitMs);
+    const waiting = this.#of(set, who).map(
+      ({ limit, ledger, cost }) => ledger.view(limit, nowMs, cost).waitMs,
+    );
     const roles = this.#of(set, who).map(({ limit }) => limit.role);
     const globalAt = roles.indexOf('global');
     let refusing = globalAt >= 0 && (waiting[globalAt] ?? 0) > 0 ? globalAt : -1;
@@ -90,14 +94,14 @@ export class NaiveLimiter {
     if (found === undefined) {
       return { ...NOTHING, admitted: true, role: null };
     }
-    const { waitMs, remaining, resetAfterMs } = found.ledger.view(found.limit, nowMs);
+    const { waitMs, remaining, resetAfterMs } = found.ledger.view(found.limit, nowMs, found.cost);
     const { role, units } = found.limit;
     const retryAfterMs = refusing === null ? 0 : waitMs;
     return {
       admitted: refusing === null,
       role,
       limit: units,
-      remaining,
+      remaining: refusing === null ? remaining : 0,
       resetAfterMs,
       retryAfterMs,
       shadow: [],
@@ -106,14 +110,16 @@ export class NaiveLimiter {
 
   #of(
     { global, caller: own, group: ofGroup, resource }: LimitsByRole,
-    { caller, main, group }: Who,
-  ): { limit: Limit; ledger: Ledger }[] {
-    const all: { limit: Limit; ledger: Ledger }[] = [];
-    if (global !== null) all.push({ limit: global, ledger: this.#ledger(global, caller, '') });
-    if (own !== null) all.push({ limit: own, ledger: this.#ledger(own, caller, main) });
-    if (ofGroup !== null)
-      all.push({ limit: ofGroup, ledger: this.#ledger(ofGroup, '', groupPart(group, main)) });
-    if (resource !== null) all.push({ limit: resource, ledger: this.#ledger(resource, '', main) });
+    { caller, main, group, cost }: Who,
+  ): { limit: Limit; ledger: Ledger; cost: number }[] {
+    const all: { limit: Limit; ledger: Ledger; cost: number }[] = [];
+    // More than the whole quota takes the whole quota.
+    const add = (limit: Limit, ledger: Ledger) =>
+      all.push({ limit, ledger, cost: limit.role === 'global' ? 1 : Math.min(cost, limit.units) });
+    if (global !== null) add(global, this.#ledger(global, caller, ''));
+    if (own !== null) add(own, this.#ledger(own, caller, main));
+    if (ofGroup !== null) add(ofGroup, this.#ledger(ofGroup, '', groupPart(group, main)));
+    if (resource !== null) add(resource, this.#ledger(resource, '', main));
     return all;
   }
 
@@ -140,29 +146,30 @@ interface Window {
 class WindowLedger implements Ledger {
   readonly #windows: Window[] = [];
 
-  view(limit: Limit, nowMs: number): View {
+  view(limit: Limit, nowMs: number, cost: number): View {
     const drawnOn = this.#last(nowMs);
     if (drawnOn === null) return { waitMs: 0, remaining: limit.units, resetAfterMs: 0 };
     const left = Math.max(0, limit.units - drawnOn.draws.length);
     const closesInMs = drawnOn.closesMs - nowMs;
-    const waitMs = left === 0 && closesInMs > limit.slackMs ? closesInMs : 0;
+    const waitMs = left < cost && closesInMs > limit.slackMs ? closesInMs : 0;
     // The ending window is announced for as long as waiting for its end is enough.
-    if (nowMs < drawnOn.opensMs && left > 0)
+    if (nowMs < drawnOn.opensMs && left >= Math.min(limit.largestCost, limit.units))
       return { waitMs, remaining: 0, resetAfterMs: drawnOn.opensMs - nowMs };
     return { waitMs, remaining: left, resetAfterMs: closesInMs };
   }
 
-  draw(limit: Limit, nowMs: number, id: number): void {
+  draw(limit: Limit, nowMs: number, id: number, cost: number): void {
     const last = this.#last(nowMs);
-    if (last === null) this.#open(limit, nowMs, id);
-    else if (last.draws.length < limit.units) last.draws.push(id);
-    else this.#open(limit, last.closesMs, id);
+    const drawn = Array.from({ length: cost }, () => id);
+    if (last === null) this.#open(limit, nowMs, drawn);
+    else if (last.draws.length + cost <= limit.units) last.draws.push(...drawn);
+    else this.#open(limit, last.closesMs, drawn);
   }
 
   refund(_limit: Limit, nowMs: number, id: number): void {
     const draws = this.#last(nowMs)?.draws ?? [];
-    const at = draws.indexOf(id);
-    if (at >= 0) draws.splice(at, 1);
+    const first = draws.indexOf(id);
+    if (first >= 0) draws.splice(first, draws.lastIndexOf(id) - first + 1);
   }
 
   /** The window that the next request draws on while it has room; null when all have closed. */
@@ -171,23 +178,23 @@ class WindowLedger implements Ledger {
     return last === undefined || nowMs >= last.closesMs ? null : last;
   }
 
-  #open(limit: Limit, opensMs: number, id: number): void {
-    this.#windows.push({ opensMs, closesMs: opensMs + limit.periodMs, draws: [id] });
+  #open(limit: Limit, opensMs: number, draws: number[]): void {
+    this.#windows.push({ opensMs, closesMs: opensMs + limit.periodMs, draws });
   }
 }
 
-/** A bucket that fills by `periodMs` drops a request and leaks `units` drops a millisecond: whole numbers all along. */
+/** A bucket that fills by `periodMs` drops a unit and leaks `units` drops a millisecond: whole numbers all along. */
 class LeakyBucket implements Ledger {
   #drops = 0;
   #atMs = 0;
   /** The announced Reset: it never moves back. */
   #toldMs = 0;
-  readonly #emptyAt = new Map<number, number>();
+  readonly #drawn = new Map<number, { readonly emptyMs: number; readonly drops: number }>();
 
-  view(limit: Limit, nowMs: number): View {
+  view(limit: Limit, nowMs: number, cost: number): View {
     const drops = this.#dropsAt(limit, nowMs);
     const room = limit.units * limit.periodMs - drops;
-    const early = (limit.periodMs - room) / limit.units;
+    const early = (cost * limit.periodMs - room) / limit.units;
     const rounding = Math.max(0, 2 - limit.slackMs);
     return {
       waitMs: early <= limit.slackMs ? 0 : Math.ceil(early + rounding),
@@ -196,17 +203,19 @@ class LeakyBucket implements Ledger {
     };
   }
 
-  draw(limit: Limit, nowMs: number, id: number): void {
-    this.#drops = this.#dropsAt(limit, nowMs) + limit.periodMs;
+  draw(limit: Limit, nowMs: number, id: number, cost: number): void {
+    const drops = cost * limit.periodMs;
+    this.#drops = this.#dropsAt(limit, nowMs) + drops;
     this.#atMs = nowMs;
     const emptyMs = nowMs + Math.ceil(this.#drops / limit.units);
-    this.#emptyAt.set(id, emptyMs);
+    this.#drawn.set(id, { emptyMs, drops });
     this.#toldMs = Math.max(this.#toldMs, emptyMs);
   }
 
   refund(limit: Limit, nowMs: number, id: number): void {
-    if (nowMs >= (this.#emptyAt.get(id) ?? 0)) return;
-    this.#drops = Math.max(0, this.#dropsAt(limit, nowMs) - limit.periodMs);
+    const { emptyMs, drops } = this.#drawn.get(id) ?? { emptyMs: 0, drops: 0 };
+    if (nowMs >= emptyMs) return;
+    this.#drops = Math.max(0, this.#dropsAt(limit, nowMs) - drops);
     this.#atMs = nowMs;
   }
 
