@@ -2,7 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
+import {
+  NEVER_REACHED_PER_SECOND,
+  type Peer,
+  type Surroundings,
+  upstreamPortsOf,
+  versionOf,
+} from './peer.ts';
 
 const TYPES = 'type.googleapis.com/envoy.extensions';
 const FILTERS = `${TYPES}.filters.http`;
@@ -34,12 +40,19 @@ function configuration(job: Job, surroundings: Surroundings) {
     ...(isGrpc ? { typed_extension_protocol_options: { [HTTP_OPTIONS]: overHttp2() } } : {}),
     type: 'STATIC',
     connect_timeout: '5s',
+    ...(job.endpointPorts === null ? {} : { lb_policy: 'LEAST_REQUEST' }),
     circuit_breakers: {
       thresholds: [{ max_connections: 20_000, max_pending_requests: 20_000, max_requests: 20_000 }],
     },
     load_assignment: {
       cluster_name: 'api',
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstreamPortOf(job, surroundings)) } }] }],
+      endpoints: [
+        {
+          lb_endpoints: upstreamPortsOf(job, surroundings).map(port => ({
+            endpoint: { address: address(port) },
+          })),
+        },
+      ],
     },
   };
   return { static_resources: { listeners: [listener(job, surroundings)], clusters: [cluster] } };

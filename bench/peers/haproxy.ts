@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
+import { type Peer, type Surroundings, upstreamPortsOf, versionOf } from './peer.ts';
 
 /** It answers more than 65,535 requests of HTTP/2 per second, which is what the others' limits allow. */
 const OUT_OF_REACH_PER_SECOND = 10_000_000;
@@ -59,9 +59,17 @@ ${limits(job)}
 ${choice}
   default_backend api
 backend api
-  server upstream 127.0.0.1:${upstreamPortOf(job, surroundings)} ${job.clients === 'grpc' ? 'proto h2' : ''} maxconn 8192
+${servers(job, surroundings)}
 ${tables(job)}
 `;
+}
+
+function servers(job: Job, surroundings: Surroundings): string {
+  const protocol = job.clients === 'grpc' ? 'proto h2' : '';
+  const lines = upstreamPortsOf(job, surroundings).map(
+    (port, index) => `  server upstream-${index} 127.0.0.1:${port} ${protocol} maxconn 8192`,
+  );
+  return [...(job.endpointPorts === null ? [] : ['  balance leastconn']), ...lines].join('\n');
 }
 
 /** A stick table belongs to a backend, which need not serve anything. */

@@ -28,6 +28,8 @@ export interface Job {
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
+  /** Ports of several endpoints, in place of the one upstream: requests go to those with few in flight. */
+  readonly endpointPorts: readonly number[] | null;
 }
 
 /** Only forwards requests. */
@@ -38,6 +40,7 @@ export const FORWARDING: Job = {
   routes: 1,
   weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true, tracing: 'off' },
   forwardedAddresses: false,
+  endpointPorts: null,
 };
 
 /** A known token, two limits, metrics, no access log: the work that the aims speak of. */

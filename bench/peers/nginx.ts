@@ -2,7 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
+import {
+  NEVER_REACHED_PER_SECOND,
+  type Peer,
+  type Surroundings,
+  upstreamPortsOf,
+  versionOf,
+} from './peer.ts';
 
 export const nginx: Peer = {
   name: 'nginx',
@@ -18,6 +24,11 @@ export const nginx: Peer = {
     );
   },
 };
+
+function servers(job: Job, surroundings: Surroundings): string {
+  const lines = upstreamPortsOf(job, surroundings).map(port => `server 127.0.0.1:${port};`);
+  return [...(job.endpointPorts === null ? [] : ['least_conn;']), ...lines].join(' ');
+}
 
 function configuration(job: Job, surroundings: Surroundings): string {
   const { directory, port, certificate } = surroundings;
@@ -37,7 +48,7 @@ ${temporary}
   client_max_body_size 0;
   keepalive_requests 1000000000;
 ${zones(job)}
-  upstream api { server 127.0.0.1:${upstreamPortOf(job, surroundings)}; keepalive 1024; keepalive_requests 1000000000; }
+  upstream api { ${servers(job, surroundings)} keepalive 1024; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${port} ${{ http1: '', websocket: '', h2c: 'http2', grpc: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
     ${job.clients === 'tls' ? tlsFiles(certificate) : ''}

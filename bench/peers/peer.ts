@@ -16,10 +16,14 @@ export interface Surroundings {
   readonly port: number;
 }
 
-/** Where the upstream of a job listens. */
-export function upstreamPortOf({ clients }: Job, surroundings: Surroundings): number {
-  if (clients === 'grpc') return surroundings.grpcUpstreamPort;
-  return clients === 'websocket' ? surroundings.webSocketUpstreamPort : surroundings.upstreamPort;
+/** Where the endpoints of a job's upstream listen. */
+export function upstreamPortsOf(
+  { clients, endpointPorts }: Job,
+  surroundings: Surroundings,
+): readonly number[] {
+  if (endpointPorts !== null) return endpointPorts;
+  if (clients === 'grpc') return [surroundings.grpcUpstreamPort];
+  return [clients === 'websocket' ? surroundings.webSocketUpstreamPort : surroundings.upstreamPort];
 }
 
 /** A gateway that can be measured. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GRPC_SERVICE } from '../load/grpc.ts';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf } from './peer.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortsOf } from './peer.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
 const mainOf = (checkout: string) => join(checkout, 'src/main.ts');
@@ -62,7 +62,7 @@ export function limitsFile({ directory }: Surroundings): string {
 
 function gatewayConfig(job: Job, surroundings: Surroundings) {
   const { issuer } = surroundings;
-  const url = `http://127.0.0.1:${upstreamPortOf(job, surroundings)}`;
+  const urls = upstreamPortsOf(job, surroundings).map(port => `http://127.0.0.1:${port}`);
   const isGrpc = job.clients === 'grpc';
   const authentication = job.token ? 'required' : 'none';
   return {
@@ -71,7 +71,7 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
     ...(job.token ? identity(issuer.url) : {}),
     upstreams: {
       api: {
-        url,
+        ...(urls.length === 1 ? { url: urls[0] } : { urls }),
         ...(isGrpc ? { protocol: 'grpc' } : { max_requests: 20_000, max_websockets: 20_000 }),
         ...(isGrpc ? {} : { max_websockets_per_caller: '100%' }),
       },

@@ -1,3 +1,4 @@
+import { balance, slowEndpoint } from './balance.ts';
 import { post, responses } from './bodies.ts';
 import { connections } from './connections.ts';
 import { decisions } from './decisions.ts';
@@ -31,6 +32,8 @@ export const SCENARIOS: readonly Scenario[] = [
   liveKeys,
   decisions,
   manyRoutes,
+  balance,
+  slowEndpoint,
   ...connections,
   ...tls,
   ...http2,

@@ -1,12 +1,13 @@
 // The service behind the gateways. Answers as cheaply as Node can, and reads just enough HTTP for requests without a body or
 // with a Content-Length: /bytes/N and /chunked/N at the end of a path ask for N bytes, any other path for 100. Bodies
-// are read and dropped.
+// are read and dropped. DELAY_MS makes it slow.
 import { createServer, type Socket } from 'node:net';
 
 const HEAD = ['HTTP/1.1 200 OK', 'Content-Type: application/json', 'Date: Thu, 01 Jan 2026 00:00:00 GMT'];
 const PIECE = Buffer.alloc(64 * 1024, '-');
 const LARGEST_KEPT = 2 * 1024 * 1024;
 const kept = new Map<string, Buffer>();
+const delayMs = Number(process.env['DELAY_MS'] ?? 0);
 
 createServer({ noDelay: true }, socket => {
   let head = '';
@@ -42,6 +43,11 @@ function contentLength(head: string): number {
 }
 
 function respond(socket: Socket, path: string): void {
+  if (delayMs === 0) answer(socket, path);
+  else setTimeout(() => answer(socket, path), delayMs);
+}
+
+function answer(socket: Socket, path: string): void {
   const ready = kept.get(path) ?? make(path);
   if (ready === null) void stream(socket, Number(path.slice(path.lastIndexOf('/') + 1)));
   else socket.write(ready);
