@@ -95,6 +95,11 @@ function settingOf(file: ConfigFile, path: Path, value: unknown): Omit<OutlineSe
 function shownIn(file: ConfigFile, path: Path): string | null {
   if (file.hides(path) || file.holdsVariable(path)) return null;
   const value = file.valueAt(path);
+  if (isMap(value)) {
+    const parts = Object.keys(value).map(key => [key, shownIn(file, [...path, key])] as const);
+    const isWhole = parts.every(([, shown]) => shown !== null);
+    return isWhole ? `{ ${parts.map(([key, shown]) => `${key}: ${shown}`).join(', ')} }` : null;
+  }
   if (!Array.isArray(value)) return file.shown(path).replace(/^"(.*)"$/, '$1');
   const items = value.map((_, index) => shownIn(file, [...path, index]));
   return items.some(item => item === null) ? null : `[${items.join(', ')}]`;

@@ -57,6 +57,15 @@ describe('the comparison of two gateway.yaml', () => {
     ]);
   });
 
+  it('shows the addresses of an upstream with their weights', async () => {
+    const base = routes('{ path: /a, upstream: api, authentication: none }');
+    const with2 = (weight: number) =>
+      base.replace('url: "http://api:3000"', `urls: ["http://b", { url: "http://c", weight: ${weight} }]`);
+    expect(await changes(with2(2), with2(5))).toEqual([
+      'neutral: upstreams.api.urls: [http://b, { url: http://c, weight: 5 }], before [http://b, { url: http://c, weight: 2 }]',
+    ]);
+  });
+
   it('weighs the settings of upstreams and providers whose names have dots', async () => {
     const withUpstreams = (text: string) =>
       `upstreams: { api: { url: "http://api:3000" }, ${text} }\nroutes: [{ path: /a, upstream: api, authentication: none }]\n`;
