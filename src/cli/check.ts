@@ -8,6 +8,8 @@ import {
   type Snapshot,
   signInProvider,
 } from '../config/index.ts';
+import { thisMachine } from '../core/index.ts';
+import { hintsAtScopes } from './announced-scopes.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
@@ -20,6 +22,7 @@ weir check [FILE] [OPTIONS]
 
   FILE              ${CONFIG_HELP}
   --strict          fail on warnings too; hints never fail
+  --offline         do not ask the providers which scopes they announce, where routes require scopes
   --format FORMAT   text: one "file:line:column: what is wrong" per line; json: errors, warnings and hints (text)
   --help            show this text
 
@@ -29,13 +32,15 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     const options = {
       ...configOption,
       strict: { type: 'boolean', default: false },
+      offline: { type: 'boolean', default: false },
       format: { type: 'string', default: 'text' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
-    const { strict } = values;
+    const { strict, offline } = values;
     const format = oneOf('--format', values.format, ['text', 'json']);
     const file = await configFile(positionals[0], values.config);
-    const result = await loadConfig(file, { env: terminal.env, generation: 1 });
+    const loaded = await loadConfig(file, { env: terminal.env, generation: 1 });
+    const result = offline || !loaded.ok ? loaded : await withScopes(loaded);
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);
     if (format === 'json') terminal.out(asJson({ ok: passed, file, ...contentsAsJson(result), ...findings }));
@@ -43,6 +48,11 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     return passed ? ExitCode.ok : ExitCode.failure;
   },
 };
+
+/** Adds hints that only the providers can tell. */
+async function withScopes(result: LoadedConfig): Promise<LoadedConfig> {
+  return { ...result, hints: [...result.hints, ...(await hintsAtScopes(result, thisMachine))] };
+}
 
 /** Diagnostics by severity. */
 interface Findings {

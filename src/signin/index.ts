@@ -11,6 +11,6 @@ export {
   type SignInOptions,
   type SignOutEnds,
 } from './options.ts';
-export { Provider } from './provider.ts';
+export { announcedScopes, Provider } from './provider.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './read-request.ts';
 export { SignIn, type SignInResponse } from './signin.ts';

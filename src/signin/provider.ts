@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { SignInListener, System, Timer } from '../core/index.ts';
-import { getDocument, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
+import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
 
 interface ProviderDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
@@ -230,6 +230,26 @@ async function discover(
   const deadline = clock.signalAfter(options.timeoutMs);
   const body = await getDocument(discoveryAddress(options), options, deadline, network);
   return readMetadata(parse(body), options);
+}
+
+/**
+ * The scopes that a provider announces in its discovery document (`scopes_supported`); `null` if it announces none, cannot be asked, or its
+ * document is not used.
+ */
+export async function announcedScopes(
+  options: ProviderOptions,
+  { clock, network }: Pick<System, 'clock' | 'network'>,
+): Promise<readonly string[] | null> {
+  if (configuredMetadata(options) !== undefined) return null;
+  try {
+    const deadline = clock.signalAfter(options.timeoutMs);
+    const scopes = jsonMembers(await getDocument(discoveryAddress(options), options, deadline, network))?.get(
+      'scopes_supported',
+    );
+    return Array.isArray(scopes) ? scopes.filter(scope => typeof scope === 'string') : null;
+  } catch {
+    return null;
+  }
 }
 
 function parse(body: Buffer): unknown {

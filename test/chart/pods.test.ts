@@ -13,7 +13,7 @@ describe('the pods', () => {
     const deployment = (await Rendered.of({}, { file: 'full-values.yaml' })).one('Deployment');
     const check = deployment.parts(`${POD}.initContainers`).at(-1);
     const [weir] = deployment.parts(`${POD}.containers`);
-    expect(check?.at('args')).toEqual(['check', '/etc/weir/gateway.yaml']);
+    expect(check?.at('args')).toEqual(['check', '/etc/weir/gateway.yaml', '--offline']);
     expect(weir?.at('args')).toEqual(['serve', '/etc/weir/gateway.yaml']);
     const seen = (container?: Manifest) =>
       ['image', 'env', 'envFrom', 'volumeMounts', 'securityContext'].map(key => container?.at(key));

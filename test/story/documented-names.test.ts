@@ -18,6 +18,7 @@ const OF_PROTOCOLS = [
   ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
+  'tls_client_certificate_bound_access_tokens',
 ];
 /** Names of OpenTelemetry's semantic conventions. */
 const OF_OPEN_TELEMETRY = [
@@ -25,6 +26,8 @@ const OF_OPEN_TELEMETRY = [
   ...['network.protocol.name', 'network.protocol.version', 'server.address', 'server.port'],
   'http.request.resend_count',
 ];
+/** Words of proxies that tell the certificates of their clients. */
+const OF_PROXIES = ['forward_client_cert_details', 'pem'];
 /** Words of Prometheus' own configuration. */
 const OF_PROMETHEUS = ['rule_files'];
 /** Words of other gateways that docs/migrating.md has no example of. */
@@ -44,6 +47,7 @@ describe('the keys of the configuration', () => {
       ...schemas.flatMap(valueWords),
       ...OF_PROTOCOLS,
       ...OF_PROMETHEUS,
+      ...OF_PROXIES,
       ...OF_OPEN_TELEMETRY,
       ...wordsBeside(document),
     ]);

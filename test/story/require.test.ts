@@ -1,5 +1,6 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
 import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
@@ -10,6 +11,7 @@ import { agreement, handshake, startRawUpstream } from '../support/raw-web-socke
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
+import { tempText } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
 
@@ -277,4 +279,44 @@ it('a user who signs in at a real provider has the scopes that the gateway asked
     await gateway.ask(head('GET /orders', bearer)),
     'Bearer error="insufficient_scope", scope="orders.read"',
   );
+});
+
+describe('weir check', () => {
+  const check = async (file: string, ...words: string[]) => {
+    const out: string[] = [];
+    const code = await runCommandLine(['check', file, ...words], {
+      env: {},
+      out: text => void out.push(text),
+      err: text => void out.push(text),
+    });
+    return { code, said: out.join('') };
+  };
+  const configOf = (issuer: string, scope: string) => `identity_provider: { issuer: "${issuer}" }
+access_tokens: { audience: api }
+upstreams: { api: { url: "http://api:3000" } }
+routes:
+  - { path: /**, upstream: api }
+  - { path: /a, upstream: api, require: { scopes: [profile, ${scope}] } }
+`;
+
+  it('hints at a scope that the provider does not announce', async () => {
+    const provider = await startProvider();
+    onTestFinished(() => provider.close());
+    const file = await tempText('gateway.yaml', configOf(provider.issuer, 'emial'));
+    const hint = `${file}:6:1: hint: no provider announces the scope "emial" that this route requires, did you mean "email"?: callers may not be able to get it\n`;
+    const { code, said } = await check(file, '--strict');
+    expect(said).toContain(hint);
+    expect(said.match(/hint: /g)).toHaveLength(1);
+    expect(code).toBe(0);
+    expect((await check(file, '--offline')).said).not.toContain('hint: ');
+    const sound = await tempText('gateway.yaml', configOf(provider.issuer, 'email'));
+    expect((await check(sound)).said).not.toContain('hint: ');
+  });
+
+  it('has nothing to say of scopes while a provider cannot be asked', async () => {
+    const issuer = await startIssuer();
+    await issuer.provider.close();
+    const file = await tempText('gateway.yaml', configOf(issuer.url, 'other'));
+    expect(await check(file)).toMatchObject({ code: 0, said: expect.not.stringContaining('hint: ') });
+  });
 });
