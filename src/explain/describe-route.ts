@@ -12,6 +12,7 @@ import {
   type UpstreamModel,
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
+import { servicePath } from '../http/index.ts';
 import { findConflicts, GRPC_METHOD, type RouteEntry, RouteTable } from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
@@ -27,10 +28,12 @@ export function routeRow(route: ListedRoute): ExplainedRow {
 /** Describes what a route does with its requests. */
 export function describeForwarding(
   route: ForwardRoute,
+  path: string,
   params: readonly string[],
   identity: IdentityModel | null,
 ): ExplainedRow[] {
   return [
+    ...describeSentPath(route, path),
     ...route.parameters.map(
       (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
     ),
@@ -42,9 +45,23 @@ export function describeForwarding(
   ];
 }
 
+/** What the row with the path is about, where another one goes out. */
+export const PATH_SENT = 'path sent';
+
+/** Says which path goes out, where it is not the one that came. */
+function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
+  const sent = servicePath(path, route, route.upstream.base);
+  return sent === path ? [] : [[PATH_SENT, sent]];
+}
+
 /** Describes what a route of gRPC does with its calls. */
-export function describeCall(route: ForwardRoute, identity: IdentityModel | null): ExplainedRow[] {
+export function describeCall(
+  route: ForwardRoute,
+  path: string,
+  identity: IdentityModel | null,
+): ExplainedRow[] {
   return [
+    ...describeSentPath(route, path),
     ...describeCaller(route, 'calls', identity),
     ...describePolicies(route, 'calls', 'request'),
     ['deadline', "the call's own grpc-timeout; past it DEADLINE_EXCEEDED"],
@@ -105,11 +122,11 @@ function describeTokens({
   return [...rows, ['callers', `${of}bots (tokens with ${mark}), identified by ${all(bots.principal)}`]];
 }
 
-function describeUpstream({ name, protocol, options, endpoints, balance }: UpstreamModel): string {
+function describeUpstream({ name, protocol, base, options, endpoints, balance }: UpstreamModel): string {
   const scheme = options.tls === null ? 'http' : 'https';
   const addresses = endpoints.map(endpoint => {
     const weight = endpoint.weight === 1 ? '' : ` (weight ${endpoint.weight})`;
-    return `${scheme}://${formatHostPort(endpoint)}${weight}`;
+    return `${scheme}://${formatHostPort(endpoint)}${base}${weight}`;
   });
   const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');

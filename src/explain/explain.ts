@@ -3,7 +3,14 @@ import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/ind
 import { addressKey, authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
 import type { Rejection } from '../http1/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
-import { describeCall, describeForwarding, rivalsOf, routeRow, routesOf } from './describe-route.ts';
+import {
+  describeCall,
+  describeForwarding,
+  PATH_SENT,
+  rivalsOf,
+  routeRow,
+  routesOf,
+} from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import {
   type ActiveRestrictions,
@@ -63,7 +70,8 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
     target.path === '*'
       ? { rows: describeServerWide(), taken: true }
       : explainRouted(request, target, snapshot);
-  return { ...explained, rows: [...describeTarget(sent, target), ...explained.rows] };
+  const isSentAsRouted = !explained.rows.some(([about]) => about === PATH_SENT);
+  return { ...explained, rows: [...describeTarget(sent, target, isSentAsRouted), ...explained.rows] };
 }
 
 /** Follows a request from the route lookup on. */
@@ -100,14 +108,14 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
 
 /** Follows a request from its route on. */
 function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
-  const { method, caller, path, route: value, params, found, rivals } = matched;
+  const { method, caller, path, route: value, found, rivals } = matched;
   const refusal =
     value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, path, route: value, caller };
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
-  const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, snapshot)];
+  const policies = [...describePolicies(matched, snapshot), ...describeLimits(limited, snapshot)];
   const others = [
     ...describeRestrictions(value, caller, snapshot),
     ...describeCors(value, snapshot),
@@ -124,12 +132,8 @@ function refused(
   return { rows: [...before, ['refused', why], ...after], taken: false };
 }
 
-function describePolicies(
-  route: RouteModel,
-  params: readonly string[],
-  { identity }: Snapshot,
-): ExplainedRow[] {
-  if (route.kind === 'forward') return describeForwarding(route, params, identity);
+function describePolicies({ route, path, params }: Matched, { identity }: Snapshot): ExplainedRow[] {
+  if (route.kind === 'forward') return describeForwarding(route, path, params, identity);
   if (identity === null) return [];
   switch (route.kind) {
     case 'sign-in':
@@ -156,7 +160,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   return {
     rows: [
       routeRow(route),
-      ...describeCall(value, snapshot.identity),
+      ...describeCall(value, path, snapshot.identity),
       ...describeLimits({ method: GRPC_METHOD, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
       ...rivalsOf(route, GRPC_METHOD, path, routes),
@@ -174,11 +178,12 @@ function readTarget(method: string, sent: string): Target | Rejection {
 }
 
 /** Describes how the target changes before it is routed. */
-function describeTarget(sent: string, { path, query }: Target): ExplainedRow[] {
+function describeTarget(sent: string, { path, query }: Target, isSentAsRouted: boolean): ExplainedRow[] {
   const host = authorityOf(sent);
   const rows: ExplainedRow[] = host === null ? [] : [['Host', `must be ${host} too, else 400`]];
   if (sent === path + query) return rows;
-  const form = path === '*' ? '*, the gateway itself' : `${path}, used for routing and sent upstream`;
+  const use = isSentAsRouted ? 'used for routing and sent upstream' : 'used for routing';
+  const form = path === '*' ? '*, the gateway itself' : `${path}, ${use}`;
   return [...rows, ['canonical path', form]];
 }
 

@@ -28,4 +28,5 @@ export {
   traceContextFields,
   upstreamFields,
 } from './request-head.ts';
+export { type PathChange, servicePath } from './service-path.ts';
 export { authorityOf, isPlainHost, mainValue, parseTarget, readMaxForwards, type Target } from './target.ts';

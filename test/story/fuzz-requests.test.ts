@@ -23,7 +23,7 @@ function addressOf(number: number): string {
  * arrives there belongs to one connection, and can be held against what a careful reader makes of that connection's bytes.
  */
 test.runIf(process.platform === 'linux')(
-  `of ${fuzzRequests} mutated requests the upstream sees each at most once and as it was sent (WEIR_FUZZ_SEED=${fuzzSeed})`,
+  `of ${fuzzRequests} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base (WEIR_FUZZ_SEED=${fuzzSeed})`,
   { timeout: 600_000 },
   async () => {
     const captured = new Map<string, CapturedRequest[]>();
@@ -35,7 +35,15 @@ test.runIf(process.platform === 'linux')(
       await exchange.received();
       await exchange.answer(200, [], 'ok');
     });
-    const config = { forwarding_headers: ['X-Auth-Subject'] };
+    const url = `http://127.0.0.1:${upstream.port}`;
+    const config = {
+      forwarding_headers: ['X-Auth-Subject'],
+      upstreams: { api: { url }, based: { url: `${url}/base` } },
+      routes: [
+        { path: '/**', upstream: 'api', authentication: 'none' },
+        { path: '/a/**', strip_prefix: '/a', upstream: 'based', authentication: 'none', semicolons: 'pass' },
+      ],
+    };
     const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config });
     const findings: { what: string; sent: string }[] = [];
     const waiting: Conversation[] = [];

@@ -22,7 +22,7 @@ function checkPresence(file: ConfigFile, path: Path): void {
     file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
 }
 
-/** Connections to all of them are made in one way, so they have one scheme. */
+/** Connections to all of them are made in one way, and any of them may get a request: so they have one scheme and one path. */
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
   const listed = urls.map(entry => {
     // Validation reports any that is none.
@@ -30,6 +30,10 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
     return data === undefined ? null : { ...data, place: `${data.host.toLowerCase()} ${data.port}` };
   });
   const lineOf = (index: number) => file.place([...path, index]).line;
+  const baseAt = (index: number) => {
+    const hidden = [[index], [index, 'url']].some(at => file.holdsVariable([...path, ...at]));
+    return hidden ? 'another' : listed[index]?.base || 'none';
+  };
   const first = listed.findIndex(url => url !== null);
   const scheme = schemeOf(listed[first]?.tls);
   for (const [index, url] of listed.entries()) {
@@ -37,6 +41,9 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
     const twin = listed.findIndex(other => other?.place === url.place);
     if (schemeOf(url.tls) !== scheme) {
       const message = `all addresses of an upstream have one scheme: this one has ${schemeOf(url.tls)}, the one in line ${lineOf(first)} has ${scheme}`;
+      file.add([...path, index], message);
+    } else if (url.base !== listed[first]?.base) {
+      const message = `all addresses of an upstream have one path: this one has ${baseAt(index)}, the one in line ${lineOf(first)} has ${baseAt(first)}`;
       file.add([...path, index], message);
     } else if (twin < index) {
       const message = `this address stands in line ${lineOf(twin)} already: give it a "weight" there instead`;

@@ -22,6 +22,7 @@ export function compileUpstream(
   return {
     name,
     protocol,
+    base: listed[0]?.url.base ?? '',
     endpoints: listed.map(({ url: { host, port }, weight }) => ({ host, port, weight })),
     options: { ...options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
     ...settings,

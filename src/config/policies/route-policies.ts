@@ -4,6 +4,7 @@ import { body } from './body.ts';
 import type { Intersection, PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
 import { requires } from './require.ts';
+import { stripPrefix } from './strip-prefix.ts';
 import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -16,6 +17,7 @@ import { websocket } from './websocket.ts';
 const POLICIES = [
   authentication,
   requires,
+  stripPrefix,
   semicolons,
   webhook,
   websocket,
@@ -27,7 +29,7 @@ const POLICIES = [
 ] as const;
 
 /** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
-const EXPLAINED = inOrder([authentication, requires, body, semicolons, upstream429, timeouts]);
+const EXPLAINED = inOrder([authentication, requires, stripPrefix, body, semicolons, upstream429, timeouts]);
 const COMPARED = inOrder([
   authentication,
   requires,

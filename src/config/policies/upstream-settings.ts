@@ -267,6 +267,8 @@ type SettingModels = Intersection<ModelOf<Setting>>;
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
   readonly protocol: UpstreamProtocol;
+  /** The path of its URL, which goes before every path that it is sent: canonical, without a slash at its end; '' if it has none. */
+  readonly base: string;
   /** Its addresses as they are configured: at least one. */
   readonly endpoints: readonly EndpointOptions[];
   readonly options: ConnectionOptions;

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { AddressSet } from '../../http/index.ts';
+import { PatternError, parseRoutePattern } from '../../routing/index.ts';
 import { messageOf, refuse, refuseQuoting } from './refuse.ts';
 
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
@@ -32,22 +33,41 @@ const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 /** Where an upstream is. */
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
+  /** The path in front of what is forwarded: canonical, without a slash at its end; '' if there is none. */
+  readonly base: string;
 }
 
-/** An upstream's `http://host:port` or `https://host:port`, read as scheme, host and port. */
+/** An upstream's `http://host:port/base` or `https://host:port/base`. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
     .string({ error })
-    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?(\/[^?#@]*)?$/, {
       error: whyNoUpstreamUrl,
       abort: true,
     })
     .transform((text, context): UpstreamUrl => {
       const tls = text.startsWith('https:');
-      const place = parseHostPort(text.slice(text.indexOf('//') + 2), tls ? 443 : 80);
-      return place === undefined || place.port === 0 ? refuse(context, error) : { ...place, tls };
+      const [, authority = '', base = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(text) ?? [];
+      const place = parseHostPort(authority, tls ? 443 : 80);
+      if (place === undefined || place.port === 0) return refuse(context, error);
+      const why = whyNoBase(text, base);
+      if (why !== null) refuseQuoting(context, why, 'a URL such as http://api.internal:3000/base');
+      return { ...place, tls, base };
     });
+}
+
+/** Says what to write instead of a base that is not the one spelling of its path. */
+function whyNoBase(url: string, base: string): string | null {
+  if (base === '') return null;
+  if (base.endsWith('/'))
+    return `the URL of an upstream ends without a slash: write ${url.replace(/\/+$/, '')}`;
+  if (base.includes(';')) return 'services disagree about a ";" in a path: leave it out of the URL';
+  const why = messageOf(PatternError, () => parseRoutePattern(base, null));
+  if (why !== null) return `the path of the URL: ${why.replace(`path "${base}": `, '')}`;
+  return /[{*]/.test(base)
+    ? 'the path of the URL is the same for all requests: write it without {} and *'
+    : null;
 }
 
 /** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
@@ -57,8 +77,8 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
     return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
   if (rest.includes('@'))
     return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
-  if (/[/?#]/.test(rest)) {
-    return 'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it';
+  if (/[?#]/.test(rest)) {
+    return 'the URL of an upstream ends with its path: requests keep their own query, so remove the "?" or "#" and everything after it';
   }
   return 'expected a URL such as http://api.internal:3000';
 }

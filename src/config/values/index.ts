@@ -4,7 +4,15 @@
 export * from './addresses.ts';
 export * from './meaning.ts';
 export { otherWord } from './other-words.ts';
-export { grpcRoute, limitRoute, ownPath, parseLimitRoute, routePath, token } from './patterns.ts';
+export {
+  grpcRoute,
+  limitRoute,
+  literalPath,
+  ownPath,
+  parseLimitRoute,
+  routePath,
+  token,
+} from './patterns.ts';
 export * from './plain-values.ts';
 export * from './protocols.ts';
 export * from './quantities.ts';

@@ -65,6 +65,20 @@ export function ownPath() {
   });
 }
 
+/** Whole segments of a path without parameters, such as `/api`; `name` says what they are. The root is none, and no slash ends them. */
+export function literalPath(name: string) {
+  return routePath().superRefine((path, context) => {
+    const message = whyNotLiteral(path);
+    if (message !== null) refuseQuoting(context, `${name} ${message}`, 'segments of a path such as /api');
+  });
+}
+
+function whyNotLiteral(path: string): string | null {
+  if (/[{*]/.test(path)) return 'is the same for all requests: write it without {parameters} and **';
+  if (path === '/') return 'has a segment at least: leave it out';
+  return path.endsWith('/') ? `ends without a slash: write "${path.slice(0, -1)}"` : null;
+}
+
 // Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
 // They may accept what the parser rejects (a repeated parameter), never the reverse.
 

@@ -3,6 +3,7 @@ import type { ByteStream, FieldNames, Fields, GatewayError, Release } from '../.
 import {
   type HttpVersion,
   keepResponseFields,
+  servicePath,
   traceContextFields,
   upstreamFields,
 } from '../../http/index.ts';
@@ -28,7 +29,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
-    target: destination.path + destination.query,
+    target: servicePath(destination.path, route, route.upstream.base) + destination.query,
     fields: fieldsFor(exchange, destination),
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers,

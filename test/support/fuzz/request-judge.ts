@@ -36,19 +36,38 @@ export function judgeRequests(
 
 function isSame(captured: CapturedRequest, sent: ReferenceRequest | undefined): boolean {
   if (sent === undefined || captured.method !== sent.method) return false;
-  if (unescaped(captured.target) !== unescaped(sent.target.replace(/^http:\/\/[^/?]*/i, ''))) return false;
+  if (!isCanonical(captured.target)) return false;
+  const target = sent.target.replace(/^http:\/\/[^/?]*/i, '');
+  if (unescaped(captured.target) !== unescaped(onTheWire(target))) return false;
   if (captured.trailers.length > 0) return false;
   const body = captured.body.toString('latin1');
   return captured.complete ? sent.complete && body === sent.body : sent.body.startsWith(body);
 }
 
+/** What the service gets for a target: the route `/a/**` takes the first segment away, and the URL of its service has the path `/base`. */
+function onTheWire(target: string): string {
+  const [, first = '', rest = '', query = ''] = /^\/([^/?]*)([^?]*)(.*)$/s.exec(target) ?? [];
+  if (decoded(first).replace(/;.*/s, '').toLowerCase() !== 'a') return target;
+  return `/base${rest === '' ? '/' : rest}${query}`;
+}
+
+/** What no path on the wire holds: empty segments, dot segments, and escapes in another spelling than the canonical one. */
+const TWO_READINGS =
+  /\/\/|\/\.\.?(?:[/;]|%3B|$)|\\|%(?![0-9A-F]{2})|%(?:2[DEF]|3\d|4[1-9A-F]|5[0-9ACF]|6[1-9A-F]|7[0-9AEF]|[01].)/;
+
+function isCanonical(target: string): boolean {
+  return target.startsWith('/') && !TWO_READINGS.test(target.replace(/\?.*/s, ''));
+}
+
 /** The path with its escapes decoded once, the query as it is. */
 function unescaped(target: string): string {
   const [path = '', ...query] = target.split('?');
-  const decoded = path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return [decoded === '' ? '/' : decoded, ...query].join('?');
+  const plain = decoded(path);
+  return [plain === '' ? '/' : plain, ...query].join('?');
+}
+
+function decoded(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 function forgedField({ fields }: CapturedRequest, address: string): string | null {

@@ -22,7 +22,7 @@ export const upstreamKeys = {
   url: upstreamUrl()
     .optional()
     .describe(
-      'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect.',
+      'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect. A path behind the port, as in http://host:port/base, goes before every path that is sent there.',
     ),
   urls: z
     .array(weightedUrl(), { error: URLS_EXPECTED })
@@ -30,7 +30,7 @@ export const upstreamKeys = {
     .max(256, { error: 'expected at most 256 addresses' })
     .optional()
     .describe(
-      'Several addresses of the service in place of url, all with the same scheme. Requests are spread over them; one that fails is left out for a while.',
+      'Several addresses of the service in place of url, all with the same scheme and path. Requests are spread over them; one that fails is left out for a while.',
     ),
   tls: upstreamTlsSchema.prefault({}),
   protocol: choice(['http1', 'h2', 'grpc'])

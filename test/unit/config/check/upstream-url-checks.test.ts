@@ -31,13 +31,15 @@ describe('the addresses of an upstream', () => {
     const lines = [
       'urls:',
       '  - 7',
-      '  - { url: "http://a/x" }',
+      '  - { url: "http://a/x/" }',
       '  - { url: "http://b", weight: 0 }',
       '  - ftp://c',
     ];
     expect(await diagnosticsIn(upstream(...lines))).toEqual([
       expect.stringMatching(/^4:9: upstreams.api.urls\[0\]: expected a URL such as http:.* or a map such as/),
-      expect.stringMatching(/^5:16: upstreams.api.urls\[1\].url: the URL of an upstream ends after the port/),
+      expect.stringMatching(
+        /^5:16: upstreams.api.urls\[1\].url: the URL of an upstream ends without a slash: write http:\/\/a\/x$/,
+      ),
       expect.stringMatching(/^6:36: upstreams.api.urls\[2\].weight: expected a whole number from 1 to 1000/),
       expect.stringMatching(/^7:9: upstreams.api.urls\[3\]: expected a URL that starts with http:/),
     ]);
@@ -47,6 +49,21 @@ describe('the addresses of an upstream', () => {
     const lines = ['urls:', '  - http://a', '  - { url: "https://b" }', '  - http://c'];
     expect(await diagnosticsIn(upstream(...lines))).toEqual([
       '5:9: upstreams.api.urls[1]: all addresses of an upstream have one scheme: this one has https, the one in line 4 has http',
+    ]);
+  });
+
+  it('have one path', async () => {
+    const lines = ['urls:', '  - http://a/x', '  - { url: "http://b/y" }', '  - http://c', '  - http://d/x'];
+    expect(await diagnosticsIn(upstream(...lines))).toEqual([
+      '5:9: upstreams.api.urls[1]: all addresses of an upstream have one path: this one has /y, the one in line 4 has /x',
+      '6:9: upstreams.api.urls[2]: all addresses of an upstream have one path: this one has none, the one in line 4 has /x',
+    ]);
+  });
+
+  it('show no path that a variable holds', async () => {
+    const lines = ['urls:', '  - http://a/x', `  - "\${URL}"`];
+    expect(await diagnosticsIn(upstream(...lines), { URL: 'http://b/hidden' })).toEqual([
+      '5:9: upstreams.api.urls[1]: all addresses of an upstream have one path: this one has another, the one in line 4 has /x',
     ]);
   });
 

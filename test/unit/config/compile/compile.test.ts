@@ -116,9 +116,10 @@ describe('an upstream', () => {
     expect(await upstreamOf('url: "http://api:3000"')).toEqual({
       name: 'api',
       protocol: 'http1',
+      base: '',
+      balance: 'least_requests',
+      endpoints: [{ host: 'api', port: 3000, weight: 1 }],
       options: {
-        host: 'api',
-        port: 3000,
         protocol: 'http1',
         http2: { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 },
         connectTimeoutMs: 2_000,
@@ -140,13 +141,14 @@ describe('an upstream', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
+      'url: "http://[::1]/base", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
       protocol: 'h2',
+      base: '/base',
+      balance: 'least_requests',
+      endpoints: [{ host: '::1', port: 80, weight: 1 }],
       options: {
-        host: '::1',
-        port: 80,
         protocol: 'h2',
         http2: { maxConnections: 2, maxStreams: 3, pingIntervalMs: 4_000, pingTimeoutMs: 5_000 },
         connectTimeoutMs: 1_000,

@@ -70,7 +70,7 @@ describe('an unknown key', () => {
     ['scopes', ': write require: { scopes: [orders.read], roles: [clerk] }'],
     ['host', `: routes by host are ${YET}`],
     ['hosts', `: routes by host are ${YET}`],
-    ['strip_prefix', `: changes of the path are ${YET}`],
+    ['strip_path', ': write strip_prefix: /api'],
     ['plugins', `: plug-ins are ${YET}`],
     ['headers', `: changes of header fields are ${YET}`],
     ['retries', `: retries by rule, mirrors, weights and caches are ${YET}`],
@@ -91,6 +91,7 @@ describe('an unknown key', () => {
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],
     ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
+    ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
     ['health_check: /x', `upstreams.api: unknown key "health_check": health checks of upstreams are ${YET}`],
   ])('of an upstream: %s', async (key, message) => {
