@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { askOnce, askTimes, startLimited } from '../support/limits.ts';
+import { handshake } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
@@ -32,6 +33,21 @@ describe('a Host that names one place', () => {
     expect((await gateway.ask(head('GET /'))).status).toBe(200);
     expect(values(upstream.onlyRequest.fields, 'host')).toEqual([`127.0.0.1:${upstream.port}`]);
     expect(values(upstream.onlyRequest.fields, 'x-forwarded-host')).toEqual(['gateway.test']);
+  });
+
+  test('is replaced by a name where its configuration says so, for WebSockets too', async () => {
+    const upstream = await startUpstream();
+    const api = { host: 'api.internal:8443' };
+    const gateway = await startGateway({ upstreamPort: upstream.port, api, route: { websocket: true } });
+    expect((await gateway.ask(head('GET /'))).status).toBe(200);
+    const client = await gateway.connect();
+    await client.send(handshake('/live'));
+    await client.answer();
+    expect(upstream.requests.map(({ fields }) => values(fields, 'host'))).toEqual([[api.host], [api.host]]);
+    expect(upstream.requests.map(({ fields }) => values(fields, 'x-forwarded-host'))).toEqual([
+      ['gateway.test'],
+      ['gateway.test'],
+    ]);
   });
 });
 

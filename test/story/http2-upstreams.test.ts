@@ -67,6 +67,15 @@ describe('an upstream with protocol: h2', () => {
     expect(upstream.requests[0]?.headers[':authority']).toBe(`127.0.0.1:${upstream.port}`);
   });
 
+  test('gets the name that the configuration gives it', async () => {
+    const { upstream, gateway } = await front(undefined, { host: 'api.internal' });
+    await gateway.ask(head('GET /a'));
+    expect(upstream.requests[0]?.headers).toMatchObject({
+      ...{ ':authority': 'api.internal', 'x-forwarded-host': 'gateway.test' },
+    });
+    expect(upstream.requests[0]?.headers).not.toHaveProperty('host');
+  });
+
   test.each([
     ['a stated length', withBody('POST /a', 'hello'), '5'],
     ['chunks', inChunks('POST /a', ['hel', 'lo']), undefined],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PoolName } from '../../core/index.ts';
 import type { Balance, ConnectionOptions, EndpointOptions, UpstreamProtocol } from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
-import { choice, count, duration, means, onlyFor, percentage, size } from '../values/index.ts';
+import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
@@ -41,13 +41,20 @@ interface HostModel {
 
 const host = upstreamSetting({
   keys: {
-    host: choice(['client', 'upstream'])
+    host: hostChoice()
       .prefault('client')
-      .describe("The Host header it gets: the client's, or the host of its url."),
+      .describe(
+        "The Host header it gets: the client's (client), the host of its url (upstream), or this name, such as api.internal.",
+      ),
   },
-  compile: ({ host }, { authority }): HostModel => ({ hostHeader: host === 'upstream' ? authority : null }),
+  compile: ({ host }, { authority }): HostModel => ({ hostHeader: hostFor(host, authority) }),
   describe: ({ hostHeader }) => [['Host', hostHeader ?? "the client's own"]],
 });
+
+function hostFor(choice: string, authority: string): string | null {
+  if (choice === 'client') return null;
+  return choice === 'upstream' ? authority : choice;
+}
 
 interface AuthorizationModel {
   /** Whether it is sent the client's `Authorization`. The policy `authentication` of a route describes what that means there. */

@@ -2,6 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { AddressSet } from '../../http/index.ts';
 import { PatternError, parseRoutePattern } from '../../routing/index.ts';
+import { nearestWord } from '../file/index.ts';
 import { messageOf, refuse, refuseQuoting } from './refuse.ts';
 
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
@@ -81,6 +82,37 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
     return 'the URL of an upstream ends with its path: requests keep their own query, so remove the "?" or "#" and everything after it';
   }
   return 'expected a URL such as http://api.internal:3000';
+}
+
+const HOST_EXPECTED = 'expected client, upstream, or a name such as api.internal';
+
+/** What stands in `Host`: the client's (`client`), that of the URL (`upstream`), or this name, with a port if it needs one. */
+export function hostChoice() {
+  return z
+    .string({ error: HOST_EXPECTED })
+    .meta({ pattern: HOST_PATTERN })
+    .superRefine((text, context) => {
+      const message = parseHostPort(text, 80) === undefined ? notAHost(text) : misspeltChoice(text);
+      if (message !== null) refuseQuoting(context, message, HOST_EXPECTED.replace('expected ', ''));
+    });
+}
+
+const HOST_PATTERN = '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:\\d{1,5})?$';
+
+function notAHost(text: string): string {
+  const [, authority = ''] = /^https?:\/\/([^/@]+)\/?$/i.exec(text) ?? [];
+  return parseHostPort(authority, 80) === undefined
+    ? HOST_EXPECTED
+    : `a host has no scheme: write ${authority}`;
+}
+
+/** A word that is nearly one of the two would become a name that nothing serves. */
+function misspeltChoice(text: string): string | null {
+  const choices = ['client', 'upstream'];
+  const near = nearestWord(text, choices);
+  if (near === undefined || choices.includes(text)) return null;
+  if (!/^[A-Za-z]+$/.test(text) || Math.abs(near.length - text.length) > 1) return null;
+  return `write ${near}, or "${text}:80" for a host of this name`;
 }
 
 /** A network such as `10.1.0.0/16`, or one address. */

@@ -283,8 +283,38 @@ describe('values', () => {
     ]);
   });
 
+  const HOST = 'expected client, upstream, or a name such as api.internal';
+
   it.each([
-    ['host: both', '1:46: upstreams.api.host: expected "client" or "upstream", found "both"'],
+    ['clinet', 'write client, or "clinet:80" for a host of this name'],
+    ['Upstream', 'write upstream, or "Upstream:80" for a host of this name'],
+    ['http://api.internal/', 'a host has no scheme: write api.internal'],
+    ['a b', `${HOST}, found "a b"`],
+    ['user@api', `${HOST}, found "user@api"`],
+    ['api/x', `${HOST}, found "api/x"`],
+    ['api:70000', `${HOST}, found "api:70000"`],
+    ['b\u00fccher.test', `${HOST}, found "b\u00fccher.test"`],
+    ['*.api.internal', `${HOST}, found "*.api.internal"`],
+  ])('are refused as the host of an upstream: %s', async (host, message) => {
+    expect(await diagnosticsIn(upstreamWith(`url: "http://api", host: "${host}"`))).toEqual([
+      `1:46: upstreams.api.host: ${message}`,
+    ]);
+  });
+
+  it.each([
+    'client',
+    'upstream',
+    'api.internal',
+    'api_1:8443',
+    'clients:80',
+    'client-api',
+    '10.0.0.1',
+    '[::1]:80',
+  ])('are the host of an upstream: %s', async host => {
+    expect(await diagnosticsIn(upstreamWith(`url: "http://api", host: "${host}"`))).toEqual([]);
+  });
+
+  it.each([
     [
       'authorization: removed',
       '1:55: upstreams.api.authorization: expected "pass" or "remove", found "removed", did you mean "remove"?',
