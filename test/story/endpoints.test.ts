@@ -6,6 +6,7 @@ import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { head, withBody } from '../support/requests.ts';
 import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
+import { message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import type { Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -219,6 +220,21 @@ test('a weight is a part of the requests', async () => {
   const [one = 0, two = 0, three = 0] = requestsAt(endpoints);
   expect(three).toBeGreaterThan(2 * (one + two) * 0.8);
   expect(Math.min(one, two)).toBeGreaterThan(20);
+});
+
+test('a WebSocket is opened at another endpoint where one refuses', async () => {
+  const [dead] = (await startEndpoints(1)) as [TestEndpoint];
+  await dead.die();
+  const upstream = (await startWsServer()).echo();
+  const urls = [...urlsOf([dead]), `http://127.0.0.1:${upstream.port}`];
+  const gateway = await startBalancer([], { urls }, { route: { websocket: true } });
+  for (let i = 0; i < 6; i++) {
+    const socket = await openSocket(gateway);
+    const answer = message(socket);
+    socket.send('hello');
+    expect(await answer).toBe('hello');
+    socket.close();
+  }
 });
 
 describe('a reload', () => {

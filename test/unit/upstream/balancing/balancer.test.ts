@@ -101,6 +101,25 @@ describe('by requests in flight', () => {
     }
   });
 
+  it('the second is drawn by weight among all but the first', () => {
+    const chances: number[] = [];
+    const fixed = new Balancer<Stub>(() => chances.shift() ?? 0);
+    const endpoints = some(2, 1, 5);
+    fixed.use(endpoints, 'least_requests');
+    const [one, two, three] = endpoints as [Stub, Stub, Stub];
+    two.inFlight = 9;
+    // The second endpoint covers the third of eight parts, so that seven are left for the others.
+    for (const [chance, other] of [
+      [0, one],
+      [1.9 / 7, one],
+      [2.1 / 7, three],
+      [6.9 / 7, three],
+    ] as const) {
+      chances.push(2.5 / 8, chance);
+      expect(fixed.choose(0, '', [])).toBe(other);
+    }
+  });
+
   it('an endpoint that comes back gets its part by and by', () => {
     const endpoints = some(1, 1);
     (endpoints[0] as Stub).part = 0.1;
