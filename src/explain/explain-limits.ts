@@ -184,7 +184,7 @@ function findBucket(method: string, path: string, { limits }: Snapshot): BucketI
 }
 
 function describeBucket(
-  { route: { bucket, line }, value }: BucketInUse,
+  { route: { bucket, line, cost }, value }: BucketInUse,
   { places }: Outline,
 ): ExplainedRow[] {
   const at = places.of(['buckets', bucket.name]);
@@ -192,6 +192,10 @@ function describeBucket(
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
     ['bucket', `by the line "${line}" (${formatPlace(places.of(['routes', line]))})`],
   ];
+  if (cost > 1) {
+    const place = formatPlace(places.of(['routes', line, 'cost']));
+    rows.push(['cost', `each request takes ${cost} of each limit of the bucket, or nothing (${place})`]);
+  }
   if (bucket.rollout !== null) {
     const place = formatPlace(places.of(['buckets', bucket.name, 'enforce']));
     const { share, triesNumbers } = bucket.rollout;

@@ -42,7 +42,7 @@ function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
 }
 
 function refund(unit: ResourceUnit | null, { store }: Limiting): void {
-  if (unit !== null) store.refund(unit.limit, unit.main, unit.window);
+  if (unit !== null) store.refund(unit.limit, unit.main, unit.window, unit.cost);
 }
 
 function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {

@@ -43,7 +43,7 @@ export interface RefusedSender {
  */
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
-  { set, main }: Claim,
+  { set, main, cost }: Claim,
   { role, sharedKey, otherParts, retryAfterMs }: Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
@@ -51,7 +51,7 @@ export function noteRefusal(
   const refused = role === null ? null : set[role];
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;
-  ignoredRefusals.note({ address, principal, limit: refused, main: part, waitMs: retryAfterMs });
+  ignoredRefusals.note({ address, principal, limit: refused, main: part, cost, waitMs: retryAfterMs });
 }
 
 /** A request as the limits see it. */
@@ -74,6 +74,8 @@ export interface Claim {
   readonly caller: string;
   /** The value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
+  /** The units that it consumes of each limit but the global one. */
+  readonly cost: number;
   readonly draws: Draws;
 }
 
@@ -89,7 +91,15 @@ export function limitsOf(
 
 /** The claim of a request that no route serves: the global limit alone. */
 export function globalClaim(limits: LimitsModel, callerClass: CallerClass, caller: string): Claim {
-  return { set: limits.global[callerClass], bucket: null, callerClass, caller, main: '', draws: 'global' };
+  return {
+    set: limits.global[callerClass],
+    bucket: null,
+    callerClass,
+    caller,
+    main: '',
+    cost: 1,
+    draws: 'global',
+  };
 }
 
 /** The claim of a request; `null` if the value of the main parameter is ambiguous. */
@@ -99,10 +109,10 @@ export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | n
   const global = exempt ? NO_LIMITS : limits.global[callerClass];
   const match =
     draws === 'all' || draws === 'bucket' ? limits.routes.find(request.method, request.path) : null;
-  if (match === null) return { set: global, bucket: null, callerClass, caller, main: '', draws };
-  const { bucket, mainAt } = match.value;
+  if (match === null) return { set: global, bucket: null, callerClass, caller, main: '', cost: 1, draws };
+  const { bucket, mainAt, cost } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
   if (main === null) return null;
   const { sets, exemptSets } = limitsFor(bucket, caller);
-  return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, draws };
+  return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, cost, draws };
 }

@@ -74,8 +74,9 @@ export class Demand {
    * Counts one request.
    *
    * @param key names the counter; one caller may have several
+   * @param cost the units that the request consumes
    */
-  consume(atMs: number, caller: string, key: string): void {
+  consume(atMs: number, caller: string, key: string, cost = 1): void {
     if (atMs >= this.#turnedAtMs + this.limit.periodMs) this.#turn(atMs);
     const open = this.#openOf(caller, key);
     if (open === null) {
@@ -87,18 +88,18 @@ export class Demand {
       open.count = 0;
       open.markMs = atMs + this.limit.periodMs;
     }
-    open.count++;
+    open.count += cost;
     // Subtract a little, so that a rounding error does not add a unit.
     if (open.count > open.peak.units) open.peak.units = Math.ceil(open.count - 1e-6);
   }
 
-  /** Returns a unit that still counts. Called when a service has denied the caller access. */
-  refund(atMs: number, consumedAtMs: number, key: string): void {
+  /** Returns what still counts of a request. Called when a service has denied the caller access. */
+  refund(atMs: number, consumedAtMs: number, key: string, cost = 1): void {
     const open = this.#recent.get(key) ?? this.#older.get(key);
     if (open === undefined) return;
     if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
     else if (atMs >= open.markMs || consumedAtMs < open.markMs - this.limit.periodMs) return;
-    open.count = Math.max(0, open.count - 1);
+    open.count = Math.max(0, open.count - cost);
   }
 
   #drain(open: Open, atMs: number): void {

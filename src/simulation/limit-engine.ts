@@ -43,16 +43,16 @@ export class LimitEngine {
     this.reach(atMs);
     const claim = claimOn(this.#limits, request);
     if (claim === null) return null;
-    return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main) };
+    return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main, '', claim.cost) };
   }
 
   /** Returns the unit of a resource limit that an admitted request consumed. Called when its service denies the caller access. */
   refund(
     atMs: number,
-    unit: { readonly limit: Limit; readonly main: string; readonly window: number },
+    unit: { readonly limit: Limit; readonly main: string; readonly window: number; readonly cost: number },
   ): void {
     this.reach(atMs);
-    this.#store.refund(unit.limit, unit.main, unit.window);
+    this.#store.refund(unit.limit, unit.main, unit.window, unit.cost);
   }
 
   /** Counters held now. */

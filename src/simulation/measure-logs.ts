@@ -126,7 +126,7 @@ class Measuring {
     const resource = claim === null ? null : limitOf(claim, 'resource');
     if (claim === null || resource === null) return;
     const key = `${this.#gatewayOf(request)} ${claim.main}`;
-    this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, key);
+    this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, key, claim.cost);
   }
 
   /** The gateway whose counters consumed the request; '' if all gateways share them. */
@@ -154,7 +154,7 @@ class Measuring {
     const row = this.#rowFor(limit, claim);
     row.requests++;
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key);
+    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : claim.cost);
   }
 
   #rowFor(limit: Limit, claim: Claim): Measured {

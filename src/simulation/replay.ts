@@ -51,6 +51,7 @@ interface Unit {
   readonly limit: Limit;
   readonly main: string;
   readonly window: number;
+  readonly cost: number;
 }
 
 /** Decides about every request of the logs again, with other limits, at the moments that the logs give. */
@@ -162,7 +163,13 @@ class Replay {
     else this.#restrictions.refusedByLimits(request, engine, claim, decision);
     const limit = claim.set.resource;
     if (decision.admitted && limit !== null && decision.resourceWindow !== 0)
-      this.#keepUnit(request, { engine, limit, main: claim.main, window: decision.resourceWindow });
+      this.#keepUnit(request, {
+        engine,
+        limit,
+        main: claim.main,
+        window: decision.resourceWindow,
+        cost: claim.cost,
+      });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && patienceMs !== null && decision.retryAfterMs <= patienceMs) this.#patient++;
     const bucket = claim.bucket?.name ?? null;

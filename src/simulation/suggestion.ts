@@ -131,7 +131,7 @@ export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Sugge
 function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
   const { limit, needs: sorted } = row.demand;
   const needs = needsOf(sorted);
-  const suggested = withHeadroom(needs[percentile], headroomPercent);
+  const suggested = withHeadroom(needs[percentile], headroomPercent, limit.largestCost);
   return {
     ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
@@ -169,9 +169,10 @@ function needsOf(sorted: Uint32Array): Needs {
   return needs as Record<Percentile, number | null>;
 }
 
-function withHeadroom(units: number | null, headroomPercent: number): number | null {
+/** @param least what one request may cost */
+function withHeadroom(units: number | null, headroomPercent: number, least = 1): number | null {
   if (units === null) return null;
-  return Math.min(MAX_UNITS, Math.max(1, Math.ceil((units * (100 + headroomPercent)) / 100)));
+  return Math.min(MAX_UNITS, Math.max(least, Math.ceil((units * (100 + headroomPercent)) / 100)));
 }
 
 function countOver(sorted: Uint32Array, units: number): number {

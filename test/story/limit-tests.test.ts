@@ -288,6 +288,18 @@ ignored_refusals: { limit: 1/10m, restrict_for: 3m }
     expect((await errorsOf(() => LIMITS)).err).toContain('this is a limits file: name it under "limits"');
   });
 
+  it('knows what a line costs', async () => {
+    const limits =
+      'buckets: { all: { user: 7/5s } }\nroutes: { /cheap: all, /dear: { bucket: all, cost: 5 } }\n';
+    const by = 'by: { user: [web, alice] }';
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${by}, send: GET /dear, expect: { outcome: admitted, limit: 7, remaining: 2 } }`,
+      `{ ${by}, send: GET /dear, expect: { outcome: bucket, remaining: 0, retry_after: 5s } }`,
+      `{ ${by}, send: GET /cheap, repeat: 2, expect: { outcome: admitted, remaining: 0 } }`,
+    ]);
+    expect(ended.out).toBe('1 passed\n');
+  });
+
   it('tries other limits behind the same gateway', async () => {
     const files = {
       'gateway.yaml': GATEWAY,

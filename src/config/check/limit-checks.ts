@@ -26,13 +26,19 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
   }
+  for (const line of lines) if (line.bucket !== null) checkCost(file, line, byName[line.bucket]);
   const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
   checkPatterns(file, sound);
   if (gateway !== null) checkReach(file, lines, gateway);
 }
 
-function lineOf([line, bucket]: readonly [string, unknown]): LimitLine {
-  return { line, pattern: patternOf(line), bucket: typeof bucket === 'string' ? bucket : null };
+function lineOf([line, written]: readonly [string, unknown]): LimitLine {
+  const { bucket, cost } = isMap(written) ? written : { bucket: written, cost: null };
+  return {
+    ...{ line, pattern: patternOf(line), bucket: typeof bucket === 'string' ? bucket : null },
+    bucketPath: isMap(written) ? ['routes', line, 'bucket'] : ['routes', line],
+    cost: typeof cost === 'number' ? cost : null,
+  };
 }
 
 function patternOf(line: string): RoutePattern | null {
@@ -128,9 +134,8 @@ function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
   const known = new Set(names);
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
-  for (const { line, bucket } of lines) {
+  for (const { bucket, bucketPath: path } of lines) {
     if (bucket === null || known.has(bucket)) continue;
-    const path = ['routes', line];
     const meant = /^\d+\s*\//.test(bucket)
       ? ': put this quota into a bucket, and write the name of the bucket here'
       : didYouMean(bucket, names);
@@ -174,6 +179,22 @@ function checkMain(
   if (!read.success || read.data === undefined || parameters.includes(read.data)) return;
   const message = `"${line}" has no {${read.data}}, by which the bucket "${name}" counts`;
   file.add(['routes', line], `${message}${didYouMean(read.data, parameters)}`, { about: 'key' });
+}
+
+/** Reports a cost beyond the smallest number of the bucket: no request could have that much. */
+function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written: unknown): void {
+  if (cost === null) return;
+  const [smallest] = quotasIn(written).toSorted((one, other) => one.units - other.units);
+  if (smallest === undefined || cost <= smallest.units) return;
+  const message = `a request costs at most the smallest number of its bucket, and "${bucket}" has ${smallest.text}: write at most ${smallest.units}`;
+  file.add(['routes', line, 'cost'], message);
+}
+
+/** All quotas in a bucket as it is written, wherever they stand. */
+function quotasIn(written: unknown): { readonly text: string; readonly units: number }[] {
+  if (isMap(written)) return Object.values(written).flatMap(quotasIn);
+  const read = bucketKeys.resource.safeParse(written);
+  return read.success && read.data !== undefined ? [{ text: String(written), units: read.data.units }] : [];
 }
 
 function checkPatterns(

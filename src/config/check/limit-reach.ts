@@ -17,6 +17,10 @@ export interface LimitLine {
   readonly pattern: RoutePattern | null;
   /** The bucket that the line names; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
+  /** Where it names it. */
+  readonly bucketPath: readonly string[];
+  /** The cost that it writes; `null` if it writes none, or no whole number. */
+  readonly cost: number | null;
 }
 
 type Authentication = ForwardRoute['authentication'];

@@ -89,10 +89,10 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
 /** The lines that lead to each bucket. */
 function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly RoutePattern[]> {
   const uses = new Map<string, RoutePattern[]>();
-  for (const [line, name] of Object.entries(routes)) {
-    const lines = uses.get(name) ?? [];
+  for (const [line, { bucket }] of Object.entries(routes)) {
+    const lines = uses.get(bucket) ?? [];
     lines.push(parseLimitRoute(line));
-    uses.set(name, lines);
+    uses.set(bucket, lines);
   }
   return uses;
 }
@@ -164,14 +164,15 @@ function describeTrials(shadow: Shadow): string {
 interface Line {
   readonly line: string;
   readonly bucket: string;
+  readonly cost: number;
 }
 
 /** Compares which requests draw on which bucket, and what that means for callers. */
 export function compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   if (sameLines(now, before)) return unusedBuckets(now, before);
-  const moves = movesBetween(entriesOf(now), entriesOf(before), ({ line, bucket }, pattern) =>
-    line === pattern ? bucket : `${bucket} ${line}`,
-  ).filter(move => move.now?.bucket !== move.before?.bucket);
+  const moves = movesBetween(entriesOf(now), entriesOf(before), ({ line, bucket, cost }, pattern) =>
+    line === pattern ? `${cost} ${bucket}` : `${cost} ${bucket} ${line}`,
+  ).filter(({ now, before }) => now?.bucket !== before?.bucket || now?.cost !== before?.cost);
   return [
     ...moves.map(move => ({ subject: someOf(move.labels), ...compareMove(move, now, before) })),
     ...compareSharing(moves, now, before),
@@ -181,19 +182,30 @@ export function compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): Wei
 
 function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConfig): boolean {
   const lines = Object.entries(now);
-  return lines.length === Object.keys(before).length && lines.every(([line, name]) => before[line] === name);
+  return (
+    lines.length === Object.keys(before).length &&
+    lines.every(([line, { bucket, cost }]) => before[line]?.bucket === bucket && before[line].cost === cost)
+  );
 }
 
 function entriesOf({ routes }: LimitsConfig): RouteEntry<Line>[] {
-  return Object.entries(routes).map(([line, bucket]) => ({
+  return Object.entries(routes).map(([line, { bucket, cost }]) => ({
     pattern: parseLimitRoute(line),
-    value: { line, bucket },
+    value: { line, bucket, cost },
   }));
 }
 
 function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsConfig, before: LimitsConfig) {
   const [bucket, old] = [bucketOf(to, now), bucketOf(from, before)];
-  const quotas = compareBucketQuotas(holding(bucket), holding(old));
+  const costs =
+    to === null || from === null || holding(bucket) === undefined || holding(old) === undefined
+      ? null
+      : compareSizes(from.cost, to.cost, `a cost of ${to.cost}, before ${from.cost}`);
+  if (to !== null && to.bucket === from?.bucket) {
+    const text = `in the bucket ${to.bucket} at a cost of ${to.cost}, before ${from.cost}`;
+    return { ...(costs ?? differ('neutral', text)), text };
+  }
+  const quotas = [...compareBucketQuotas(holding(bucket), holding(old)), ...(costs === null ? [] : [costs])];
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
   const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;
@@ -232,6 +244,7 @@ function compareSharing(
   return moves.flatMap(move => {
     const requests = someOf(move.labels);
     const [to, from] = [move.now?.bucket, move.before?.bucket];
+    if (to === from) return [];
     const changes: WeighedChange[] = [];
     if (to !== undefined && isKept(to))
       changes.push({ effect: 'stricter', left: 1, subject: `bucket ${to}`, text: `also counts ${requests}` });
@@ -247,7 +260,7 @@ function compareSharing(
 }
 
 function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
-  return new Set(Object.values(routes));
+  return new Set(Object.values(routes).map(({ bucket }) => bucket));
 }
 
 /** Says which buckets come or go without a route; their quotas affect nothing. */

@@ -19,6 +19,8 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
 interface BucketContext {
   /** The lines of limits.yaml that lead to the bucket. */
   readonly lines: readonly RoutePattern[];
+  /** The largest cost of these lines. */
+  readonly largestCost: number;
   readonly config: LimitsConfig;
   readonly global: PerClass<GlobalLimits>;
   readonly digests: RecentDigests;
@@ -58,13 +60,15 @@ function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<Buck
 }
 
 function setsOf(name: string, config: BucketConfig, context: BucketContext): BucketLimits {
-  const { config: limits, global, lines } = context;
+  const { config: limits, global, lines, largestCost } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
   const define = (role: 'caller' | 'resource', quota: Quota | undefined, isTrial: boolean): Limit | null => {
     if (quota === undefined) return null;
     const windowSlackMs = limits.window_slack;
-    return defineLimit({ role, bucket: name, main, algorithm, quota, windowSlackMs, isTrial });
+    return defineLimit({
+      ...{ role, bucket: name, main, algorithm, quota, windowSlackMs, isTrial, largestCost },
+    });
   };
   const resource = define('resource', config.resource, false);
   const trials = typeof shadow === 'boolean' ? {} : shadow;

@@ -28,21 +28,24 @@ export function compileLimits(
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
 ): CompiledLimits {
   const global = compileGlobal(config);
-  const lines = Object.entries(config.routes).map(([line, name]) => ({
+  const lines = Object.entries(config.routes).map(([line, { bucket, cost }]) => ({
     line,
-    name,
+    name: bucket,
+    cost,
     pattern: parseLimitRoute(line),
   }));
   const linesOf = Map.groupBy(lines, ({ name }) => name);
   const digests = new RecentDigests();
   const buckets = new Map(
     Object.entries(config.buckets).map(([name, bucket]) => {
-      const patterns = (linesOf.get(name) ?? []).map(({ pattern }) => pattern);
-      return [name, compileBucket(name, bucket, { lines: patterns, config, global, digests })];
+      const own = linesOf.get(name) ?? [];
+      const patterns = own.map(({ pattern }) => pattern);
+      const largestCost = Math.max(1, ...own.map(({ cost }) => cost));
+      return [name, compileBucket(name, bucket, { lines: patterns, largestCost, config, global, digests })];
     }),
   );
-  const routes = lines.map(({ line, name, pattern }) =>
-    compileRoute(line, pattern, buckets.get(name), config.buckets[name]),
+  const routes = lines.map(({ line, name, cost, pattern }) =>
+    compileRoute({ line, cost }, pattern, buckets.get(name), config.buckets[name]),
   );
   const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
   const globalSets = ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass]));
@@ -65,7 +68,7 @@ export function compileLimits(
 }
 
 function compileRoute(
-  line: string,
+  { line, cost }: Pick<LimitRouteModel, 'line' | 'cost'>,
   pattern: RoutePattern,
   bucket: BucketModel | undefined,
   config: BucketConfig | undefined,
@@ -74,7 +77,7 @@ function compileRoute(
     throw new Error(`the line ${line} was not checked: there is no such bucket`);
   const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
   if (mainAt === -1) throw new Error(`the line ${line} was not checked: it lacks the main parameter`);
-  return { pattern, value: { line, bucket, mainAt } };
+  return { pattern, value: { line, bucket, mainAt, cost } };
 }
 
 function offenceRule(config: OffenceConfig): OffenceRule | null {

@@ -58,6 +58,8 @@ export interface LimitRouteModel {
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
+  /** The units of each limit of the bucket that one request consumes. */
+  readonly cost: number;
 }
 
 /** The limits on requests to a bucket. */

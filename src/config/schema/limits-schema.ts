@@ -151,11 +151,7 @@ export const limitsSchema = z.strictObject({
     .prefault({})
     .describe('Limits that routes share, by name. A bucket does not limit callers for whom it has no quota.'),
   routes: z
-    .record(
-      limitRoute(),
-      z.string({ error: 'expected the name of a bucket' }),
-      mapSuchAs('{ GET /v1/messages: messages }'),
-    )
+    .record(limitRoute(), limitLine(), mapSuchAs('{ GET /v1/messages: messages }'))
     .prefault({})
     .describe(
       'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method. The most specific line wins; order does not matter. Other requests have no bucket.',
@@ -200,6 +196,22 @@ export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
 /** The rule of an offence, or `off`. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
+
+/** What a line of `routes:` says: the name of a bucket, or a map with more than that. */
+function limitLine() {
+  const bucket = z.string({ error: 'expected the name of a bucket' });
+  const map = z.strictObject({
+    bucket: bucket.describe('The name of the bucket.'),
+    cost: count(65_535)
+      .prefault(1)
+      .describe(
+        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. At most the smallest number of the bucket.',
+      ),
+  });
+  return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
+    error: 'expected the name of a bucket, or a map such as { bucket: exports, cost: 5 }',
+  });
+}
 
 /** Whether a limit is in shadow, or the numbers that are tried beside it. */
 function shadow<Quotas extends z.ZodRawShape>(quotas: Quotas, example: string) {

@@ -292,11 +292,13 @@ interface Ruling extends DecisionRecord {
   readonly shadowUnit: ResourceUnit | null;
 }
 
-/** One unit of a resource limit. */
+/** What an exchange consumed of a resource limit. */
 export interface ResourceUnit {
   readonly limit: Limit;
   readonly main: string;
   readonly window: number;
+  /** How many units. */
+  readonly cost: number;
 }
 
 /** Reads the header fields, unless they are those of the connection's last request. */

@@ -46,8 +46,8 @@ export function consume(
   const { store } = state.limiting;
   const decision =
     exchange.noRoom === null
-      ? store.decide(claim.set, claim.caller, claim.main)
-      : store.peek(claim.set, claim.caller, claim.main);
+      ? store.decide(claim.set, claim.caller, claim.main, '', claim.cost)
+      : store.peek(claim.set, claim.caller, claim.main, '', claim.cost);
   if (!(decision instanceof Promise)) return conclude(exchange, claim, decision, state);
   return decision.then(awaited => conclude(exchange, claim, awaited, state));
 }
@@ -70,9 +70,9 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
     });
   if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
     noteShadow(exchange, claim, decision.shadow, state);
-  const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);
+  const resourceUnit = unitOf(claim.set.resource, claim, decision.resourceWindow);
   const shadowUnit =
-    claim.set.shadow && unitOf(claim.set.shadow.resource, main, decision.shadow.resourceWindow);
+    claim.set.shadow && unitOf(claim.set.shadow.resource, claim, decision.shadow.resourceWindow);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
@@ -103,9 +103,9 @@ function rateOf(
   return rateReport(decision, hash, scope, nowMs, policy);
 }
 
-/** @param window in which a unit of the resource limit was consumed; 0 if none was */
-function unitOf(limit: Limit | null, main: string, window: number): ResourceUnit | null {
-  return limit === null || window === 0 ? null : { limit, main, window };
+/** @param window in which units of the resource limit were consumed; 0 if none were */
+function unitOf(limit: Limit | null, { main, cost }: Claim, window: number): ResourceUnit | null {
+  return limit === null || window === 0 ? null : { limit, main, window, cost };
 }
 
 /** Notes which limits and restrictions in shadow would have refused the request. */
@@ -143,7 +143,7 @@ function decidePatiently(
   patienceMs: number,
   conclude: Conclude,
 ): GateResult | Promise<GateResult> {
-  const decide = () => store.decide(claim.set, claim.caller, claim.main);
+  const decide = () => store.decide(claim.set, claim.caller, claim.main, '', claim.cost);
   const holding = { claim, patienceMs, decide };
   const behind = held.behindOthers(holding, conclude);
   if (behind !== null) return waitFor(exchange, behind);

@@ -204,13 +204,15 @@ class RefusalMemory {
   }
 
   /** Notes a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
-  note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
+  note(limit: Limit, caller: string, main: string, cost: number, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
     const { keyspace } = this.#keyspaces.bind(limit);
-    const part = limit.role === 'global' ? '' : main;
+    // Requests of another cost are told another wait. No main value holds a NUL.
+    const ofValue = cost === 1 ? main : `${cost}\0${main}`;
+    const part = limit.role === 'global' ? '' : ofValue;
     const row = this.#table.find(keyspace.number, caller, part);
-    const stepMs = stepOf(limit);
+    const stepMs = stepOf(limit, cost);
     const refusal = this.#refusal;
     let firstMs = nowMs;
     if (row >= 0) {
@@ -221,7 +223,7 @@ class RefusalMemory {
       const isExcused = markMs <= this.#forgottenAtMs;
       if (!isExcused && nowMs < resetMs - stepMs) {
         const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
-        if (nowMs - toldAtMs <= inFlightMs(limit)) return false;
+        if (nowMs - toldAtMs <= inFlightMs(limit, stepMs)) return false;
         refusal.count = 1;
         this.#table.save(row, refusal);
         return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
@@ -239,15 +241,16 @@ class RefusalMemory {
   }
 }
 
-/** The time between two admissions of a bucket's smooth limit whose burst is used up; 0 for other limits. */
-function stepOf({ role, algorithm, periodMs, units }: Limit): number {
-  return role === 'caller' && algorithm === 'smooth' ? Math.max(MIN_STEP_MS, periodMs / units) : 0;
+/** The time between two admissions of this cost by a bucket's smooth limit whose burst is used up; 0 for other limits. */
+function stepOf({ role, algorithm, periodMs, units }: Limit, cost: number): number {
+  if (role !== 'caller' || algorithm !== 'smooth') return 0;
+  return Math.max(MIN_STEP_MS, (Math.min(cost, units) * periodMs) / units);
 }
 
 /** How far into a wait further requests are excused. Global refusals count as invalid requests anyway. */
-function inFlightMs(limit: Limit): number {
+function inFlightMs(limit: Limit, stepMs: number): number {
   if (limit.role !== 'caller') return IN_FLIGHT_MS;
-  return Math.min(IN_FLIGHT_MS, (stepOf(limit) || limit.periodMs) * IN_FLIGHT_PART);
+  return Math.min(IN_FLIGHT_MS, (stepMs || limit.periodMs) * IN_FLIGHT_PART);
 }
 
 /** A request that was refused. */
@@ -259,6 +262,8 @@ interface Refusal {
   /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
   readonly limit: Limit;
   readonly main: string;
+  /** The units that it asked for of a limit in a bucket. */
+  readonly cost: number;
   /** The wait announced in the response. */
   readonly waitMs: number;
 }
@@ -289,11 +294,11 @@ export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
    * Call this for refusals by a key of the caller's own: its global limit or its limit in a bucket (also a shared bucket). Not
    * for a decision with `sharedKey`: that key may have refused another caller first.
    */
-  note({ address, principal, limit, main, waitMs }: Refusal): void {
+  note({ address, principal, limit, main, cost, waitMs }: Refusal): void {
     const { rule } = this;
     if (rule === null || (principal === null && !rule.addresses) || this.isExempt(address)) return;
     const caller = principal ?? address;
-    if (!this.#memory.note(limit, caller, main, waitMs)) return;
+    if (!this.#memory.note(limit, caller, main, cost, waitMs)) return;
     this.count(principal === null ? 'address' : 'principal', caller, '');
   }
 }

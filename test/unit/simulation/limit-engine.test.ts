@@ -60,6 +60,16 @@ test('a request draws on those limits alone that its route lets it draw on', asy
   expect(setOf('none')).toEqual([undefined, undefined, undefined]);
 });
 
+test('a request takes what its line costs of its bucket, and one of the global limit', async () => {
+  const engine = await engineOf(
+    LIMITS.replace('user: 2/5s', 'user: 7/5s').replace(': messages }', ': { bucket: messages, cost: 3 } }'),
+  );
+  const draw = () => engine.decide(START, read('1'));
+  expect(draw()?.decision).toMatchObject({ admitted: true, remaining: 4 });
+  expect(draw()?.decision).toMatchObject({ admitted: false, role: 'resource', remaining: 0 });
+  expect(draw()?.claim.cost).toBe(3);
+});
+
 test('a unit that is returned can be drawn again', async () => {
   const engine = await engineOf(LIMITS);
   const draw = (caller: string) => engine.decide(START, read('1', { caller }));
@@ -70,7 +80,7 @@ test('a unit that is returned can be drawn again', async () => {
   draw('carol');
   expect(draw('dave')?.decision.admitted).toBe(false);
   if (limit === null || limit === undefined) throw new Error('there is no resource limit');
-  engine.refund(START, { limit, main: '1', window });
+  engine.refund(START, { limit, main: '1', window, cost: 1 });
   expect(draw('dave')?.decision.admitted).toBe(true);
 });
 

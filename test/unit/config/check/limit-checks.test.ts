@@ -179,7 +179,25 @@ describe('a line of routes', () => {
     ]);
   });
 
-  it('names a bucket that exists', async () => {
+  it('names a bucket that exists, and costs at most what each number of it allows', async () => {
+    const buckets = 'buckets: { b: { user: 20/5s, resource: 50/5s, main: id, shadow: { bot: 9/5s } } }';
+    const lineOf = async (line: string) =>
+      (await diagnosticsIn(`${buckets}\nroutes: { "/{id}": ${line} }\n`)).join();
+    expect(await lineOf('{ bucket: b, cost: 9 }')).toBe('');
+    expect(await lineOf('{ bucket: b, cost: 10 }')).toContain(
+      ': routes./{id}.cost: a request costs at most the smallest number of its bucket, and "b" has 9/5s: write at most 9',
+    );
+    expect(await lineOf('{ bucket: nobody, cost: 5 }')).toContain(
+      'routes./{id}.bucket: no bucket is named "nobody"',
+    );
+    expect(await lineOf('{ cost: 5 }')).toContain('expected the name of a bucket');
+    expect(await lineOf('{ bucket: b, cost: 0 }')).toContain(
+      'expected a whole number from 1 to 65535, found 0',
+    );
+    expect(await lineOf('{ bucket: b, price: 5 }')).toContain('unknown key "price"');
+  });
+
+  it('names a bucket that exists, in words alone', async () => {
     expect(
       await diagnosticsIn('buckets: { messages: { user: 5/5s } }\nroutes: { /a: message, /b: messages }\n'),
     ).toEqual(['2:15: routes./a: no bucket is named "message", did you mean "messages"?']);

@@ -88,6 +88,19 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares what a request costs', () => {
+    const at = (cost: number, bucket = 'b') => ({
+      buckets: { b: { user: '10/5s' }, c: { user: '10/5s' } },
+      routes: { 'GET /a': { bucket, cost }, '/b': 'b', '/c': 'c' },
+    });
+    expect(changes(at(1), at(5))).toEqual(['stricter: GET /a: in the bucket b at a cost of 5, before 1']);
+    expect(changes(at(5), at(2))).toEqual(['looser: GET /a: in the bucket b at a cost of 2, before 5']);
+    expect(changes(at(1), { ...at(1), routes: { ...at(1).routes, 'GET /a': 'b' } })).toEqual([]);
+    expect(changes(at(1), at(5, 'c'))).toContain(
+      'stricter: GET /a: in the bucket c, before in the bucket b: a cost of 5, before 1',
+    );
+  });
+
   it('names the methods that move where not all of them do', () => {
     const buckets = { wide: { user: '9/5s' }, narrow: { user: '1/5s' } };
     const [before, now] = [{ '/a': 'wide' }, { 'GET /a': 'narrow', 'POST /a': 'wide' }];

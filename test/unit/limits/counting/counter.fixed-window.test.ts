@@ -203,3 +203,49 @@ test('the next window, opened early after a step, is announced by the corrected 
   clock.advance(10);
   expect(decide().resetAtMs).toBe(1_700_000_070_000);
 });
+
+describe('a request that costs several units', () => {
+  const costly = limits({
+    global: limit('50/1s', { role: 'global', bucket: '' }),
+    caller: limit('5/5s', { largestCost: 3 }),
+  });
+  const ask = (cost: number) => copyOf(store.decide(costly, 'user:a', '', '', cost));
+
+  test('takes all of them or none, and a refusal says Remaining 0', () => {
+    expect(ask(3)).toMatchObject({ admitted: true, remaining: 2 });
+    expect(ask(3)).toMatchObject({ admitted: false, remaining: 0, limit: 5, retryAfterMs: 5_000 });
+    expect(ask(2)).toMatchObject({ admitted: true, remaining: 0 });
+  });
+
+  test('takes one of the global limit', () => {
+    ask(3);
+    const { global } = costly;
+    expect(store.peek(limits({ global }), 'user:a', '')).toMatchObject({ admitted: true });
+    for (let n = 0; n < 49; n++) store.decide(limits({ global }), 'user:a', '');
+    expect(store.decide(limits({ global }), 'user:a', '')).toMatchObject({ admitted: false, role: 'global' });
+  });
+
+  test('draws on the next window within the slack, where the ending one has too little', () => {
+    ask(3);
+    clock.advance(4_985);
+    expect(ask(3)).toMatchObject({ admitted: true });
+    // The rest of the ending window is gone with it.
+    clock.advance(15);
+    expect(ask(2)).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: 5_000 });
+  });
+
+  test('takes the whole quota where it costs more than that', () => {
+    const small = limits({ caller: limit('2/5s', { largestCost: 3 }) });
+    const decided = () => store.decide(small, 'user:a', '', '', 3);
+    expect(decided()).toMatchObject({ admitted: true, remaining: 0 });
+    expect(decided()).toMatchObject({ admitted: false, retryAfterMs: 5_000 });
+  });
+
+  test('gives back what it took', () => {
+    const shared = limit('5/5s', { role: 'resource', main: 'id', largestCost: 3 });
+    const set = limits({ resource: shared });
+    const { resourceWindow } = store.decide(set, 'user:a', '7', '', 3);
+    store.refund(shared, '7', resourceWindow, 3);
+    expect(store.peek(set, 'user:a', '7')).toMatchObject({ remaining: 5 });
+  });
+});

@@ -119,3 +119,14 @@ test('a reload from many units to few keeps the fill level, without an odd fract
   expect(decide(few)).toMatchObject({ admitted: true, remaining: 0 });
   expect(decide(few)).toMatchObject({ admitted: false, retryAfterMs: 5_001 });
 });
+
+test('a request that costs three units waits for three steps, to the fraction', () => {
+  const set = limits({ caller: limit('7/1s', { algorithm: 'smooth', largestCost: 3 }) });
+  const ask = (cost: number) => copyOf(store.decide(set, 'user:a', '', '', cost));
+  expect(ask(3)).toMatchObject({ admitted: true, remaining: 4 });
+  expect(ask(4)).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: 1_000 });
+  expect(ask(3)).toMatchObject({ admitted: false, remaining: 0, retryAfterMs: Math.ceil(3_000 / 7) });
+  expect(ask(1)).toMatchObject({ admitted: false, remaining: 0, retryAfterMs: Math.ceil(1_000 / 7) });
+  clock.advance(Math.ceil(3_000 / 7));
+  expect(ask(3)).toMatchObject({ admitted: true });
+});

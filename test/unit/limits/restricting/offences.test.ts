@@ -147,8 +147,19 @@ describe('refusals that are ignored', () => {
     ignored.use({ ...rule('2/10m'), addresses: true });
   });
 
-  const refuse = (main: string, waitMs: number, principal: string | null = 'user:a', by = own) =>
-    ignored.note({ address: A, principal, limit: by, main, waitMs });
+  const refuse = (main: string, waitMs: number, principal: string | null = 'user:a', by = own, cost = 1) =>
+    ignored.note({ address: A, principal, limit: by, main, cost, waitMs });
+
+  test('count by their cost: who is told to wait for five units may ask for one meanwhile', () => {
+    const smooth = limit('10/10s', { algorithm: 'smooth' });
+    const ask = (cost: number, waitMs: number) => times(9, () => refuse('', waitMs, 'user:a', smooth, cost));
+    refuse('', 5_000, 'user:a', smooth, 5);
+    clock.advance(4_500);
+    ask(1, 500);
+    expect(restrictions.size).toBe(0);
+    ask(5, 500);
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
 
   test('count when the same key refuses again, more than a second after its first refusal and before its wait is over', () => {
     refuse('c1', 5_000);
