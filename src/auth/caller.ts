@@ -132,13 +132,18 @@ export function isPrincipal(key: string): boolean {
 function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
-    const value = member(claims, claim);
-    if (!isScalar(value)) continue;
-    const text = String(value);
-    // A lone surrogate has no UTF-8 form.
-    if (text.isWellFormed()) fields.push(name, percentEncode(text));
+    const value = fieldValueOf(member(claims, claim));
+    if (value !== null) fields.push(name, value);
   }
   return fields;
+}
+
+/** The value of a claim in a header field; `null` for what has none. */
+export function fieldValueOf(claim: unknown): string | null {
+  if (!isScalar(claim)) return null;
+  const text = String(claim);
+  // A lone surrogate has no UTF-8 form.
+  return text.isWellFormed() ? percentEncode(text) : null;
 }
 
 /** The outcome of verifying a token; `kind` says which. */

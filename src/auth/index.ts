@@ -2,6 +2,8 @@ export { OwnerChecks, VerificationBudget } from './budget.ts';
 export {
   type Caller,
   type CallerKind,
+  claimOf,
+  fieldValueOf,
   isPrincipal,
   principalOf,
   shortfallOf,
@@ -40,5 +42,5 @@ export {
   type RevocationFacts,
 } from './revocation-rules.ts';
 export { type IssuerRevocations, Revocations } from './revocations.ts';
-export { type Invalid, invalid, readBearer } from './token/index.ts';
+export { type Invalid, invalid, percentEncode, readBearer } from './token/index.ts';
 export { type TokenVerifier, Verifier } from './verifier.ts';

@@ -10,6 +10,13 @@ export {
 export { thumbprintIn } from './client-certificate.ts';
 export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
 export {
+  type FieldOwner,
+  FoldedNames,
+  OWNED_OF_CALLS,
+  OWNED_OF_REQUESTS,
+  OWNED_OF_RESPONSES,
+} from './field-edits.ts';
+export {
   ForwardingRules,
   foldName,
   keepCallTrailers,

@@ -37,14 +37,16 @@ export function compileRoute(
     throw new Error(`a route to the upstream ${config.upstream} was not checked`);
   }
   const serves = config.grpc === undefined ? 'paths' : 'calls';
+  const id = pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`;
   const policies = compilePolicies(config, serves, {
+    id,
     upstream,
     timeouts: timeoutsOf(config.timeouts, defaults),
     requirements,
   });
   const value: ForwardRoute = {
     kind: 'forward',
-    id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
+    id,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
     parameters: pattern.parameters,

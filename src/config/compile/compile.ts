@@ -13,7 +13,7 @@ import type {
   Snapshot,
   StoreModel,
 } from '../model/index.ts';
-import { Requirements } from '../policies/index.ts';
+import { claimFieldsIn, Requirements } from '../policies/index.ts';
 import type { CorsConfig, EffectiveConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
@@ -76,7 +76,11 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       ...config.forwarding_headers,
       traces: config.tracing !== null,
       certificate: config.access_tokens?.certificate_field ?? null,
-      own: [...Object.keys(config.access_tokens?.identity_headers ?? {}), ...certificateFields(listenerTls)],
+      own: [
+        ...Object.keys(config.access_tokens?.identity_headers ?? {}),
+        ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
+        ...certificateFields(listenerTls),
+      ],
     }),
     upstreams: [...upstreams.values()],
     routes: new RouteTable<RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),

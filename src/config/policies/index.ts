@@ -1,4 +1,5 @@
 export * from './bucket-settings.ts';
+export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export type { RouteTimeouts } from './policy.ts';
 export { Requirements } from './requirements.ts';
 export * from './route-policies.ts';

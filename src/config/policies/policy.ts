@@ -13,6 +13,8 @@ export interface RouteTimeouts {
 
 /** What a policy may need to know of its route to compile. */
 export interface PolicyContext {
+  /** The name of the route in metrics and logs. */
+  readonly id: string;
   readonly upstream: UpstreamModel;
   readonly timeouts: RouteTimeouts;
   /** What all routes require. */

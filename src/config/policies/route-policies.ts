@@ -1,6 +1,7 @@
 import type { Difference } from '../difference.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
+import { requestHeaders, responseHeaders } from './headers.ts';
 import type { Intersection, PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
 import { requires } from './require.ts';
@@ -26,6 +27,8 @@ const POLICIES = [
   cors,
   body,
   timeouts,
+  requestHeaders,
+  responseHeaders,
 ] as const;
 
 /** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */

@@ -23,6 +23,7 @@ import type { GatewayState } from '../gateway-state.ts';
 import type { NoRoom, UpstreamPermit } from '../permits.ts';
 import {
   addOwnFields,
+  addSetFields,
   deadlineExceeded,
   httpStatusOf,
   internalFault,
@@ -236,6 +237,7 @@ export class Exchange {
     const { resourceMetadata } = this.snapshot;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     dialect.noteEnd(response, rendered.fields);
+    addSetFields(rendered.fields, destination);
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     return response.refuse(error.status, rendered);
   }

@@ -1,6 +1,7 @@
 export * from './errors.ts';
 export {
   addOwnFields,
+  addSetFields,
   type Policies,
   policyFields,
   policyReportOf,

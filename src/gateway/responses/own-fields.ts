@@ -38,6 +38,11 @@ export function addOwnFields(
   else addRequestId(fields, answered.requestId);
 }
 
+/** Adds the fields that the operator sets on the route to an answer of the gateway's own. */
+export function addSetFields(fields: string[], { route }: Answered['destination']): void {
+  if (route?.kind === 'forward') route.responseEdits?.addToOwn(fields);
+}
+
 function addCorsFields(fields: string[], { snapshot, destination, head }: Answered): void {
   const { route } = destination;
   if (snapshot.cors === null || (route?.kind === 'forward' && !route.cors)) return;

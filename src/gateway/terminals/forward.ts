@@ -46,8 +46,8 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
 /** Makes the header fields that the upstream gets. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   const { downstream, head, maxForwards } = exchange;
-  const { upstream } = destination.route;
-  return upstreamFields(head, {
+  const { upstream, requestEdits } = destination.route;
+  const fields = upstreamFields(head, {
     host: upstream.hostHeader ?? head.host ?? '',
     peer: downstream.peer,
     scheme: downstream.scheme,
@@ -58,6 +58,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
+  return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
 
 /** The trace context for the upstream, with a span of its own; none if the gateway takes no part in traces. */
@@ -231,7 +232,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { downstream, sendsPolicies } = this.#exchange;
     if (downstream.version === '1.0') return;
     const policy = { status, chunked: false, rateLimits: false, policies: !sendsPolicies, cors: false };
-    downstream.info(status, keepResponseFields(fields, policy));
+    const kept = keepResponseFields(fields, policy);
+    const { responseEdits } = this.#route;
+    downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
   }
 
   #whole(status: number, reason: string, fields: Fields, body: string): void {
@@ -268,7 +271,11 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
     const { dialect, response } = this.#exchange;
     dialect.noteEnd(response, trailers);
-    response.end(dialect.keepTrailers(trailers));
+    const kept = dialect.keepTrailers(trailers);
+    const { responseEdits } = this.#route;
+    // Only the head of a call is for the operator to change.
+    const isCall = dialect.protocol !== null;
+    response.end(responseEdits === null || isCall ? kept : responseEdits.removeFrom(kept));
   }
 
   #fail(failure: UpstreamFailure, resender: Resender | null): void {
@@ -323,7 +330,10 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
     const policies = rateLimits || !this.#exchange.sendsPolicies;
-    return keepResponseFields(fields, { status, chunked, rateLimits, policies, cors: this.#passesCors() });
+    const policy = { status, chunked, rateLimits, policies, cors: this.#passesCors() };
+    const kept = keepResponseFields(fields, policy);
+    const { responseEdits } = this.#route;
+    return responseEdits === null ? kept : responseEdits.applyToService(kept);
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {

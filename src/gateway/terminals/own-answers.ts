@@ -17,6 +17,7 @@ import {
 } from '../exchange/index.ts';
 import {
   addOwnFields,
+  addSetFields,
   badRequest,
   bodyTooLarge,
   noRoute,
@@ -171,6 +172,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): 
   const isServed = (method: string) =>
     route === null || method === 'OPTIONS' || routes.find(method, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
+  addSetFields(fields, { route });
   addOwnFields(fields, exchange, exchange.rate);
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
@@ -181,6 +183,7 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
   const asked = askedMethod(kept);
   const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
   const fields = [...preflightFields(destination.cors, kept, served)];
+  addSetFields(fields, destination);
   addTrace(fields, exchange.requestId);
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }

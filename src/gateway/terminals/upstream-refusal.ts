@@ -137,7 +137,10 @@ export class UpstreamRefusal {
   #keep(rateLimits: boolean): string[] {
     const { exchange, fields, cors } = this.#parts;
     const policies = rateLimits || !exchange.sendsPolicies;
-    return keepResponseFields(fields, { status: 429, chunked: false, rateLimits, policies, cors });
+    const kept = keepResponseFields(fields, { status: 429, chunked: false, rateLimits, policies, cors });
+    const { route } = exchange.destination;
+    const edits = route?.kind === 'forward' ? route.responseEdits : null;
+    return edits === null ? kept : edits.applyToService(kept);
   }
 
   #answer(scope: Scope, reason: string, fields: Fields, body: string): void {

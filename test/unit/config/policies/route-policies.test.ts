@@ -33,6 +33,8 @@ const KEYS: readonly string[] = [
   'timeouts: { first_byte: 10s }',
   'timeouts: { idle: 10m }',
   'timeouts: { websocket_idle: 1h }',
+  'request_headers: { set: { X-Plan: "{claim.plan} of {route}", X-Fixed: a }, remove: [X-Debug] }',
+  'response_headers: { set: { X-Frame-Options: DENY }, remove: [Server] }',
 ];
 const ALL =
   'methods: [GET, POST], authentication: optional, close_at_expiry: true, strip_prefix: /a, semicolons: pass, webhook: true, websocket: true, global_limit: exempt, upstream_429: pass, cors: false, max_body: 1MiB, min_body_rate: off, timeouts: { first_byte: 10s, idle: 10m, websocket_idle: 1h }';

@@ -72,7 +72,7 @@ describe('an unknown key', () => {
     ['hosts', `: routes by host are ${YET}`],
     ['strip_path', ': write strip_prefix: /api'],
     ['plugins', `: plug-ins are ${YET}`],
-    ['headers', `: changes of header fields are ${YET}`],
+    ['headers', ': write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers'],
     ['retries', `: retries by rule, mirrors, weights and caches are ${YET}`],
     ['limit', `: ${LIMITS}`],
     ['service', ': name the upstream: "upstream"'],

@@ -1,0 +1,198 @@
+import {
+  type FieldOwner,
+  ForwardingRules,
+  foldName,
+  OWNED_OF_CALLS,
+  OWNED_OF_REQUESTS,
+  OWNED_OF_RESPONSES,
+} from '../../http/index.ts';
+import { compareNeutral, type Difference } from '../difference.ts';
+import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
+
+interface RequestHeadersModel {
+  /** What happens to the fields of its requests; `null` if nothing. */
+  readonly requestEdits: RequestEdits | null;
+}
+
+/** `request_headers`: fields that the upstream gets, or does not get. */
+export const requestHeaders = routePolicy({
+  keys: { request_headers: requestEditsSchema },
+  pathOnly: [],
+  compile: ({ request_headers: edits }, { id }): RequestHeadersModel => ({
+    requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
+  }),
+  check(written) {
+    checkEdits(written, 'request_headers', whyNotInRequests);
+    checkClaims(written);
+  },
+  describe: ({ requestEdits }) =>
+    requestEdits === null
+      ? []
+      : [
+          ...requestEdits.sources.map(
+            ([name, placeholders]) => ['request headers', describeSource(name, placeholders)] as const,
+          ),
+          ...requestEdits.remove.map(name => ['request headers', `${name} is removed`] as const),
+        ],
+  compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
+});
+
+interface ResponseHeadersModel {
+  /** What happens to the fields of its responses; `null` if nothing. */
+  readonly responseEdits: ResponseEdits | null;
+}
+
+/** `response_headers`: fields that every response has, or that no response of the upstream keeps. */
+export const responseHeaders = routePolicy({
+  keys: { response_headers: responseEditsSchema },
+  pathOnly: [],
+  compile: ({ response_headers: edits }): ResponseHeadersModel => ({
+    responseEdits: edits === undefined ? null : new ResponseEdits(edits),
+  }),
+  check: written => checkEdits(written, 'response_headers', whyNotInResponses),
+  describe: ({ responseEdits }) =>
+    responseEdits === null
+      ? []
+      : [
+          ...namesOf(responseEdits.set).map(name => ['response headers', `${name} is set`] as const),
+          ...responseEdits.remove.map(
+            name => ['response headers', `${name} of the upstream is removed`] as const,
+          ),
+        ],
+  compare: ({ responseEdits: now }, { responseEdits: before }) =>
+    compareEdits('response_headers', now, before),
+});
+
+/** Values are not shown: they may come from variables. */
+function describeSource(name: string, placeholders: readonly string[]): string {
+  const from = placeholders.length === 0 ? '' : ` from ${placeholders.join(' and ')}`;
+  return `${name} is set${from}; a client's is removed`;
+}
+
+function namesOf(fields: readonly string[]): readonly string[] {
+  return fields.filter((_, index) => index % 2 === 0);
+}
+
+type Edits = Pick<ResponseEdits, 'set' | 'remove'>;
+const NONE: Edits = { set: [], remove: [] };
+
+/** None of it refuses requests. Values are not shown: they may come from variables. */
+function compareEdits(key: string, now: Edits | null, before: Edits | null): (Difference | null)[] {
+  const inWords = ({ set, remove }: Edits) =>
+    [...namesOf(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)].join(', ') ||
+    'none';
+  const [to, from] = [now ?? NONE, before ?? NONE];
+  const [text, textBefore] = [inWords(to), inWords(from)];
+  if (text !== textBefore) return [compareNeutral(key, text, textBefore)];
+  const valuesBefore = new Map(pairsOf(from.set));
+  return pairsOf(to.set)
+    .filter(([name, value]) => valuesBefore.get(name) !== value)
+    .map(([name]) => compareNeutral(key, `${name} with another value`, 'its own'));
+}
+
+function pairsOf(fields: readonly string[]): (readonly [string, string])[] {
+  return namesOf(fields).map((name, index) => [name, fields[2 * index + 1] ?? ''] as const);
+}
+
+/** The rules for fields of requests that hold in every configuration. */
+const RULES = new ForwardingRules().table;
+
+const OWNERS: Readonly<Record<FieldOwner, string>> = {
+  framing: 'it belongs to the connection or frames the message',
+  host: 'write "host" under the upstream',
+  token: 'the token decides about it: see "authentication" of the route, and "authorization" of its upstream',
+  forwarding: 'the gateway says itself where a request came from: see forwarding_headers',
+  limits: 'the gateway tells limits in it',
+  trace: 'the gateway writes it in every message',
+  websocket: 'both ends of a WebSocket agree by it',
+  call: 'gRPC calls need it as it is',
+};
+
+/** Why routes cannot set or remove a field; `null` if they can. */
+type WhyNot = (name: string, route: RouteInFile) => string | null;
+
+function whyNotInRequests(name: string, { route, file }: RouteInFile): string | null {
+  const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, route);
+  if (owner !== undefined) return OWNERS[owner];
+  if (Object.keys(identityHeaders(file)).some(each => foldName(each) === foldName(name)))
+    return 'access_tokens.identity_headers sets it from the token';
+  const { certificate_field: certificate } = asMap(asMap(file.value).access_tokens);
+  if (typeof certificate === 'string' && foldName(certificate) === foldName(name))
+    return 'access_tokens.certificate_field names it';
+  const rule = RULES.get(name);
+  if (rule === 'caller') return 'it says who calls: write it under access_tokens.identity_headers';
+  if (rule === 'drop') return 'services may take it for another method or path, so that it is always removed';
+  if (rule !== undefined) return OWNERS.forwarding;
+  return isListed(name, file) ? 'it is listed in forwarding_headers, so trusted proxies may send it' : null;
+}
+
+function whyNotInResponses(name: string, { route, file }: RouteInFile): string | null {
+  const owner = OWNED_OF_RESPONSES.get(name) ?? ofCall(name, route);
+  if (owner !== undefined) return OWNERS[owner];
+  const { cors = 'off' } = asMap(file.value);
+  const isOfCors = foldName(name).startsWith('access-control-');
+  return isOfCors && isMap(cors) && route.cors !== false ? 'the gateway writes it by "cors"' : null;
+}
+
+function ofCall(name: string, { grpc }: RouteInFile['route']): FieldOwner | undefined {
+  return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
+}
+
+function identityHeaders(file: ConfigFile): Readonly<Record<string, unknown>> {
+  return asMap(asMap(asMap(file.value).access_tokens).identity_headers);
+}
+
+function isListed(name: string, file: ConfigFile): boolean {
+  const value = asMap(file.value).forwarding_headers;
+  const listed = Array.isArray(value) ? value : Object.values(asMap(value)).flat();
+  return listed.some(each => typeof each === 'string' && foldName(each) === foldName(name));
+}
+
+function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
+  const { file, route, path: at } = written;
+  const edits = route[key];
+  if (!isMap(edits)) return;
+  const path = [...at, key];
+  const set = Object.keys(asMap(edits.set)).map(name => ({
+    name,
+    place: [...path, 'set', name],
+    about: 'key' as const,
+  }));
+  const listed: readonly unknown[] = Array.isArray(edits.remove) ? edits.remove : [];
+  const removed = listed.flatMap((name, index) =>
+    typeof name === 'string' ? [{ name, place: [...path, 'remove', index], about: 'value' as const }] : [],
+  );
+  if (set.length === 0 && removed.length === 0) addEmpty(file, path, edits);
+  const before = new Map<string, Path>();
+  for (const { name, place, about } of [...set, ...removed]) {
+    const why = whyNot(name, written);
+    const twin = before.get(foldName(name));
+    if (why !== null) file.add(place, `"${name}" is not for routes to change: ${why}`, { about });
+    else if (twin !== undefined)
+      file.add(place, `"${name}" is named twice, first in line ${file.place(twin).line}: keep one`, {
+        about,
+      });
+    before.set(foldName(name), place);
+  }
+}
+
+/** Reports maps that change nothing, unless they hold something that validation reports. */
+function addEmpty(file: ConfigFile, path: Path, edits: Readonly<Record<string, unknown>>): void {
+  const isSound = Object.entries(edits).every(
+    ([key, value]) =>
+      (key === 'set' && isMap(value)) || (key === 'remove' && Array.isArray(value) && value.length === 0),
+  );
+  if (isSound) file.add(path, 'changes nothing: write set or remove, or leave it out');
+}
+
+/** Reports claims of tokens that the route does not look at. */
+function checkClaims({ file, path, route }: RouteInFile): void {
+  if (route.authentication !== 'none') return;
+  for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {
+    if (typeof value !== 'string' || !/\{claim\./.test(value)) continue;
+    const message = 'no claim is known here: "authentication: none" ignores tokens. Leave out one of the two';
+    file.add([...path, 'request_headers', 'set', name], message);
+  }
+}
