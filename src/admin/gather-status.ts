@@ -12,6 +12,7 @@ import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
+import type { EndpointsState } from '../upstream/index.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -40,6 +41,7 @@ interface StatusSources {
   clientConnections(): number;
   certificates(): GatewayStatus['certificates'];
   upstreamConnections(): ReadonlyMap<string, number>;
+  endpoints(): ReadonlyMap<string, EndpointsState>;
 }
 
 const VERSION = readVersion();
@@ -118,15 +120,17 @@ function sharedState({ health, policy }: SharedStore): string {
 interface UpstreamSources {
   readonly gateway: Pick<Gateway, 'inFlightTo'>;
   upstreamConnections(): ReadonlyMap<string, number>;
+  endpoints(): ReadonlyMap<string, EndpointsState>;
 }
 
 /** Lists the upstreams of the snapshot, and removed ones whose connections still drain. */
 function gatherUpstreams(
-  { gateway, upstreamConnections }: UpstreamSources,
+  { gateway, upstreamConnections, endpoints }: UpstreamSources,
   snapshot: Snapshot,
   { errors }: Recent,
 ): UpstreamStatus[] {
   const connections = upstreamConnections();
+  const states = endpoints();
   const known = new Map(
     snapshot.upstreams.map(({ name, endpoints }) => [name, endpoints.map(formatHostPort).join(', ')]),
   );
@@ -137,7 +141,30 @@ function gatherUpstreams(
     connections: connections.get(name) ?? 0,
     requestsInFlight: gateway.inFlightTo(name, 'requests'),
     errors: withoutKind(errors.ofUpstream(name)),
+    ...endpointStatus(states.get(name)),
   }));
+}
+
+/** The most endpoints of an upstream in the list. */
+const MAX_ENDPOINTS = 100;
+
+type EndpointFacts = Pick<UpstreamStatus, 'endpoints' | 'endpointCount' | 'allEndpointsOut' | 'lookupFault'>;
+
+/** Lists the endpoints of an upstream; none while it drains. Those that are out come first. */
+function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
+  const { endpoints, allOut, lookupFault } = state ?? { endpoints: [], allOut: false, lookupFault: null };
+  const inOrder = endpoints.toSorted(
+    (one, other) => Number(one.outFor === null) - Number(other.outFor === null),
+  );
+  return {
+    endpoints: inOrder
+      .slice(0, MAX_ENDPOINTS)
+      .map(({ name, outFor, why, weight, connections, inFlight }) => ({
+        ...{ address: name, state: outFor ?? 'used', why, weight, connections },
+        requestsInFlight: inFlight,
+      })),
+    ...{ endpointCount: endpoints.length, allEndpointsOut: allOut, lookupFault },
+  };
 }
 
 function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): UpstreamStatus['errors'] {

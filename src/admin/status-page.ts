@@ -238,7 +238,7 @@ const UPSTREAM_COLUMNS = [
   'Last error',
 ];
 
-function upstreamSection({ upstreams, atMs }: GatewayStatus): Html {
+function upstreamSection({ upstreams, atMs }: GatewayStatus): HtmlPart {
   const rows = upstreams.map(({ name, address, connections, requestsInFlight, errors }) => [
     name,
     address,
@@ -248,7 +248,37 @@ function upstreamSection({ upstreams, atMs }: GatewayStatus): Html {
     errors?.lastHour ?? 0,
     errors === null ? 'none' : [momentHtml(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
   ]);
-  return section('Upstreams', listTable(UPSTREAM_COLUMNS, rows));
+  return [section('Upstreams', listTable(UPSTREAM_COLUMNS, rows)), endpointSection(upstreams)];
+}
+
+const ENDPOINT_COLUMNS = [
+  'Upstream',
+  'Endpoint',
+  'State',
+  'Weight',
+  'Connections',
+  'Requests in flight',
+  'What was wrong',
+];
+
+/** Lists the endpoints of upstreams that have several, or one in trouble. */
+function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
+  const shown = upstreams.filter(
+    ({ endpoints, lookupFault }) =>
+      endpoints.length !== 1 || lookupFault !== null || endpoints.some(({ state }) => state !== 'used'),
+  );
+  if (shown.every(({ endpoints, lookupFault }) => endpoints.length === 0 && lookupFault === null)) return '';
+  const rows = shown.flatMap(({ name, endpoints, endpointCount, allEndpointsOut, lookupFault }) => [
+    ...endpoints.map(({ address, state, weight, connections, requestsInFlight, why }) => [
+      ...[name, address, allEndpointsOut ? `${state}, used since all are out` : state, weight],
+      ...[connections, requestsInFlight, why ?? ''],
+    ]),
+    ...(endpointCount > endpoints.length
+      ? [[name, `and ${endpointCount - endpoints.length} more`, '', '', '', '', '']]
+      : []),
+    ...(lookupFault === null ? [] : [[name, 'lookup of the name', 'failed', '', '', '', lookupFault]]),
+  ]);
+  return section('Endpoints', listTable(ENDPOINT_COLUMNS, rows));
 }
 
 const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];

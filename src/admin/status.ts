@@ -1,5 +1,5 @@
 import type { Reload } from '../config/index.ts';
-import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
+import { escapeUnseen, type OutReason, type UnlistedProxy } from '../core/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 
@@ -123,6 +123,24 @@ export interface UpstreamStatus {
   readonly requestsInFlight: number;
   /** The errors of this upstream; `null` if there was none since the start. */
   readonly errors: Omit<RecentError, 'kind'> | null;
+  /** Its addresses now, the first hundred. None while a name has not been found yet. */
+  readonly endpoints: readonly EndpointStatus[];
+  readonly endpointCount: number;
+  /** Every endpoint is out, so that all of them are used. */
+  readonly allEndpointsOut: boolean;
+  /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
+  readonly lookupFault: string | null;
+}
+
+interface EndpointStatus {
+  readonly address: string;
+  /** `used`, or why it gets no requests. */
+  readonly state: 'used' | OutReason;
+  /** What was wrong last; `null` if nothing was, or if that is not known. */
+  readonly why: string | null;
+  readonly weight: number;
+  readonly connections: number;
+  readonly requestsInFlight: number;
 }
 
 /** The callers that are refused, or will be soon. */

@@ -9,7 +9,7 @@ import {
 } from '../config/index.ts';
 import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import type { CertificateView, Observation } from '../observe/index.ts';
+import type { CertificateView, EndpointsView, Observation } from '../observe/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
 import type { Listeners } from '../server/index.ts';
 import type { Transports } from '../upstream/index.ts';
@@ -45,6 +45,7 @@ export function adminView(parts: ShownParts): AdminView {
     clientConnections: () => parts.listeners.connections,
     certificates: () => certificateViews(generations.current.snapshot.listen),
     upstreamConnections: () => parts.transports.connections,
+    endpoints: () => parts.transports.states,
   } as const;
   return {
     metrics: () => observation.scrape(),
@@ -82,4 +83,12 @@ export function certificateViews({ http, grpc, admin }: ListenModel): Certificat
       notAfterMs,
     })),
   );
+}
+
+/** How the endpoints of each upstream are, for the metrics. */
+export function endpointsViews({ states }: Transports): EndpointsView[] {
+  return Array.from(states, ([upstream, { endpoints, allOut, lookupFault }]) => ({
+    ...{ upstream, allOut, lookupFailed: lookupFault !== null },
+    states: endpoints.map(({ outFor }) => outFor),
+  }));
 }

@@ -39,7 +39,7 @@ import {
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
-import { adminView, certificateViews } from './admin-view.ts';
+import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import { type App, type AppOptions, atMost, drainListeners, type SharedParts } from './app.ts';
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
@@ -87,7 +87,9 @@ class RunningApp implements App {
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
-    this.#transports = new Transports(upstream => openTransport(upstream, system));
+    this.#transports = new Transports(upstream =>
+      openTransport(upstream, system, this.#observation.upstreams),
+    );
     const evicted = () => this.#observation.identityOf(null).revocationEvicted();
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot);
@@ -110,6 +112,7 @@ class RunningApp implements App {
     this.#observation.observe({
       clientConnections: () => this.#listeners.connections,
       upstreamConnections: () => this.#transports.connections,
+      endpoints: () => endpointsViews(this.#transports),
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
       revocations: () => this.#revocations.counts,

@@ -7,7 +7,14 @@ export {
   pseudonymOf,
   standardOutput,
 } from './log/index.ts';
-export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
+export type {
+  BucketLabels,
+  CertificateView,
+  Ending,
+  EndpointsView,
+  LabelModel,
+  RouteLabels,
+} from './metrics/index.ts';
 export { Observation } from './observation.ts';
 export type { Recent, RecentError } from './recent.ts';
 export type { DecisionCounts, TopCaller } from './recent-decisions.ts';

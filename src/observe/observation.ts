@@ -14,6 +14,7 @@ import type {
   StoreListener,
   TimerClock,
   UnlistedProxy,
+  UpstreamListener,
 } from '../core/index.ts';
 import {
   AdminLog,
@@ -31,12 +32,14 @@ import {
   OverloadLog,
   ReloadLog,
   StoreLog,
+  UpstreamLog,
 } from './log/index.ts';
 import {
   AdminMetrics,
   type CertificateView,
   type ConnectionGauges,
   ConnectionMetrics,
+  type EndpointsView,
   ExchangeMetrics,
   IdentityMetrics,
   type LabelModel,
@@ -52,6 +55,7 @@ import {
   type SharingView,
   StoreMetrics,
   type StoreView,
+  UpstreamMetrics,
 } from './metrics/index.ts';
 import { Recent } from './recent.ts';
 
@@ -75,12 +79,14 @@ interface Gauges extends ConnectionGauges {
   sharing(): SharingView;
   certificates(): readonly CertificateView[];
   revocations(): RevocationView;
+  endpoints(): readonly EndpointsView[];
 }
 
 /** Everything that observes a gateway: metrics and the log, combined into one listener for each part that reports. */
 export class Observation {
   readonly exchanges: ExchangeListener;
   readonly connections: ConnectionListener;
+  readonly upstreams: UpstreamListener;
   readonly limits: LimitListener;
   readonly store: StoreListener;
   readonly overload: OverloadListener;
@@ -98,6 +104,7 @@ export class Observation {
   readonly #clock: Clock;
   readonly #limitMetrics: LimitMetrics;
   readonly #storeMetrics: StoreMetrics | null;
+  readonly #upstreamMetrics: UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   #labels: LabelModel;
@@ -123,6 +130,7 @@ export class Observation {
     this.#identityMetrics = new IdentityMetrics(metrics);
     this.#limitMetrics = new LimitMetrics(metrics);
     this.#storeMetrics = sharesStore ? new StoreMetrics(metrics) : null;
+    this.#upstreamMetrics = new UpstreamMetrics(metrics);
     this.#labels = labels;
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
@@ -136,6 +144,7 @@ export class Observation {
       new ConnectionLog(log, clock),
       errors,
     ]);
+    this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, new UpstreamLog(log)]);
     this.limits = join(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
     this.store = join(
       STORE,
@@ -196,6 +205,7 @@ export class Observation {
     this.#limitMetrics.observe(() => gauges.limitCounts());
     observeCertificates(this.#metrics, () => gauges.certificates());
     observeRevocations(this.#metrics, () => gauges.revocations());
+    this.#upstreamMetrics.observe(() => gauges.endpoints());
     this.#storeMetrics?.observe(() => gauges.sharing());
   }
 
@@ -218,6 +228,14 @@ const CONNECTIONS: MethodNames<ConnectionListener> = {
   proxyHeaderRefused: true,
   handshakeEnded: true,
   http2Closed: true,
+};
+
+const UPSTREAMS: MethodNames<UpstreamListener> = {
+  endpointChanged: true,
+  addressesChanged: true,
+  retried: true,
+  lookupFailed: true,
+  lookupWorks: true,
 };
 
 const IDENTITY: MethodNames<AuthListener & SignInListener> = {

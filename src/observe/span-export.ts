@@ -34,10 +34,18 @@ function clientAttributes(record: ExchangeRecord, peer: SpanPeer | undefined): A
   return {
     'http.request.method': methodOf(method),
     ...(peer === undefined ? {} : { 'server.address': peer.host, 'server.port': peer.port }),
+    ...peerAttributes(record.endpoint),
     ...(answered ? { 'http.response.status_code': status } : {}),
     ...(isFailedUpstream(record) ? { 'error.type': errorType(answered ? status : 0) } : {}),
     ...(retried ? { 'http.request.resend_count': 1 } : {}),
   };
+}
+
+/** The address of the endpoint, where an upstream has several. */
+function peerAttributes(endpoint: string | null): Attributes {
+  const [, address, port] = /^\[?(.+?)\]?:(\d+)$/.exec(endpoint ?? '') ?? [];
+  if (address === undefined) return {};
+  return { 'network.peer.address': address, 'network.peer.port': Number(port) };
 }
 
 /** Whether the upstream's part went wrong: for a client, from 400 on. */

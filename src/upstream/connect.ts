@@ -53,8 +53,8 @@ function tlsConnector(
     minVersion: 'TLSv1.2',
   });
   let session: Buffer | undefined;
-  return ({ host, port }, onread) => {
-    const serverName = tls.serverName ?? host;
+  return ({ host, port, name }, onread) => {
+    const serverName = tls.serverName ?? name;
     const socket = secureConnect({
       ...{ host, port, lookup, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
       // RFC 6066, 3: an address is no server name. Node then checks the certificate for the address.

@@ -1,5 +1,6 @@
-export type { Balance, EndpointListener, OutReason } from './balancing/index.ts';
+export type { Balance, EndpointsState } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
+export type { HealthOptions } from './health/index.ts';
 export type {
   CallSink,
   ConnectionOptions,

@@ -9,7 +9,7 @@ export const SWEEP_MS = 250;
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
 /** What connects a pool to its upstream. */
-export type PoolSystem = Pick<System, 'clock' | 'random' | 'network'>;
+export type PoolSystem = Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'>;
 
 /** What the connections of a pool share. */
 export interface PoolTerms {

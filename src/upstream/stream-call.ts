@@ -255,11 +255,11 @@ function isHost(name: string): boolean {
 }
 
 /** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the usual port left out (RFC 9110, 4.2.3). */
-export function originOf({ host, port, tls }: Pick<UpstreamOptions, 'host' | 'port' | 'tls'>): Origin {
+export function originOf({ name, port, tls }: Pick<UpstreamOptions, 'name' | 'port' | 'tls'>): Origin {
   const scheme = tls === null ? 'http' : 'https';
-  const name = host.includes(':') ? `[${host}]` : host;
+  const host = name.includes(':') ? `[${name}]` : name;
   const isUsual = port === (tls === null ? 80 : 443);
-  return { scheme, authority: isUsual ? name : `${name}:${port}` };
+  return { scheme, authority: isUsual ? host : `${host}:${port}` };
 }
 
 /** Writes the body of a request into its stream, no faster than the upstream's windows let it. */

@@ -124,10 +124,15 @@ export interface EndpointAddress {
 export interface EndpointOptions extends EndpointAddress {
   /** Its part of the requests, beside those of the others: a number above 0. */
   readonly weight: number;
+  /** How the addresses of a name are found: as the system does, or by SRV records of DNS, which have ports of their own. */
+  readonly lookup: 'system' | 'srv';
 }
 
 /** How to reach one address of an upstream. */
-export interface UpstreamOptions extends ConnectionOptions, EndpointAddress {}
+export interface UpstreamOptions extends ConnectionOptions, EndpointAddress {
+  /** The host of the configured URL: for certificates, and for requests that name none. */
+  readonly name: string;
+}
 
 /** How to reach every address of an upstream. Times in milliseconds. */
 export interface ConnectionOptions {

@@ -1,17 +1,18 @@
+import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { type Balance, type EndpointListener, EndpointTransport } from './balancing/index.ts';
+import type { UpstreamListener } from '../core/index.ts';
+import { type EndpointsState, EndpointTransport, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
+import { NamedEndpoints, serviceHost, srvLookup, systemLookup } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
 import type { ConnectionOptions, EndpointOptions, Transport, UpstreamOptions } from './transport.ts';
 
 /** An upstream as the configuration describes it. */
-export interface ConfiguredUpstream {
+export interface ConfiguredUpstream extends Spreading {
   readonly name: string;
   readonly options: ConnectionOptions;
-  readonly endpoints: readonly EndpointOptions[];
-  readonly balance: Balance;
 }
 
 /** An upstream with what carries the requests to it. */
@@ -23,7 +24,9 @@ interface OpenUpstream {
 /** A transport that can take over the addresses of another one, which reaches them in the same way. */
 interface UpstreamTransport extends Transport {
   /** Sends to these from now on. Called once. Those that the one before has keep their connections; its others are drained. */
-  use(endpoints: readonly EndpointOptions[], balance: Balance, before: UpstreamTransport | null): void;
+  use(spreading: Spreading, before: UpstreamTransport | null): void;
+  /** How its addresses are now, for people. */
+  readonly state: EndpointsState;
 }
 
 /** The transports of one configuration, by the names of their upstreams. */
@@ -50,8 +53,8 @@ export class Transports {
   /** Returns the transports for these upstreams: those in use if nothing changed, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
-      upstreams.map(({ name, options, endpoints, balance }) => {
-        const upstream = { name, options, endpoints, balance };
+      upstreams.map(({ name, options, endpoints, balance, health }) => {
+        const upstream = { name, options, endpoints, balance, health };
         const known = this.#current.get(name);
         const isSame = known !== undefined && isDeepStrictEqual(known.upstream, upstream);
         return [name, isSame ? known : { upstream, transport: this.#open(upstream) }];
@@ -70,9 +73,8 @@ export class Transports {
     for (const [name, entry] of planned) {
       const known = before.get(name);
       if (known === entry) continue;
-      const { endpoints, balance } = entry.upstream;
       const predecessor = known !== undefined && isReachedAs(entry, known) ? known.transport : null;
-      entry.transport.use(endpoints, balance, predecessor);
+      entry.transport.use(entry.upstream, predecessor);
     }
   }
 
@@ -84,6 +86,11 @@ export class Transports {
     for (const [name, { transport }] of this.#current) add(name, transport);
     for (const { name, transport } of this.#draining) add(name, transport);
     return counts;
+  }
+
+  /** How the addresses of each upstream in use are now. */
+  get states(): ReadonlyMap<string, EndpointsState> {
+    return new Map([...this.#current].map(([name, { transport }]) => [name, transport.state]));
   }
 
   /** Closes idle connections at once, busy ones after their response. Resolves when all are gone. */
@@ -106,32 +113,40 @@ function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolea
 
 /** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
 export function openTransport(
-  { options }: Pick<ConfiguredUpstream, 'options'>,
+  { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
   system: PoolSystem,
-  listener: EndpointListener = SILENT,
+  listener: UpstreamListener,
 ): EndpointTransport {
   const { clock, random } = system;
   const { protocol, connectTimeoutMs } = options;
   return new EndpointTransport(
-    { isGrpc: protocol === 'grpc', connectTimeoutMs },
+    { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
     {
-      ...{ clock, random, listener, openSource },
+      ...{ clock, random, listener },
+      openSource: configured => openSource(configured, name, system, listener),
       openPool: endpoint => openPool(optionsFor(endpoint, options), system),
     },
   );
 }
 
-const SILENT: EndpointListener = { changed() {}, retried() {} };
-
 /** Says where the addresses of an upstream come from. */
-function openSource({ host, port }: EndpointOptions): EndpointSource {
-  return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+function openSource(
+  { host, port, lookup }: EndpointOptions,
+  upstream: string,
+  system: PoolSystem,
+  listener: UpstreamListener,
+): EndpointSource {
+  if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+  const lookUp = lookup === 'srv' ? srvLookup(host, system) : systemLookup({ host, port }, system.network);
+  return new NamedEndpoints(lookUp, serviceHost(host), system, {
+    failed: cause => listener.lookupFailed(upstream, host, cause),
+    works: () => listener.lookupWorks(upstream, host),
+  });
 }
 
 /** Returns the options of the pool of one endpoint. */
 function optionsFor({ host, port, name }: SourcedEndpoint, options: ConnectionOptions): UpstreamOptions {
-  const { tls } = options;
-  return { ...options, host, port, tls: tls && { ...tls, serverName: tls.serverName ?? name } };
+  return { ...options, host, port, name };
 }
 
 /** Makes the pool of one address for the protocol of the upstream. */

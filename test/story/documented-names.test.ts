@@ -24,6 +24,7 @@ const OF_PROTOCOLS = [
 const OF_OPEN_TELEMETRY = [
   ...['service.name', 'http.request.method', 'http.route', 'http.response.status_code', 'error.type'],
   ...['network.protocol.name', 'network.protocol.version', 'server.address', 'server.port'],
+  ...['network.peer.address', 'network.peer.port'],
   'http.request.resend_count',
 ];
 /** Words of proxies that tell the certificates of their clients. */

@@ -38,15 +38,17 @@ class LookupClock extends FrozenClock {
 
 function watch(lookup: ConstructorParameters<typeof NamedEndpoints>[0], dns: DnsServer) {
   const clock = new LookupClock();
+  const heard: string[] = [];
   const source = new NamedEndpoints(
     lookup,
-    { name: 'api.test', weight: 1 },
+    'api.test',
     { clock, random: () => 0, network: dns.network },
+    { failed: () => void heard.push('failed'), works: () => void heard.push('works') },
   );
   const changes: string[][] = [];
   source.start(() => changes.push(placesOf(source)));
   onTestFinished(() => source.close());
-  return { source, clock, changes };
+  return { source, clock, changes, heard };
 }
 
 /** The addresses of a source, sorted, each with its weight where that is not 1. */
@@ -92,7 +94,10 @@ describe('an upstream that is a name', () => {
   it('keeps its last addresses while the name cannot be looked up, and says why', async () => {
     const dns = await DnsServer.start();
     dns.records.set('api.test', [hostAt('10.0.0.1')]);
-    const { source, clock, changes } = watch(systemLookup({ host: 'api.test', port: 80 }, dns.network), dns);
+    const { source, clock, changes, heard } = watch(
+      systemLookup({ host: 'api.test', port: 80 }, dns.network),
+      dns,
+    );
     await source.refresh(null);
     dns.records.clear();
     await clock.next();
@@ -106,6 +111,7 @@ describe('an upstream that is a name', () => {
     await clock.next();
     expect(changes.at(-1)).toEqual(['10.0.0.3 80']);
     expect(source.fault).toBeNull();
+    expect(heard).toEqual(['failed', 'works']);
   });
 
   it('is looked up again after a failed connect, once a second at most', async () => {
@@ -114,14 +120,16 @@ describe('an upstream that is a name', () => {
     const { source, clock } = watch(systemLookup({ host: 'api.test', port: 80 }, dns.network), dns);
     await source.refresh(null);
     const asked = dns.asked.length;
-    await source.refresh({ host: '10.0.0.1', port: 80 });
-    expect(dns.asked.length).toBe(asked);
-    clock.advance(1_000);
     dns.records.set('api.test', [hostAt('10.0.0.2')]);
     const refreshed = [1, 2, 3].map(() => source.refresh({ host: '10.0.0.1', port: 80 }));
     await Promise.all(refreshed);
     expect(placesOf(source)).toEqual(['10.0.0.2 80']);
     expect(dns.asked.length).toBe(asked * 2);
+    await source.refresh({ host: '10.0.0.2', port: 80 });
+    expect(dns.asked.length).toBe(asked * 2);
+    clock.advance(1_000);
+    await source.refresh({ host: '10.0.0.2', port: 80 });
+    expect(dns.asked.length).toBe(asked * 3);
   });
 
   it('uses its other family while none of the first can be reached, and goes back', async () => {

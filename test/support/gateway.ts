@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
-import { type Clock, systemClock, thisMachine } from '../../src/core/index.ts';
+import { type Clock, type Network, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -24,6 +24,8 @@ export interface GatewaySettings {
   readonly config?: ConfigPart;
   /** What time it is for a gateway in this process. Default: the world's. */
   readonly clock?: Clock;
+  /** Where a gateway in this process connects and looks names up. Default: as this machine does. */
+  readonly network?: Network;
   /** How long changed files rest before a gateway in this process takes them. Default 20 ms; reloads that a test asks for do not wait. */
   readonly settleMs?: number;
   /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
@@ -80,7 +82,11 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: settings.settleMs ?? 20 };
   const app = await startApp(loaded.snapshot, {
-    system: { ...thisMachine, clock: timed(settings.clock ?? systemClock) },
+    system: {
+      ...thisMachine,
+      clock: timed(settings.clock ?? systemClock),
+      network: settings.network ?? thisMachine.network,
+    },
     log,
     source,
     ...(settings.shared && { shared: settings.shared }),

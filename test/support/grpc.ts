@@ -62,6 +62,28 @@ export async function startMortalGrpcServer(
   });
 }
 
+/** Starts a server of `grpc.health.v1` on a free port of 127.0.0.1, which answers with this status and notes the service. */
+export async function startHealthServer(health: { status: number; service?: string }): Promise<number> {
+  const server = new Server();
+  const path = '/grpc.health.v1.Health/Check';
+  server.addService(
+    { Check: { ...method('Check', false, false), path } },
+    {
+      Check: (call: { readonly request: Buffer }, answer: (error: null, message: Buffer) => void) => {
+        // Field 1: a string with its length in the request, a number in the response.
+        health.service = call.request.subarray(2).toString();
+        answer(null, Buffer.from([0x08, health.status]));
+      },
+    },
+  );
+  onTestFinished(() => server.forceShutdown());
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
+}
+
 /** A client of the service, over a connection of its own: with `ca`, over TLS. The end of the running test closes it. */
 export function grpcClient(port: number, options: ChannelOptions = {}, ca: string | null = null): Client {
   const secured = ca === null ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));

@@ -14,6 +14,7 @@ import {
   isOfOnePath,
   ownRoutesIn,
 } from './sign-in-checks.ts';
+import { checkUpstreamHealth } from './upstream-health-checks.ts';
 import { checkUpstreamUrls } from './upstream-url-checks.ts';
 
 /**
@@ -28,6 +29,7 @@ export function crossCheck(file: ConfigFile): void {
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkUpstreamUrls(file);
+  checkUpstreamHealth(file);
   checkUpstreamProtocols(file);
   checkRoutes(file);
   checkIdentity(file);

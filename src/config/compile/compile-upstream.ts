@@ -17,15 +17,16 @@ export function compileUpstream(
   const listed = listedUrls(config);
   const authority = authorityOf(listed[0]?.url);
   const isTls = listed.some(({ url }) => url.tls);
-  const { options, ...settings } = compileUpstreamSettings(config, { name, authority });
   const { protocol } = config;
+  const { options, ...settings } = compileUpstreamSettings(config, { name, authority, protocol });
   return {
     name,
     protocol,
     base: listed[0]?.url.base ?? '',
-    endpoints: listed.map(({ url: { host, port }, weight }) => ({ host, port, weight })),
+    endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
     options: { ...options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
     ...settings,
+    health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
   };
 }
 

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { PoolName } from '../../core/index.ts';
-import type { Balance, ConnectionOptions, EndpointOptions, UpstreamProtocol } from '../../upstream/index.ts';
+import type {
+  Balance,
+  ConnectionOptions,
+  EndpointOptions,
+  HealthOptions,
+  UpstreamProtocol,
+} from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
@@ -13,6 +19,7 @@ interface UpstreamContext {
   readonly name: string;
   /** The host of its URL, with the port if it is not the default one. */
   readonly authority: string;
+  readonly protocol: UpstreamProtocol;
 }
 
 /** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that make one part of the model. */
@@ -260,8 +267,78 @@ const responseHeads = upstreamSetting({
   compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
 });
 
+interface HealthModel {
+  /** How its endpoints are checked; `null` if they are not. */
+  readonly health: HealthOptions | null;
+}
+
+const PATH_EXPECTED = 'expected a path such as /healthz';
+const SERVICE_EXPECTED = 'expected the full name of a service of gRPC such as orders.v1.Orders';
+
+const health = upstreamSetting({
+  keys: {
+    health: z
+      .strictObject({
+        path: onlyFor(
+          ['http1', 'h2'],
+          z
+            .string({ error: PATH_EXPECTED })
+            .regex(/^\/[!"$-~]*$/, { error: PATH_EXPECTED })
+            .max(1_000)
+            .optional()
+            .describe('What is asked by GET: healthy is an answer with 2xx. Redirects are not followed.'),
+        ),
+        service: onlyFor(
+          ['grpc'],
+          z
+            .string({ error: SERVICE_EXPECTED })
+            .regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, { error: SERVICE_EXPECTED })
+            .optional()
+            .describe(
+              'The service that grpc.health.v1 is asked about. Without it, about the server as a whole.',
+            ),
+        ),
+        every: duration({ min: '100ms', max: '1h' })
+          .prefault('5s')
+          .describe('From one check of an endpoint to the next.'),
+        timeout: duration({ max: '1h' })
+          .prefault('2s')
+          .describe('For a whole check, connecting included; less than every.'),
+        healthy: count(100)
+          .prefault(2)
+          .describe('Good checks in a row after which a failed endpoint is used again.'),
+        unhealthy: count(100)
+          .prefault(3)
+          .describe('Failed checks in a row after which an endpoint is not used.'),
+      })
+      .optional()
+      .describe(
+        'Asks each address again and again how it is, and sends requests only to healthy ones, or to all where none is. Left out: no checks.',
+      ),
+  },
+  compile: ({ health }, { authority, protocol }): HealthModel => ({
+    health:
+      health === undefined
+        ? null
+        : {
+            target:
+              protocol === 'grpc'
+                ? { kind: 'service', service: health.service ?? '' }
+                : { kind: 'path', path: health.path ?? '/' },
+            host: authority,
+            everyMs: health.every,
+            timeoutMs: health.timeout,
+            healthyAfter: health.healthy,
+            unhealthyAfter: health.unhealthy,
+          },
+  }),
+});
+
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
-const SETTINGS = [balance, host, authorization, http2, timeouts, connections, pools, responseHeads] as const;
+const SETTINGS = [
+  ...([balance, health, host, authorization, http2] as const),
+  ...([timeouts, connections, pools, responseHeads] as const),
+] as const;
 
 type Setting = (typeof SETTINGS)[number];
 type KeysOf<Each> = Each extends UpstreamSetting<infer Keys, infer _> ? Keys : never;

@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { AddressSet } from '../../http/index.ts';
 import { PatternError, parseRoutePattern } from '../../routing/index.ts';
@@ -36,27 +36,37 @@ interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
   /** The path in front of what is forwarded: canonical, without a slash at its end; '' if there is none. */
   readonly base: string;
+  /** How its addresses are found: as the system does, or by SRV records of DNS, which name hosts and ports. */
+  readonly lookup: 'system' | 'srv';
 }
 
-/** An upstream's `http://host:port/base` or `https://host:port/base`. */
+/** An upstream's `http://host:port/base` or `https://host:port/base`; or `srv+http://name/base`, whose port means nothing. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
     .string({ error })
-    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?(\/[^?#@]*)?$/, {
-      error: whyNoUpstreamUrl,
-      abort: true,
-    })
+    .regex(
+      /^(https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|srv\+https?:\/\/[A-Za-z0-9._-]+)(\/[^?#@]*)?$/,
+      {
+        error: whyNoUpstreamUrl,
+        abort: true,
+      },
+    )
     .transform((text, context): UpstreamUrl => {
-      const tls = text.startsWith('https:');
-      const [, authority = '', base = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(text) ?? [];
+      const [, srv, scheme, authority = '', base = ''] = URL_PARTS.exec(text) ?? [];
+      const tls = scheme === 'https';
       const place = parseHostPort(authority, tls ? 443 : 80);
       if (place === undefined || place.port === 0) return refuse(context, error);
       const why = whyNoBase(text, base);
       if (why !== null) refuseQuoting(context, why, 'a URL such as http://api.internal:3000/base');
-      return { ...place, tls, base };
+      if (srv !== undefined && isIP(place.host) !== 0) return refuse(context, NO_SRV_NAME);
+      return { ...place, tls, base, lookup: srv === undefined ? 'system' : 'srv' };
     });
 }
+
+const URL_PARTS = /^(srv\+)?(https?):\/\/([^/]*)(.*)$/;
+const NO_SRV_NAME =
+  'SRV records belong to a name, such as srv+http://_http._tcp.api.internal: write an address with http:// alone';
 
 /** Says what to write instead of a base that is not the one spelling of its path. */
 function whyNoBase(url: string, base: string): string | null {
@@ -73,7 +83,7 @@ function whyNoBase(url: string, base: string): string | null {
 
 /** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
-  const rest = /^https?:\/\/(.*)$/i.exec(String(input))?.[1];
+  const [, srv, rest] = /^(srv\+)?https?:\/\/(.*)$/i.exec(String(input)) ?? [];
   if (rest === undefined)
     return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
   if (rest.includes('@'))
@@ -81,6 +91,9 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
   if (/[?#]/.test(rest)) {
     return 'the URL of an upstream ends with its path: requests keep their own query, so remove the "?" or "#" and everything after it';
   }
+  if (srv !== undefined && rest.startsWith('[')) return NO_SRV_NAME;
+  if (srv !== undefined && /^[^/]*:\d*(\/|$)/.test(rest))
+    return 'SRV records name the ports themselves: remove the port from the URL';
   return 'expected a URL such as http://api.internal:3000';
 }
 

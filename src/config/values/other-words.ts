@@ -100,11 +100,9 @@ const OF_UPSTREAM: Words = {
     ...['load_balancing', 'load_balancer', 'lb', 'strategy', 'lb_policy'],
   ),
   ...here('a weight stands beside its address: urls: [{ url: "http://10.0.0.1:3000", weight: 2 }]', 'weight'),
-  ...yet(
-    'health checks of upstreams are',
-    'health_check',
-    'health_checks',
-    'healthcheck',
+  ...here('write health: { path: /healthz }', 'health_check', 'health_checks', 'healthcheck'),
+  ...here(
+    'an address that fails is left out for a while and what is safe to repeat goes elsewhere, without a key for it',
     'circuit_breaker',
     'retries',
   ),

@@ -127,6 +127,11 @@ export const ACCESS_FIELDS = {
     on: 'end',
     text: 'from sending the request upstream to the head of the response; null if there was none',
   },
+  endpoint: {
+    holds: TEXT,
+    on: 'some ends',
+    text: 'the address that the request was sent to last, where the upstream has several, or a name',
+  },
   scope: {
     holds: word(SCOPES_OF_429),
     on: 'some ends',

@@ -111,6 +111,8 @@ export interface ExchangeRecord {
   readonly durationMs: number;
   /** Time from sending the request upstream to the head of the response; `null` if there was none. */
   readonly upstreamMs: number | null;
+  /** The address that the request was sent to last, as `host:port`; `null` if the upstream has only one, or it was not sent. */
+  readonly endpoint: string | null;
   readonly caller: {
     readonly class: CallerClass;
     /** The stable key of a bot or user; `null` for an address. Identifies a person: never write it unhashed. */

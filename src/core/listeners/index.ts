@@ -100,3 +100,10 @@ export {
   type StoreFailure,
   type StoreListener,
 } from './limit-listener.ts';
+export {
+  type AddressesEvent,
+  type EndpointEvent,
+  OUT_REASONS,
+  type OutReason,
+  type UpstreamListener,
+} from './upstream-listener.ts';

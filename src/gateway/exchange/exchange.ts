@@ -276,6 +276,8 @@ export interface UpstreamLeg {
   readonly sentAtMs: number;
   /** When the head of the upstream's response came; `null` until then. */
   readonly answeredAtMs: number | null;
+  /** The address that it was sent to last, as `host:port`; `null` if the upstream has only one. */
+  readonly endpoint: string | null;
   /** True if the request was sent a second time. */
   readonly repeated: boolean;
   /** Called when the client has room again. */

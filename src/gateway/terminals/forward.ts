@@ -135,6 +135,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#route.upstream.name;
   }
 
+  get endpoint(): string | null {
+    return this.#call?.endpoint ?? null;
+  }
+
   /** Step 10: sends the request. The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();

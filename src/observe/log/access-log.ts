@@ -153,6 +153,7 @@ export class AccessLine {
     line += `${K.bytesReceived}${record.bytesReceived}${K.bytesSent}${record.bytesSent}`;
     line += `${K.durationMs}${millis(record.durationMs)}${K.upstreamMs}`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
+    if (record.endpoint !== null) line += `${K.endpoint}${quoted(record.endpoint)}`;
     if (record.scopeOf429 !== null) line += SCOPE[record.scopeOf429];
     if (record.offence !== null)
       line += `${K.offenceAt}${record.offence.atMs}${K.offenceAfter}${record.offence.after}`;

@@ -12,3 +12,4 @@ export {
 } from './logging.ts';
 export { standardOutput } from './standard-output.ts';
 export { LimitLog, OverloadLog, ReloadLog, StoreLog } from './store-log.ts';
+export { UpstreamLog } from './upstream-log.ts';

@@ -21,3 +21,4 @@ export {
   type RevocationView,
   type StoreView,
 } from './request-metrics.ts';
+export { type EndpointsView, UpstreamMetrics } from './upstream-metrics.ts';

@@ -2,6 +2,7 @@ import {
   GATEWAY_CAPS,
   INVALID_REASONS,
   type NoticeKind,
+  OUT_REASONS,
   type Outcome,
   type Protocol,
   RESTRICTION_REASONS,
@@ -139,6 +140,11 @@ export function errorRows({ upstreams }: LabelModel): Rows {
     ...['client', 'gateway', 'provider', 'store'].map(side => [side, 'none']),
     ...upstreams.flatMap(upstream => ['client', 'gateway', 'upstream'].map(side => [side, upstream])),
   ];
+}
+
+/** Lists why endpoints of each upstream may be out. */
+export function* endpointRows({ upstreams }: LabelModel): Rows {
+  for (const upstream of upstreams) for (const reason of OUT_REASONS) yield [upstream, reason];
 }
 
 export function capRows({ upstreams }: LabelModel): Rows {

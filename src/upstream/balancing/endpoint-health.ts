@@ -1,4 +1,4 @@
-import type { Random } from '../../core/index.ts';
+import type { OutReason, Random } from '../../core/index.ts';
 
 /** Connect failures in a row at which an endpoint is ejected. */
 const MAX_CONNECT_FAILURES = 3;
@@ -13,14 +13,6 @@ const SLOW_START_MS = 30_000;
 const FIRST_SHARE = 0.1;
 /** How often the share of an endpoint that came back is looked at again. */
 const SHARE_STEP_MS = 1_000;
-
-/**
- * Why an endpoint is not used.
- * - `connect_failures`: it was ejected since it could not be connected to, time after time
- * - `bad_answers`: it was ejected since it answered 502, 503 or 504 time after time, reset connections or did not answer in time
- * - `check`: it failed the health checks
- */
-export type OutReason = 'connect_failures' | 'bad_answers' | 'check';
 
 /** What the health of an endpoint depends on, and whom it tells. */
 export interface HealthWatch {
@@ -41,6 +33,7 @@ export class EndpointHealth {
   #badAnswers = 0;
   /** What the last failure was caused by. */
   #lastCause: unknown = null;
+  #lastFailure: string | null = null;
   #ejectedFor: OutReason | null = null;
   #ejectedUntilMs = 0;
   #lastEjectionMs = 0;
@@ -59,6 +52,11 @@ export class EndpointHealth {
     return this.#failsChecks ? 'check' : this.#ejectedFor;
   }
 
+  /** What failed last, in words; `null` if it has answered well since. */
+  get lastFailure(): string | null {
+    return this.#lastFailure;
+  }
+
   /** It was connected to, since it answers. */
   reached(): void {
     this.#connectFailures = 0;
@@ -69,6 +67,7 @@ export class EndpointHealth {
     this.#connectFailures = 0;
     this.#badAnswers = 0;
     this.#lastCause = null;
+    this.#lastFailure = null;
   }
 
   /** It answered 502, 503 or 504, reset a request or did not answer in time. `cause`: see `connectFailed`. */
@@ -118,6 +117,7 @@ export class EndpointHealth {
   }
 
   #isSameFailure(cause: unknown): boolean {
+    this.#lastFailure = cause instanceof Error ? cause.message : 'it answered 502, 503 or 504';
     const isSame = cause !== null && cause === this.#lastCause;
     this.#lastCause = cause;
     return isSame;

@@ -1,19 +1,39 @@
-import type { Random, Timer, TimerClock } from '../../core/index.ts';
+import type { OutReason, Random, Timer, TimerClock, UpstreamListener } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
-import type { CallSink, EndpointOptions, Transport, TransportCall } from '../transport.ts';
+import { HealthChecks, type HealthOptions } from '../health/index.ts';
+import type { CallSink, EndpointAddress, EndpointOptions, Transport, TransportCall } from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
-import type { OutReason } from './endpoint-health.ts';
 import { RetryBudget } from './retry-budget.ts';
 
-/** Hears how the endpoints of an upstream are. Must be quick and must not throw. */
-export interface EndpointListener {
-  /** An endpoint is not used from now on, or for another reason than before; `null`: it is used again. */
-  changed(endpoint: string, reason: OutReason | null): void;
-  /** A request was sent once more, to another endpoint; or was not since too many are. */
-  retried(wasAllowed: boolean): void;
+/** How the endpoints of an upstream are now. */
+export interface EndpointsState {
+  readonly endpoints: readonly EndpointState[];
+  /** Every endpoint is out, so that all of them are used. */
+  readonly allOut: boolean;
+  /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
+  readonly lookupFault: string | null;
+}
+
+interface EndpointState {
+  /** Is `host:port`, with an IPv6 address in brackets. */
+  readonly name: string;
+  readonly outFor: OutReason | null;
+  /** What was wrong with it last; `null` if nothing was. */
+  readonly why: string | null;
+  readonly weight: number;
+  readonly connections: number;
+  readonly inFlight: number;
+}
+
+/** How requests are spread over the addresses of an upstream. */
+export interface Spreading {
+  readonly endpoints: readonly EndpointOptions[];
+  readonly balance: Balance;
+  /** How addresses are checked; `null` if they are not. */
+  readonly health: HealthOptions | null;
 }
 
 interface EndpointTransportDependencies {
@@ -22,10 +42,12 @@ interface EndpointTransportDependencies {
   /** Says where the addresses come from that are configured so. */
   readonly openSource: (configured: EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => Transport;
-  readonly listener: EndpointListener;
+  readonly listener: UpstreamListener;
 }
 
 interface EndpointTransportOptions {
+  /** The name of the upstream. */
+  readonly name: string;
   readonly isGrpc: boolean;
   /** How long a request waits for the first address of a name. */
   readonly connectTimeoutMs: number;
@@ -36,7 +58,11 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   readonly isGrpc: boolean;
   readonly #connectTimeoutMs: number;
   readonly #parts: EndpointTransportDependencies;
+  readonly #name: string;
   #balance: Balance = 'least_requests';
+  #health: HealthOptions | null = null;
+  /** Goes on over reloads, with the endpoints. */
+  #checks: HealthChecks;
   /** What the configuration lists, by what it lists. */
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** What serves, by address and name. */
@@ -49,11 +75,16 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   readonly #draining = new Map<Transport, Promise<void>>();
   #isClosed = false;
 
-  constructor({ isGrpc, connectTimeoutMs }: EndpointTransportOptions, parts: EndpointTransportDependencies) {
+  constructor(
+    { name, isGrpc, connectTimeoutMs }: EndpointTransportOptions,
+    parts: EndpointTransportDependencies,
+  ) {
+    this.#name = name;
     this.isGrpc = isGrpc;
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
+    this.#checks = new HealthChecks(parts);
   }
 
   /** The endpoints that requests may go to. */
@@ -62,9 +93,21 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return [...this.#serving.values()];
   }
 
-  /** Whether every endpoint is out, so that all of them are used. */
-  get isDesperate(): boolean {
-    return this.#balancer.isDesperate(this.nowMs());
+  /** How they are, for people. */
+  get state(): EndpointsState {
+    const [fault] = this.#sources.flatMap(source => source.fault ?? []);
+    return {
+      endpoints: this.endpoints.map(endpoint => ({
+        name: endpoint.name,
+        outFor: endpoint.health.outFor,
+        why: this.#whyOf(endpoint),
+        weight: endpoint.weight,
+        connections: endpoint.pool.connections,
+        inFlight: endpoint.inFlight,
+      })),
+      allOut: this.#balancer.isDesperate(this.nowMs()),
+      lookupFault: fault?.message ?? null,
+    };
   }
 
   get connections(): number {
@@ -81,11 +124,13 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
    *   their connections, and what is known of their health; those that are gone finish what they carry. What began under that
    *   configuration still goes to the addresses of then.
    */
-  use(configured: readonly EndpointOptions[], balance: Balance, before: EndpointTransport | null): void {
+  use({ endpoints, balance, health }: Spreading, before: EndpointTransport | null): void {
     this.#balance = balance;
+    this.#health = health;
+    if (before !== null) this.#checks = before.#checks;
     const known = before === null ? new Map<string, Listed>() : before.#listed;
     const serving = before === null ? this.#serving : before.#serving;
-    this.#listed = new Map(configured.map(each => [sourceKey(each), this.#list(each, known)]));
+    this.#listed = new Map(endpoints.map(each => [sourceKey(each), this.#list(each, known)]));
     for (const [key, { followed }] of known) if (!this.#listed.has(key)) followed.source.close();
     this.#take(serving);
     for (const [key, { followed }] of this.#listed)
@@ -100,6 +145,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#checks.stop();
     for (const source of this.#sources) source.close();
     await Promise.all([...this.endpoints.map(({ pool }) => pool.close()), ...this.#draining.values()]);
   }
@@ -118,7 +164,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   takeRetry(): boolean {
     const isAllowed = this.#budget.take(this.nowMs());
-    this.#parts.listener.retried(isAllowed);
+    this.#parts.listener.retried(this.#name, isAllowed);
     return isAllowed;
   }
 
@@ -137,8 +183,13 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     };
     timer = clock.after(this.#connectTimeoutMs, goOn);
     const address = failed?.address ?? null;
-    void Promise.all(this.#sources.map(source => source.refresh(address))).then(goOn);
+    void this.#refresh(address).then(goOn);
     return end;
+  }
+
+  /** Has the names looked up again. */
+  async #refresh(failed: EndpointAddress | null): Promise<void> {
+    await Promise.all(this.#sources.map(source => source.refresh(failed)));
   }
 
   noEndpoint(): Error {
@@ -152,7 +203,13 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   changed(endpoint: Endpoint, reason: OutReason | null): void {
     this.#balancer.changed();
-    this.#parts.listener.changed(endpoint.name, reason);
+    const { name } = endpoint;
+    const cause = this.#whyOf(endpoint);
+    this.#parts.listener.endpointChanged({ upstream: this.#name, endpoint: name, reason, cause });
+  }
+
+  #whyOf(endpoint: Endpoint): string | null {
+    return this.#checks.failureOf(endpoint) ?? endpoint.health.lastFailure;
   }
 
   #list(configured: EndpointOptions, known: ReadonlyMap<string, Listed>): Listed {
@@ -167,7 +224,20 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   }
 
   #changed(): void {
-    if (!this.#isClosed) this.#take(this.#serving);
+    if (this.#isClosed) return;
+    const before = this.#serving;
+    this.#take(before);
+    // The first addresses are no change.
+    if (before.size > 0) this.#tellChange(before);
+  }
+
+  #tellChange(before: ReadonlyMap<string, Endpoint>): void {
+    const serving = this.#serving;
+    const namesNotIn = (some: ReadonlyMap<string, Endpoint>, others: ReadonlyMap<string, Endpoint>) =>
+      [...some].filter(([key]) => !others.has(key)).map(([, { name }]) => name);
+    const [added, removed] = [namesNotIn(serving, before), namesNotIn(before, serving)];
+    if (added.length + removed.length === 0) return;
+    this.#parts.listener.addressesChanged({ upstream: this.#name, added, removed, count: serving.size });
   }
 
   /** Takes the addresses that the sources have now. */
@@ -189,6 +259,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     this.#serving = serving;
     for (const [key, { pool }] of before) if (!serving.has(key)) this.#drain(pool);
     this.#balancer.use([...serving.values()], this.#balance);
+    this.#checks.use(this.#health, [...serving.values()], address => void this.#refresh(address));
     const [first, ...others] = serving.values();
     const isFinal = this.#sources.every(source => source instanceof FixedEndpoints);
     this.#only = isFinal && first !== undefined && others.length === 0 ? first.pool : null;

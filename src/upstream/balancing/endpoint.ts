@@ -1,8 +1,8 @@
-import type { Random } from '../../core/index.ts';
+import type { OutReason, Random } from '../../core/index.ts';
 import type { EndpointAddress, Transport } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
-import { EndpointHealth, type OutReason } from './endpoint-health.ts';
+import { EndpointHealth } from './endpoint-health.ts';
 import { RecentCount } from './recent-count.ts';
 
 /** Quarters of a second that a failure counts as in flight: at least one whole second. */

@@ -1,4 +1,3 @@
 export type { Balance } from './balancer.ts';
 export type { Endpoint } from './endpoint.ts';
-export type { OutReason } from './endpoint-health.ts';
-export { type EndpointListener, EndpointTransport } from './endpoint-transport.ts';
+export { type EndpointsState, EndpointTransport, type Spreading } from './endpoint-transport.ts';

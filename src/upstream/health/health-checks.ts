@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Random, Timer, TimerClock } from '../../core/index.ts';
 import type { EndpointAddress, Transport, TransportCall } from '../transport.ts';
 import { type CheckResult, type CheckTarget, checkRequest, checkSink } from './check-request.ts';
@@ -24,11 +25,12 @@ export interface CheckedEndpoint {
   readonly health: { checked(isHealthy: boolean, nowMs: number): void };
 }
 
+/** Called when a check could not connect. */
+export type Unreached = (address: EndpointAddress) => void;
+
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /** Called when a check could not connect. */
-  readonly unreached: (address: EndpointAddress) => void;
 }
 
 /** The part of the time between two checks that chance takes off: gateways and endpoints must not all be in step. */
@@ -38,6 +40,7 @@ const JITTER = 0.1;
 export class HealthChecks {
   readonly #dependencies: HealthChecksDependencies;
   #options: HealthOptions | null = null;
+  #unreached: Unreached = () => {};
   readonly #checks = new Map<CheckedEndpoint, EndpointCheck>();
 
   constructor(dependencies: HealthChecksDependencies) {
@@ -45,14 +48,17 @@ export class HealthChecks {
   }
 
   /** Checks these endpoints from now on, in this way; with `null`, none: all count as healthy then. */
-  use(options: HealthOptions | null, endpoints: readonly CheckedEndpoint[]): void {
-    const kept = new Set(options === this.#options ? endpoints : []);
+  use(options: HealthOptions | null, endpoints: readonly CheckedEndpoint[], unreached: Unreached): void {
+    this.#unreached = unreached;
+    const kept = new Set(isDeepStrictEqual(options, this.#options) ? endpoints : []);
     for (const [endpoint, check] of this.#checks) if (!kept.has(endpoint)) this.#stop(endpoint, check);
     this.#options = options;
     if (options === null) return;
     for (const endpoint of endpoints) {
       if (this.#checks.has(endpoint)) continue;
-      const check = new EndpointCheck(endpoint, options, this.#dependencies);
+      const check = new EndpointCheck(endpoint, options, this.#dependencies, address =>
+        this.#unreached(address),
+      );
       this.#checks.set(endpoint, check);
       check.start();
     }
@@ -64,7 +70,7 @@ export class HealthChecks {
   }
 
   stop(): void {
-    this.use(null, []);
+    this.use(null, [], () => {});
   }
 
   #stop(endpoint: CheckedEndpoint, check: EndpointCheck): void {
@@ -80,6 +86,7 @@ class EndpointCheck {
   readonly #endpoint: CheckedEndpoint;
   readonly #options: HealthOptions;
   readonly #dependencies: HealthChecksDependencies;
+  readonly #unreached: Unreached;
   #next: Timer | null = null;
   #limit: Timer | null = null;
   #call: TransportCall | null = null;
@@ -89,10 +96,16 @@ class EndpointCheck {
   /** Checks in a row that contradict that. */
   #against = 0;
 
-  constructor(endpoint: CheckedEndpoint, options: HealthOptions, dependencies: HealthChecksDependencies) {
+  constructor(
+    endpoint: CheckedEndpoint,
+    options: HealthOptions,
+    dependencies: HealthChecksDependencies,
+    unreached: Unreached,
+  ) {
     this.#endpoint = endpoint;
     this.#options = options;
     this.#dependencies = dependencies;
+    this.#unreached = unreached;
   }
 
   start(): void {
@@ -120,7 +133,7 @@ class EndpointCheck {
   }
 
   #over({ why, reached }: CheckResult): void {
-    const { clock, unreached } = this.#dependencies;
+    const { clock } = this.#dependencies;
     const { healthyAfter, unhealthyAfter } = this.#options;
     clock.cancel(this.#limit);
     this.#limit = null;
@@ -131,6 +144,6 @@ class EndpointCheck {
       this.#isHealthy = !this.#isHealthy;
       this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
     }
-    if (!reached) unreached(this.#endpoint.address);
+    if (!reached) this.#unreached(this.#endpoint.address);
   }
 }

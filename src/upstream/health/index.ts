@@ -1,2 +1,1 @@
-export type { CheckTarget } from './check-request.ts';
-export { type CheckedEndpoint, HealthChecks, type HealthOptions } from './health-checks.ts';
+export { HealthChecks, type HealthOptions } from './health-checks.ts';

@@ -1,3 +1,3 @@
-export { systemLookup } from './lookup.ts';
-export { NamedEndpoints } from './named-endpoints.ts';
+export { serviceHost, systemLookup } from './lookup.ts';
+export { type LookupListener, NamedEndpoints } from './named-endpoints.ts';
 export { srvLookup } from './srv-lookup.ts';

@@ -53,3 +53,8 @@ export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<N
 function byFamily(addresses: readonly SystemAddress[]): SystemAddress[][] {
   return [...Map.groupBy(addresses, ({ family }) => family).values()];
 }
+
+/** The host of a service whose SRV records are looked up: `_http._tcp.api.internal` is that of `api.internal` (RFC 2782). */
+export function serviceHost(name: string): string {
+  return name.replace(/^(_[^.]+\.)+/, '');
+}

@@ -18,12 +18,12 @@ const MOST_ADDRESSES = 1_000;
 
 export type NamedSystem = Pick<System, 'clock' | 'random' | 'network'>;
 
-/** What the configuration says about the addresses of a name. */
-interface NamedOptions {
-  /** Verified in certificates. */
-  readonly name: string;
-  /** The weight of an average address. */
-  readonly weight: number;
+/** Hears how lookups end. */
+export interface LookupListener {
+  /** A lookup failed, for the first time since one did not. */
+  failed(cause: string): void;
+  /** A lookup did not fail, for the first time since one did. */
+  works(): void;
 }
 
 /**
@@ -37,7 +37,8 @@ export class NamedEndpoints implements EndpointSource {
   endpoints: readonly SourcedEndpoint[] = [];
   fault: Error | null = null;
   readonly #lookup: Lookup;
-  readonly #options: NamedOptions;
+  readonly #name: string;
+  readonly #listener: LookupListener;
   readonly #clock: TimerClock;
   readonly #random: Random;
   readonly #network: System['network'];
@@ -49,12 +50,20 @@ export class NamedEndpoints implements EndpointSource {
   #changed: () => void = () => {};
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
-  #lookedUpAtMs = Number.NEGATIVE_INFINITY;
+  /** When a failed connect had the name looked up last. */
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(lookup: Lookup, options: NamedOptions, { clock, random, network }: NamedSystem) {
+  /** @param name for which certificates are verified */
+  constructor(
+    lookup: Lookup,
+    name: string,
+    { clock, random, network }: NamedSystem,
+    listener: LookupListener,
+  ) {
     this.#lookup = lookup;
-    this.#options = options;
+    this.#name = name;
+    this.#listener = listener;
     this.#clock = clock;
     this.#random = random;
     this.#network = network;
@@ -68,8 +77,7 @@ export class NamedEndpoints implements EndpointSource {
   refresh(failed: EndpointAddress | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     const hasMoved = failed !== null && this.#noteUnreached(failed);
-    const isRecent = this.#clock.monotonicMs() - this.#lookedUpAtMs < REFRESH_MS;
-    const running = this.#running ?? (isRecent ? Promise.resolve() : this.#lookUp());
+    const running = this.#running ?? this.#lookUpIfDue();
     return hasMoved ? Promise.resolve() : running;
   }
 
@@ -92,6 +100,13 @@ export class NamedEndpoints implements EndpointSource {
     return true;
   }
 
+  #lookUpIfDue(): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#refreshedAtMs < REFRESH_MS) return Promise.resolve();
+    this.#refreshedAtMs = nowMs;
+    return this.#lookUp();
+  }
+
   #lookUp(): Promise<void> {
     this.#clock.cancel(this.#timer);
     this.#timer = null;
@@ -108,14 +123,16 @@ export class NamedEndpoints implements EndpointSource {
       nextMs = goodForMs;
       if (!this.#closed) await this.#take(tiers);
     } catch (error) {
+      const isNew = this.fault === null;
       this.fault = error instanceof Error ? error : new Error(String(error));
+      if (isNew && !this.#closed) this.#listener.failed(this.fault.message);
     }
-    this.#lookedUpAtMs = this.#clock.monotonicMs();
     if (this.#closed) return;
     this.#timer = this.#clock.after(nextMs * (1 + this.#random() * JITTER), () => void this.#lookUp());
   }
 
   async #take(tiers: LookupAnswer['tiers']): Promise<void> {
+    if (this.fault !== null) this.#listener.works();
     this.fault = null;
     this.#tiers = tiers;
     const best = await this.#bestTier(Math.min(this.#tier, tiers.length - 1));
@@ -156,12 +173,10 @@ export class NamedEndpoints implements EndpointSource {
   }
 
   #endpointsOf(tier: readonly FoundAddress[]): SourcedEndpoint[] {
-    const { name, weight } = this.#options;
     const byKey = new Map<string, SourcedEndpoint>();
     for (const found of tier) {
       if (byKey.size === MOST_ADDRESSES) break;
-      const { host, port } = found;
-      byKey.set(keyOf(found), { host, port, weight: weight * found.weight, name });
+      byKey.set(keyOf(found), { ...found, name: this.#name });
     }
     return [...byKey.values()];
   }

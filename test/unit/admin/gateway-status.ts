@@ -19,6 +19,9 @@ export const PROVIDER: NonNullable<GatewayStatus['provider']> = {
   },
 };
 
+/** An upstream about whose endpoints nothing is known. */
+const NO_ENDPOINTS = { endpoints: [], endpointCount: 0, allEndpointsOut: false, lookupFault: null };
+
 /** A status in which all is well. */
 export const STATUS: GatewayStatus = {
   version: '1.2.3',
@@ -54,6 +57,8 @@ export const STATUS: GatewayStatus = {
     unlistedRestrictions: 0,
     shadowRestrictions: [],
   },
-  upstreams: [{ name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null }],
+  upstreams: [
+    { name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null, ...NO_ENDPOINTS },
+  ],
   errors: [],
 };

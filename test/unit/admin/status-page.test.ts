@@ -80,13 +80,24 @@ describe('the page', () => {
         },
         unlistedProxies: [{ address: nasty, field: 'Forwarded', sinceMs: MOMENT, message: nasty }],
         certificates: [{ listener: nasty, certificate: nasty, notAfterMs: MOMENT }],
-        upstreams: [{ name: nasty, address: nasty, connections: 0, requestsInFlight: 0, errors: seen }],
+        upstreams: [
+          {
+            ...{ name: nasty, address: nasty, connections: 0, requestsInFlight: 0, errors: seen },
+            ...{ endpointCount: 3, allEndpointsOut: true, lookupFault: nasty },
+            endpoints: [
+              {
+                ...{ address: nasty, state: 'check', why: nasty, weight: 1 },
+                ...{ connections: 0, requestsInFlight: 0 },
+              },
+            ],
+          },
+        ],
         errors: [{ kind: nasty, ...seen }],
       },
     );
     expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain(nasty);
-    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(42);
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(48);
   });
 
   it('allows its own style and script alone, by their hashes', () => {

@@ -19,6 +19,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     bytesSent: 1_234,
     durationMs: 12.345_678,
     upstreamMs: 11.5,
+    endpoint: null,
     caller: { class: 'user', principal: 'web:alice' },
     tokenRefused: null,
     decision: {

@@ -48,12 +48,12 @@ it.each([
   ['a.test', 80, 'a.test'],
   ['a.test', 443, 'a.test:443'],
   ['::1', 8080, '[::1]:8080'],
-])('calls an upstream at %s and %i %s', (host, port, authority) => {
-  expect(originOf({ host, port, tls: null })).toEqual({ scheme: 'http', authority });
+])('calls an upstream at %s and %i %s', (name, port, authority) => {
+  expect(originOf({ name, port, tls: null })).toEqual({ scheme: 'http', authority });
 });
 
 it('a request over HTTP/2 leaves out the usual port of https alone', () => {
   const tls = { serverName: null, ca: null, certificate: null, key: null, verify: true };
-  expect(originOf({ host: 'a.test', port: 443, tls })).toEqual({ scheme: 'https', authority: 'a.test' });
-  expect(originOf({ host: 'a.test', port: 80, tls }).authority).toBe('a.test:80');
+  expect(originOf({ name: 'a.test', port: 443, tls })).toEqual({ scheme: 'https', authority: 'a.test' });
+  expect(originOf({ name: 'a.test', port: 80, tls }).authority).toBe('a.test:80');
 });

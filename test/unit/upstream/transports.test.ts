@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Spreading } from '../../../src/upstream/balancing/index.ts';
 import {
-  type Balance,
   type ConnectionOptions,
   type EndpointOptions,
   type Transport,
@@ -27,7 +27,9 @@ class Line implements Transport {
 
   before: Transport | null = null;
 
-  use(endpoints: readonly EndpointOptions[], _: Balance, before: Transport | null): void {
+  readonly state = { endpoints: [], allOut: false, lookupFault: null };
+
+  use({ endpoints }: Spreading, before: Transport | null): void {
     this.endpoints = endpoints;
     this.before = before;
   }
@@ -64,8 +66,8 @@ beforeEach(() => {
 const use = (...upstreams: (readonly [name: string, maxAgeMs: number, port?: number])[]) => {
   const planned = transports.plan(
     upstreams.map(([name, maxAgeMs, port = 80]) => ({
-      ...{ name, options: { ...options, maxAgeMs }, balance: 'least_requests' },
-      endpoints: [{ host: 'api', port, weight: 1 }],
+      ...{ name, options: { ...options, maxAgeMs }, balance: 'least_requests', health: null },
+      endpoints: [{ host: 'api', port, weight: 1, lookup: 'system' }],
     })),
   );
   transports.use(planned);

@@ -117,8 +117,9 @@ describe('an upstream', () => {
       name: 'api',
       protocol: 'http1',
       base: '',
+      endpoints: [{ host: 'api', port: 3000, weight: 1, lookup: 'system' }],
       balance: 'least_requests',
-      endpoints: [{ host: 'api', port: 3000, weight: 1 }],
+      health: null,
       options: {
         protocol: 'http1',
         http2: { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 },
@@ -146,8 +147,9 @@ describe('an upstream', () => {
       name: 'api',
       protocol: 'h2',
       base: '/base',
+      endpoints: [{ host: '::1', port: 80, weight: 1, lookup: 'system' }],
       balance: 'least_requests',
-      endpoints: [{ host: '::1', port: 80, weight: 1 }],
+      health: null,
       options: {
         protocol: 'h2',
         http2: { maxConnections: 2, maxStreams: 3, pingIntervalMs: 4_000, pingTimeoutMs: 5_000 },

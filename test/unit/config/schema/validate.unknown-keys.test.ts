@@ -93,7 +93,7 @@ describe('an unknown key', () => {
     ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
     ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
-    ['health_check: /x', `upstreams.api: unknown key "health_check": health checks of upstreams are ${YET}`],
+    ['health_check: /x', 'upstreams.api: unknown key "health_check": write health: { path: /healthz }'],
   ])('of an upstream: %s', async (key, message) => {
     expect(await diagnosticsIn(NEEDED.replace('url:', `${key}, url:`))).toEqual([
       expect.stringContaining(message),

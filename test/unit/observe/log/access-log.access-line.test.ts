@@ -71,6 +71,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     bytesSent: record.bytesSent,
     durationMs: rounded(record.durationMs),
     upstreamMs: record.upstreamMs === null ? null : rounded(record.upstreamMs),
+    endpoint: record.endpoint ?? undefined,
     scope: record.scopeOf429 ?? undefined,
     offenceAt: record.offence?.atMs,
     offenceAfter: record.offence?.after,
@@ -121,6 +122,7 @@ const records = fc.record<ExchangeRecord>({
   bytesSent: fc.maxSafeNat(),
   durationMs: ms,
   upstreamMs: orNull(ms),
+  endpoint: orNull(text),
   caller: fc.record({ class: fc.constantFrom('bot', 'user', 'address'), principal: orNull(text) }),
   tokenRefused: orNull(
     fc.record({

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EndpointHealth, type OutReason } from '../../../../src/upstream/balancing/endpoint-health.ts';
+import type { OutReason } from '../../../../src/core/index.ts';
+import { EndpointHealth } from '../../../../src/upstream/balancing/endpoint-health.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 let clock: FrozenClock;

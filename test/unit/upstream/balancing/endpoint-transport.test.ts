@@ -129,12 +129,15 @@ beforeEach(() => {
 
 function open(): EndpointTransport {
   return new EndpointTransport(
-    { isGrpc: false, connectTimeoutMs: 60_000 },
+    { name: 'api', isGrpc: false, connectTimeoutMs: 60_000 },
     {
       ...{ clock, random: () => 0 },
       listener: {
-        changed: (endpoint, reason) => void heard.push(`${endpoint} ${reason ?? 'back'}`),
-        retried: wasAllowed => void heard.push(wasAllowed ? 'retried' : 'not retried'),
+        endpointChanged: ({ endpoint, reason }) => void heard.push(`${endpoint} ${reason ?? 'back'}`),
+        retried: (_upstream, wasAllowed) => void heard.push(wasAllowed ? 'retried' : 'not retried'),
+        addressesChanged() {},
+        lookupFailed() {},
+        lookupWorks() {},
       },
       openPool: ({ port }) => {
         const pool = new PoolStub();
@@ -154,11 +157,17 @@ function open(): EndpointTransport {
 /** Takes these addresses into use, as a start or a reload does. */
 function use(endpoints: readonly EndpointOptions[], balance: Balance = 'least_requests'): void {
   transport = open();
-  transport.use(endpoints, balance, latest);
+  transport.use({ endpoints, balance, health: null }, latest);
   latest = transport;
 }
 
-const at = (port: number, weight = 1) => ({ host: '10.0.0.1', port, weight });
+const at = (port: number, weight = 1): EndpointOptions => ({
+  host: '10.0.0.1',
+  port,
+  weight,
+  lookup: 'system',
+});
+const named = (weight: number): EndpointOptions => ({ ...at(80, weight), host: 'name' });
 const useNow = (...ports: number[]) => use(ports.map(port => at(port)));
 const pool = (port: number): PoolStub => {
   const found = pools.get(port);
@@ -293,7 +302,7 @@ describe('a request that failed', () => {
   });
 
   it('is sent to the only endpoint of a name once more where that closed an idle connection', async () => {
-    use([{ host: 'name', port: 80, weight: 1 }]);
+    use([named(1)]);
     names[0]?.found(1);
     const sink = send();
     pool(1).last.sink.fail(failed('reset', { onReusedConnection: true }));
@@ -417,10 +426,10 @@ describe('addresses that change', () => {
   });
 
   it('that the system finds later are followed by the latest configuration alone', () => {
-    use([{ host: 'name', port: 80, weight: 1 }]);
+    use([named(1)]);
     names[0]?.found(1);
     const before = transport;
-    use([{ host: 'name', port: 80, weight: 1 }, at(9)]);
+    use([named(1), at(9)]);
     names[0]?.found(2);
     expect(before.endpoints.map(({ name }) => name)).toEqual(['10.0.0.1:1']);
     expect(transport.endpoints.map(({ name }) => name)).toEqual(['10.0.0.1:2', '10.0.0.1:9']);
@@ -444,7 +453,7 @@ describe('addresses that change', () => {
   });
 
   it('of a name are connected to with the certificate of that name', () => {
-    use([{ host: 'name', port: 80, weight: 1 }]);
+    use([named(1)]);
     const [name] = names as [NameStub];
     name.found(1);
     const first = pool(1);
@@ -456,7 +465,7 @@ describe('addresses that change', () => {
 });
 
 describe('a name', () => {
-  beforeEach(() => use([{ host: 'name', port: 80, weight: 2 }]));
+  beforeEach(() => use([named(2)]));
 
   it('is looked up from its use on, and until it is closed', async () => {
     const [name] = names as [NameStub];
@@ -468,7 +477,7 @@ describe('a name', () => {
   });
 
   it('that stays is not looked up anew at a reload', () => {
-    use([{ host: 'name', port: 80, weight: 5 }, at(9)], 'caller');
+    use([named(5), at(9)], 'caller');
     expect(names).toHaveLength(1);
     names[0]?.found(1);
     expect(transport.endpoints.map(({ name, weight }) => [name, weight])).toEqual([

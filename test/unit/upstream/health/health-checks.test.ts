@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { OutgoingRequest } from '../../../../src/http1/index.ts';
+import type { CheckTarget } from '../../../../src/upstream/health/check-request.ts';
 import {
   type CheckedEndpoint,
-  type CheckTarget,
   HealthChecks,
   type HealthOptions,
-} from '../../../../src/upstream/health/index.ts';
+} from '../../../../src/upstream/health/health-checks.ts';
 import type { CallSink, UpstreamFailure } from '../../../../src/upstream/index.ts';
 import { HandClock } from '../../../support/hand-clock.ts';
 
@@ -62,11 +62,10 @@ function setUp(options: HealthOptions = OPTIONS) {
   const clock = new HandClock();
   const endpoint = new EndpointStub();
   const unreached: object[] = [];
-  const checks = new HealthChecks({
-    ...{ clock, random: () => 0 },
-    unreached: address => void unreached.push(address),
-  });
-  checks.use(options, [endpoint]);
+  const checks = new HealthChecks({ clock, random: () => 0 });
+  const use = (now: HealthOptions, endpoints: readonly EndpointStub[]) =>
+    checks.use(now, endpoints, address => void unreached.push(address));
+  use(options, [endpoint]);
   /** Answers this check, and waits for the next. */
   const answer = (...statuses: number[]) => {
     for (const status of statuses) {
@@ -74,7 +73,7 @@ function setUp(options: HealthOptions = OPTIONS) {
       clock.pass(5_000);
     }
   };
-  return { clock, endpoint, unreached, checks, answer };
+  return { clock, endpoint, unreached, checks, use, answer };
 }
 
 describe('the health checks of an endpoint', () => {
@@ -131,9 +130,9 @@ describe('the health checks of an endpoint', () => {
   });
 
   it('end with the endpoint, or with the setting; it counts as healthy then', () => {
-    const { clock, endpoint, checks, answer } = setUp();
+    const { clock, endpoint, use, answer } = setUp();
     answer(500, 500, 500);
-    checks.use(OPTIONS, []);
+    use(OPTIONS, []);
     expect(endpoint.told).toEqual([false, true]);
     expect(endpoint.last.aborted).toBe(true);
     const { length } = endpoint.sent;
@@ -142,11 +141,11 @@ describe('the health checks of an endpoint', () => {
   });
 
   it('go on as they were for endpoints that stay, and begin anew in another way', () => {
-    const { endpoint, checks } = setUp();
+    const { endpoint, use } = setUp();
     const other = new EndpointStub();
-    checks.use(OPTIONS, [endpoint, other]);
+    use({ ...OPTIONS }, [endpoint, other]);
     expect([endpoint.sent.length, other.sent.length]).toEqual([1, 1]);
-    checks.use({ ...OPTIONS, target: { kind: 'path', path: '/' } }, [endpoint, other]);
+    use({ ...OPTIONS, target: { kind: 'path', path: '/' } }, [endpoint, other]);
     expect([endpoint.sent.length, other.sent.length]).toEqual([2, 2]);
     expect(endpoint.sent[0]?.aborted).toBe(true);
   });

@@ -1,0 +1,44 @@
+import type { AddressesEvent, EndpointEvent, OutReason, UpstreamListener } from '../../core/index.ts';
+import type { Logger } from './logging.ts';
+
+/** Addresses that a line names: of hundreds, their number tells more. */
+const MOST_NAMED = 10;
+
+const OUT: Readonly<Record<OutReason, string>> = {
+  connect_failures: 'an endpoint gets no requests for a while: it cannot be connected to',
+  bad_answers: 'an endpoint gets no requests for a while: it answers badly, or not at all',
+  check: 'an endpoint gets no requests: its health checks fail',
+};
+
+/** Logs each change of the endpoints of an upstream, and nothing for a request. */
+export class UpstreamLog implements Partial<UpstreamListener> {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  endpointChanged({ upstream, endpoint, reason, cause }: EndpointEvent): void {
+    const line = { type: 'upstream', upstream, endpoint };
+    if (reason === null) this.#log.info(line, 'an endpoint gets requests again');
+    else this.#log.warn({ ...line, reason, ...(cause === null ? {} : { cause }) }, OUT[reason]);
+  }
+
+  addressesChanged({ upstream, added, removed, count }: AddressesEvent): void {
+    const line = { type: 'upstream', upstream, added: someOf(added), removed: someOf(removed), count };
+    this.#log.info(line, 'the addresses of an upstream have changed');
+  }
+
+  lookupFailed(upstream: string, name: string, cause: string): void {
+    const line = { type: 'upstream', upstream, name, cause };
+    this.#log.warn(line, 'the name of an upstream cannot be looked up: its last addresses stay in use');
+  }
+
+  lookupWorks(upstream: string, name: string): void {
+    this.#log.info({ type: 'upstream', upstream, name }, 'the name of an upstream can be looked up again');
+  }
+}
+
+function someOf(addresses: readonly string[]): readonly string[] {
+  return addresses.slice(0, MOST_NAMED);
+}
