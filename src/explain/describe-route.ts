@@ -60,6 +60,7 @@ export function describeCall(
   path: string,
   identity: IdentityModel | null,
 ): ExplainedRow[] {
+  const forbidden = route.requirement === null ? '' : '403 as PERMISSION_DENIED, ';
   return [
     ...describeSentPath(route, path),
     ...describeCaller(route, 'calls', identity),
@@ -67,7 +68,10 @@ export function describeCall(
     ['deadline', "the call's own grpc-timeout; past it DEADLINE_EXCEEDED"],
     ['timeouts', `connect ${formatDuration(route.upstream.options.connectTimeoutMs)}`],
     ['caps', describePool(route.pool)],
-    ['statuses', '401 goes out as UNAUTHENTICATED, 429 as RESOURCE_EXHAUSTED, 503 as UNAVAILABLE'],
+    [
+      'statuses',
+      `401 goes out as UNAUTHENTICATED, ${forbidden}429 as RESOURCE_EXHAUSTED, 503 as UNAVAILABLE`,
+    ],
   ];
 }
 

@@ -37,7 +37,7 @@ const LASTING_MS = 1_000;
  *  6. `identify`         makes a caller of its token; may wait for keys                    (gates/identify.ts)
  *  7. `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/limit.ts)
  *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
- *  9. `authorise`        refuses what lacks a valid token, then what lacks a place         (gates/identify.ts)
+ *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/identify.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
  * 12. `over`             gives back what it held, applies its outcome, and records it      (gateway.ts, ledger.ts)

@@ -88,6 +88,7 @@ class Callers {
     provider,
     user,
     bot,
+    claims: further,
   }: TestedRequest['by']): { readonly fields: string[] } | TestFailure {
     const values = user ?? bot;
     if (values === undefined) return { fields: [] };
@@ -101,11 +102,11 @@ class Callers {
       return { path, message: `the configuration knows no ${kind}s` };
     if (claims.length !== values.length)
       return { path, message: `expected the values of ${claims.join(' and ')}, got ${values.length}` };
-    return { fields: ['Authorization', `Bearer ${issuer.token(kind, values)}`] };
+    return { fields: ['Authorization', `Bearer ${issuer.token(kind, values, further)}`] };
   }
 
   /** An address of 198.18.0.0/15, which is for tests of network devices (RFC 2544), so no operator lists it. */
-  #addressOf(by: TestedRequest['by']): string {
+  #addressOf({ claims: _, ...by }: TestedRequest['by']): string {
     const id = JSON.stringify(by);
     const n = this.#addresses.size + 1;
     const address = this.#addresses.get(id) ?? `198.${18 + ((n >> 16) & 1)}.${(n >> 8) & 255}.${n & 255}`;

@@ -50,6 +50,9 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
 /** The lifetime of tokens: 100 years, longer than any test. */
 const TOKEN_LIFE_S = 3_153_600_000;
 
+/** Claims of a token, by their names. */
+type Claims = Readonly<Record<string, unknown>>;
+
 /** Stands in for an issuer of the configuration: signs tokens with a key of its own, which the gateway trusts. */
 export class TestIssuer {
   /** Its name in the configuration; `null` for the only one. */
@@ -92,20 +95,21 @@ export class TestIssuer {
     return kind === 'user' ? principal : (bots?.principal ?? null);
   }
 
-  /** The token of the caller with these values of those claims. */
-  token(kind: 'user' | 'bot', values: readonly string[]): string {
-    const id = JSON.stringify([kind, values]);
-    const token = this.#tokens.get(id) ?? this.#sign(kind, values);
+  /** The token of the caller with these values of those claims, and further claims. */
+  token(kind: 'user' | 'bot', values: readonly string[], further: Claims): string {
+    const id = JSON.stringify([kind, values, further]);
+    const token = this.#tokens.get(id) ?? this.#sign(kind, values, further);
     this.#tokens.set(id, token);
     return token;
   }
 
-  #sign(kind: 'user' | 'bot', values: readonly string[]): string {
+  #sign(kind: 'user' | 'bot', values: readonly string[], further: Claims): string {
     const { issuer, audience, bots } = this.#options;
     const issuedAtS = Math.floor(this.#clock.epochMs() / 1_000);
     const mark = kind === 'bot' && bots !== null ? { [bots.claim]: bots.value ?? 'test' } : {};
     const names = this.claimsOf(kind) ?? [];
     const claims = {
+      ...further,
       ...{
         iss: issuer,
         aud: audience ?? 'test',

@@ -60,6 +60,20 @@ async function testWith(files: Readonly<Record<string, string>>, named: string, 
 const ALICE = 'by: { user: [web, alice] }, send: GET /files/1';
 
 describe('weir test', () => {
+  it('sends further claims in the token of a caller, for routes that require some', async () => {
+    const route = '{ path: "/rights/{id}", upstream: api, require: { scopes: [read], roles: [clerk] } }';
+    const by = 'by: { user: [web, alice], claims: { scope: read, realm_access: { roles: [clerk] } } }';
+    const files = { 'gateway.yaml': `${GATEWAY}  - ${route}\n`, 'limits.yaml': LIMITS };
+    const requests = [
+      `{ ${by}, send: GET /rights/1, repeat: 4, expect: { outcome: admitted } }`,
+      // It is the same caller with other claims: its global limit is used up.
+      '{ by: { user: [web, alice] }, send: GET /rights/1, expect: { outcome: global } }',
+      '{ at: 2s, by: { user: [web, alice] }, send: GET /rights/1, expect: { outcome: refused, status: 403, bucket: none } }',
+      '{ by: { user: [web, alice], claims: { scope: read } }, send: GET /rights/1, expect: { outcome: refused } }',
+    ];
+    expect(await testWith(files, 'gateway: gateway.yaml\n', requests)).toMatchObject({ code: 0 });
+  });
+
   it('passes the tests that ship with the example', async () => {
     expect(await weir('test', 'config/limits.test.yaml')).toEqual({ code: 0, out: '7 passed\n', err: '' });
   });

@@ -76,7 +76,9 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     const pattern = patternOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (pattern === null || !authentication.success) return null;
-    return { pattern, authentication: authentication.data, exempt: raw.global_limit === 'exempt' };
+    // A route that requires something of the token takes nobody without one.
+    const kind = raw.require === undefined ? authentication.data : 'required';
+    return { pattern, authentication: kind, exempt: raw.global_limit === 'exempt' };
   });
   const own = ownRoutesIn(gateway).map(
     ({ pattern, value }): Taker => ({

@@ -77,9 +77,10 @@ function routeLabels(
 }
 
 function labelsOfRoute(forward: ForwardRoute, ofPaths: readonly Protocol[]): RouteLabels[] {
-  const { id: route, authentication, websocket } = forward;
+  const { id: route, authentication, requirement, websocket } = forward;
   const upstream = forward.upstream.name;
-  const access = authentication === 'required' ? 'guarded' : 'open';
+  const known = authentication === 'required' ? 'guarded' : 'open';
+  const access = requirement === null ? known : 'restricted';
   if (isGrpc(forward)) return [{ route, upstream, protocols: ['grpc'], endings: CALL[access] }];
   const requests = { route, upstream, protocols: ofPaths, endings: REQUEST[access] };
   if (websocket === null) return [requests];
@@ -130,10 +131,16 @@ const NOTICE: Readonly<Record<NoticeKind, readonly Ending[]>> = {
 const METADATA = answered('200', '405', '429', '503');
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 
-/** Lists how exchanges end on routes without and with a required token. Called once, because there may be ten thousand routes. */
-function endings(own: readonly Ending[]): Readonly<Record<'open' | 'guarded', readonly Ending[]>> {
+/**
+ * Lists how exchanges end on routes without a required token, with one, and with one that must grant something. Called once, because
+ * there may be ten thousand routes.
+ */
+function endings(
+  own: readonly Ending[],
+): Readonly<Record<'open' | 'guarded' | 'restricted', readonly Ending[]>> {
   const open = [...own, ...answered('429', '500', '502', '503', '504')];
-  return { open, guarded: [...open, ...answered('401')] };
+  const guarded = [...open, ...answered('401')];
+  return { open, guarded, restricted: [...guarded, ...answered('403')] };
 }
 
 function answered(...statuses: readonly string[]): Ending[] {

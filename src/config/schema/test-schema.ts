@@ -15,6 +15,12 @@ const caller = z
       .optional()
       .describe('A user, by the claims of access_tokens.principal in their order: [web, alice].'),
     bot: claims().optional().describe('A bot, by the claims that identify bots: [reports].'),
+    claims: z
+      .record(text('expected the name of a claim'), z.unknown(), mapSuchAs('{ scope: orders.read }'))
+      .prefault({})
+      .describe(
+        'Further claims of its token, as in the JSON of a token: { scope: orders.read, realm_access: { roles: [clerk] } }.',
+      ),
     provider: text('expected the name of a provider')
       .optional()
       .describe(

@@ -267,7 +267,7 @@ export function limitsConsumedBy(
 
 /** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
 export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return route === null || route.kind !== 'forward' || isPreflight ? null : route.requirement;
+  return route === null || isPreflight || !('requirement' in route) ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */
