@@ -51,8 +51,6 @@ export function compileRoute(
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
     parameters: pattern.parameters,
     ...policies,
-    // Nobody meets a requirement without a token, so that `optional` means no less than `required`.
-    authentication: policies.requirement === null ? policies.authentication : 'required',
   };
   return { pattern, value };
 }

@@ -76,7 +76,9 @@ export function compilePolicies(
       ? policy.compileCall(config)
       : policy.compile(config, context),
   );
-  return Object.assign({}, ...parts);
+  const models: PolicyModels = Object.assign({}, ...parts);
+  // Nobody meets a requirement without a token, so that `optional` means no less than `required`.
+  return models.requirement === null ? models : { ...models, authentication: 'required' };
 }
 
 /** Reports policies that do not fit to each other, or to the upstream of their route. */

@@ -444,6 +444,13 @@ describe('a quota for a class that no caller can have', () => {
     expect(hints.map(hint => hint.replace(/^2:\d+: buckets\.b: /, ''))).toEqual(messages);
   });
 
+  it('is reported for addresses where a route requires something of tokens', async () => {
+    const route = (more: string) => [`path: /a/**, authentication: optional${more}`];
+    const hints = (more: string) => hintsOfBucket('address: 1/1s, user: 5/5s', ['/a/x'], route(more));
+    expect(await hints('')).toEqual([]);
+    expect(await hints(', require: { scopes: [x] }')).toEqual([expect.stringContaining(BY_TOKEN)]);
+  });
+
   it('is a hint, since one limits.yaml may serve several gateways, and so keeps none from starting', async () => {
     const files = filesOf(textOfBucket('user: 5/5s, address: 1/1s', ['/a/x']), [REQUIRED], IDENTITY);
     expect(await loadFiles(files)).toMatchObject({ ok: true, warnings: [], hints: [{ severity: 'hint' }] });
