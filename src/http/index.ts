@@ -8,6 +8,7 @@ export {
   normalizeAddress,
 } from './address.ts';
 export { thumbprintIn } from './client-certificate.ts';
+export { clientAddress, rewriteLocations } from './client-location.ts';
 export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
 export {
   type FieldOwner,

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { FOLDER, installLighttpd, startLighttpd } from '../support/lighttpd.ts';
 import { handshake } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
-import { startUpstream } from '../support/wire/index.ts';
+import { startUpstream, values } from '../support/wire/index.ts';
 
 /** A gateway with one service under `/api`, and the same one with a path in its URL under `/old`. */
 async function front(route: ConfigPart = {}, config: ConfigPart = {}) {
@@ -95,4 +96,92 @@ test("limits and the log speak of the client's path", async () => {
   const [line] = accessLines(gateway);
   expect(line).toMatchObject({ route: '/api/**' });
   expect(String(line?.['path'])).toMatch(/^\/api\//);
+});
+
+describe('a Location of the service', () => {
+  /** A gateway in front of a service that answers with these fields. `more` are further keys of the route. */
+  async function redirecting(fields: readonly string[], more: ConfigPart = {}, status = 302) {
+    const upstream = await startUpstream(exchange => exchange.answer(status, fields));
+    const gateway = await startGateway({
+      upstreamPort: upstream.port,
+      api: { url: `http://127.0.0.1:${upstream.port}/base` },
+      config: {
+        routes: [{ path: '/api/**', strip_prefix: '/api', upstream: 'api', authentication: 'none', ...more }],
+      },
+    });
+    return { upstream, gateway };
+  }
+
+  const REWRITE = { rewrite_location: true };
+
+  test('is left alone by default, as cookie paths are in any case', async () => {
+    const fields = ['Location', '/base/a', 'Set-Cookie', 'a=b; Path=/base; Domain=gateway.test'];
+    const { gateway } = await redirecting(fields);
+    expect((await gateway.ask(head('GET /api/x'))).fields).toEqual(expect.arrayContaining(fields));
+    const rewriting = await redirecting(fields, REWRITE);
+    const { fields: changed } = await rewriting.gateway.ask(head('GET /api/x'));
+    expect(values(changed, 'location')).toEqual(['/api/a']);
+    expect(values(changed, 'set-cookie')).toEqual(['a=b; Path=/base; Domain=gateway.test']);
+  });
+
+  test.each([
+    ['Location', 'http://gateway.test/base/a?b', 'http://gateway.test/api/a?b', 301],
+    ['location', '/base/a', '/api/a', 308],
+    ['LOCATION', 'a/', '/api/a/', 302],
+    ['Content-Location', '/base/x.en', '/api/x.en', 200],
+    ['Location', '/base/7', '/api/7', 201],
+    ['Location', '/base/later', '/api/later', 503],
+    ['Location', 'https://other.test/base/a', 'https://other.test/base/a', 302],
+    ['Location', '/elsewhere', '/elsewhere', 302],
+    ['Link', '</base/a>; rel=next', '</base/a>; rel=next', 200],
+  ])('is turned into the address of the client: %s: %s', async (name, location, changed, status) => {
+    const { gateway } = await redirecting([name, location], REWRITE, status);
+    const response = await gateway.ask(head('GET /api/x'));
+    expect(response.status).toBe(status);
+    expect(values(response.fields, name)).toEqual([changed]);
+  });
+
+  test('names the scheme and host that a trusted proxy tells, where those are a scheme and a host', async () => {
+    const upstream = await startUpstream(exchange =>
+      exchange.answer(302, ['Location', 'http://api.internal/base/a']),
+    );
+    const trusting = await startGateway({
+      upstreamPort: upstream.port,
+      api: { url: `http://127.0.0.1:${upstream.port}/base`, host: 'api.internal' },
+      config: {
+        trusted_proxies: ['127.0.0.0/8'],
+        routes: [
+          { path: '/api/**', strip_prefix: '/api', upstream: 'api', authentication: 'none', ...REWRITE },
+        ],
+      },
+    });
+    const asked = async (...lines: string[]) =>
+      values((await trusting.ask(head('GET /api/x', ...lines))).fields, 'location');
+    expect(await asked()).toEqual(['http://gateway.test/api/a']);
+    expect(await asked('X-Forwarded-Proto: https', 'X-Forwarded-Host: www.example.com')).toEqual([
+      'https://www.example.com/api/a',
+    ]);
+    expect(await asked('X-Forwarded-Proto: javascript', 'X-Forwarded-Host: a/b')).toEqual([
+      'http://gateway.test/api/a',
+    ]);
+  });
+});
+
+describe('a server that redirects to the path of a folder with a slash', () => {
+  beforeAll(installLighttpd, 120_000);
+
+  test('leads back through the gateway', async () => {
+    const port = await startLighttpd();
+    const [parent = '', name = ''] = FOLDER.slice(1).split('/');
+    const url = `http://127.0.0.1:${port}/${parent}`;
+    const gateway = await startGateway({
+      upstreamPort: port,
+      api: { url, host: 'upstream' },
+      route: { path: '/files/**', strip_prefix: '/files', rewrite_location: true },
+    });
+    const response = await gateway.ask(head(`GET /files/${name}?a=b`));
+    expect(response.status).toBe(301);
+    const [location = ''] = values(response.fields, 'location');
+    expect(new URL(location, 'http://gateway.test').href).toBe(`http://gateway.test/files/${name}/?a=b`);
+  });
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -18,6 +18,9 @@ export function installLighttpd(): void {
 /** Pages of the server that `startLighttpd` starts: each returns the variables it received, one `NAME=value` per line. */
 export const PAGES = { cgi: '/variables.cgi', php: '/variables.php' } as const;
 
+/** A folder of it: the server redirects from here to the path with a slash at its end. */
+export const FOLDER = '/some/folder';
+
 /** A program of CGI gets its variables as they are, doubled ones too; only its own environment still shows them so. */
 const CGI = String.raw`printf 'Content-Type: text/plain\r\n\r\n'; tr '\000' '\n' < /proc/$$/environ`;
 const PHP =
@@ -28,6 +31,7 @@ export async function startLighttpd(): Promise<number> {
   const [folder, port] = [await tempFolder(), await freePort()];
   await writeFile(join(folder, PAGES.cgi), CGI);
   await writeFile(join(folder, PAGES.php), PHP);
+  await mkdir(join(folder, FOLDER), { recursive: true });
   await writeFile(join(folder, 'lighttpd.conf'), configuration(folder, port));
   const server = spawn('lighttpd', ['-D', '-f', join(folder, 'lighttpd.conf')], {
     // Nothing of this environment is in the responses.

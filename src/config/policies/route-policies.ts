@@ -5,7 +5,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import type { Intersection, PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
 import { requires } from './require.ts';
-import { stripPrefix } from './strip-prefix.ts';
+import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -19,6 +19,7 @@ const POLICIES = [
   authentication,
   requires,
   stripPrefix,
+  rewriteLocation,
   semicolons,
   webhook,
   websocket,
@@ -32,7 +33,16 @@ const POLICIES = [
 ] as const;
 
 /** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
-const EXPLAINED = inOrder([authentication, requires, stripPrefix, body, semicolons, upstream429, timeouts]);
+const EXPLAINED = inOrder([
+  authentication,
+  requires,
+  stripPrefix,
+  rewriteLocation,
+  body,
+  semicolons,
+  upstream429,
+  timeouts,
+]);
 const COMPARED = inOrder([
   authentication,
   requires,

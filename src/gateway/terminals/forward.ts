@@ -1,8 +1,10 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import type { ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
 import {
+  clientAddress,
   type HttpVersion,
   keepResponseFields,
+  rewriteLocations,
   servicePath,
   traceContextFields,
   upstreamFields,
@@ -336,8 +338,23 @@ class Forwarding implements CallSink, UpstreamLeg {
     const policies = rateLimits || !this.#exchange.sendsPolicies;
     const policy = { status, chunked, rateLimits, policies, cors: this.#passesCors() };
     const kept = keepResponseFields(fields, policy);
-    const { responseEdits } = this.#route;
+    const { responseEdits, rewritesLocation } = this.#route;
+    if (rewritesLocation) this.#rewriteLocations(kept);
     return responseEdits === null ? kept : responseEdits.applyToService(kept);
+  }
+
+  #rewriteLocations(fields: string[]): void {
+    const { head, downstream } = this.#exchange;
+    const { base, endpoints, hostHeader } = this.#route.upstream;
+    rewriteLocations(fields, {
+      paths: this.#route,
+      base,
+      endpoints,
+      endpoint: this.#call?.endpoint ?? null,
+      target: this.#request.target,
+      host: hostHeader ?? head.host ?? '',
+      client: clientAddress(head, downstream.scheme),
+    });
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {

@@ -2,7 +2,7 @@ import type { PathChange } from '../../http/index.ts';
 import { parseRoutePattern } from '../../routing/index.ts';
 import { compareNeutral } from '../difference.ts';
 import type { ConfigFile, Path } from '../file/index.ts';
-import { literalPath, routePath } from '../values/index.ts';
+import { literalPath, routePath, yesOrNo } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 const NONE = '';
@@ -56,3 +56,27 @@ function literalsOf(path: string): string[] {
   }
   return folded;
 }
+
+interface LocationModel {
+  /** Whether a `Location` of the service is turned into the client's address. */
+  readonly rewritesLocation: boolean;
+}
+
+/** `rewrite_location`: whether redirects of the service to itself lead clients through the gateway. */
+export const rewriteLocation = routePolicy({
+  keys: {
+    rewrite_location: yesOrNo()
+      .prefault(false)
+      .describe(
+        "Whether a Location or Content-Location that names the service's own host, or a path of it, becomes the client's address: its scheme and host, and the path with strip_prefix and without the path of the url.",
+      ),
+  },
+  pathOnly: ['rewrite_location'],
+  compile: ({ rewrite_location }): LocationModel => ({ rewritesLocation: rewrite_location }),
+  compileCall: () => ({ rewritesLocation: false }),
+  describe: ({ rewritesLocation }) =>
+    rewritesLocation ? [['Location', "the service's own address is turned into the client's"]] : [],
+  compare: (now, before) => [
+    compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
+  ],
+});

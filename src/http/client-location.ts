@@ -1,0 +1,137 @@
+import type { RequestHead } from './request-head.ts';
+import type { PathChange } from './service-path.ts';
+import { isPlainHost } from './target.ts';
+
+/** Where a client sent its request. */
+interface ClientAddress {
+  readonly scheme: 'http' | 'https';
+  /** A name or address, with a port if the client needed one. */
+  readonly host: string;
+}
+
+/** Returns where the client sent its request, as its service is told. A trusted proxy may have written no scheme or host at all. */
+export function clientAddress(
+  { host, forwardedProto, forwardedHost }: RequestHead,
+  scheme: ClientAddress['scheme'],
+): ClientAddress {
+  const isKnown = forwardedProto === 'http' || forwardedProto === 'https';
+  const isHost = forwardedHost !== null && isPlainHost(forwardedHost);
+  return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : (host ?? '') };
+}
+
+/** Where a request came from and where it went. */
+export interface AddressChange {
+  readonly paths: PathChange;
+  /** The path of the service's URL; '' if it has none. */
+  readonly base: string;
+  /** Where the service listens by its configuration. */
+  readonly endpoints: readonly { readonly host: string; readonly port: number }[];
+  /** Where the request went, as `host:port`; `null` if that is the only address. */
+  readonly endpoint: string | null;
+  /** The path and query that the service was sent. */
+  readonly target: string;
+  /** The `Host` that it was sent. */
+  readonly host: string;
+  readonly client: ClientAddress;
+}
+
+/** Puts the client's address into the fields of a response that name one of the service: `Location` and `Content-Location`. */
+export function rewriteLocations(fields: string[], change: AddressChange): void {
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (NAMES.test(name)) fields[i + 1] = clientLocation(fields[i + 1] as string, change);
+  }
+}
+
+const NAMES = /^(?:content-)?location$/i;
+
+/**
+ * Returns what a client must ask for to get what the service means by a `Location`. Returns it unchanged if it leads elsewhere: to
+ * another host, or to a path of the service outside its base. What browsers read otherwise than RFC 3986 is left alone as well.
+ */
+export function clientLocation(location: string, change: AddressChange): string {
+  if (/[\\\t]/.test(location)) return location;
+  const [, scheme = '', authority, behind = ''] = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(location) ?? [];
+  if (authority !== undefined) {
+    if (!isOfService(readAuthority(authority, scheme), change)) return location;
+    const path = clientPath(behind.startsWith('/') ? behind : `/${behind}`, change);
+    return path === null ? location : `${change.client.scheme}://${change.client.host}${path}`;
+  }
+  // Another scheme, or the path that was sent: the client has the same one.
+  if (/^[a-z][a-z0-9+.-]*:|^[?#]|^$/i.test(location)) return location;
+  const { base, paths, target } = change;
+  if (base === '' && paths.strippedPrefix === '') return location;
+  return clientPath(location.startsWith('/') ? location : folderOf(target) + location, change) ?? location;
+}
+
+/** What a relative reference continues: the path up to its last slash. */
+function folderOf(target: string): string {
+  const question = target.indexOf('?');
+  const path = question === -1 ? target : target.slice(0, question);
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+
+/** A host and port; `null` stands for the default port of http or https. */
+interface Authority {
+  readonly name: string;
+  readonly port: number | null;
+}
+
+/** @param scheme '' if it is not known: then both default ports are left out */
+function readAuthority(text: string, scheme = ''): Authority | null {
+  const [, name, digits] = /^(\[[0-9a-f:.]+\]|[^:[\]@]+)(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? [];
+  if (name === undefined) return null;
+  const isDefault = DEFAULT_PORTS[scheme.toLowerCase()] ?? /^(?:80|443)$/;
+  return {
+    name: name.replace(/^\[|\]$/g, ''),
+    port: digits === undefined || isDefault.test(digits) ? null : Number(digits),
+  };
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /^80$/, https: /^443$/ };
+
+/**
+ * Whether a service means itself: by the host that it was sent, by the client's, by an address where it listens, or by the host that it
+ * was sent with the port where it listens, as servers do that know their port.
+ */
+function isOfService(named: Authority | null, { host, client, endpoint, endpoints }: AddressChange): boolean {
+  if (named === null) return false;
+  const sent = readAuthority(host);
+  const others = [client.host, ...(endpoint === null ? [] : [endpoint])].map(text => readAuthority(text));
+  if ([sent, ...others].some(other => isSame(named, other))) return true;
+  return endpoints.some(({ host, port }) => {
+    const isPort = named.port === null ? port === 80 || port === 443 : port === named.port;
+    return isPort && (named.name === host.toLowerCase() || named.name === sent?.name);
+  });
+}
+
+function isSame(one: Authority, other: Authority | null): boolean {
+  return other !== null && one.name === other.name && one.port === other.port;
+}
+
+/** Turns a path of the service, with query and fragment, into the client's; `null` if it is not under the base. */
+function clientPath(reference: string, { base, paths: { strippedPrefix } }: AddressChange): string | null {
+  const [, written = '', behind = ''] = /^([^?#]*)(.*)$/s.exec(reference) ?? [];
+  const path = withoutDots(written);
+  if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
+  const rest = path.slice(base.length);
+  // Alone, it would lead to another host.
+  if (strippedPrefix === '' && rest.startsWith('//')) return null;
+  return `${strippedPrefix}${rest}` === '' ? `/${behind}` : `${strippedPrefix}${rest}${behind}`;
+}
+
+/** Follows dot segments, escaped ones too, as browsers do: otherwise a path could leave its base unseen. RFC 3986, 5.2.4. */
+function withoutDots(path: string): string {
+  if (!/\/(?:\.|%2e)/i.test(path)) return path;
+  const kept: string[] = [];
+  const segments = path.split('/').slice(1);
+  for (const [index, segment] of segments.entries()) {
+    const dots = segment.replace(/%2e/gi, '.');
+    if (dots !== '.' && dots !== '..') kept.push(segment);
+    else {
+      if (dots === '..') kept.pop();
+      if (index === segments.length - 1) kept.push('');
+    }
+  }
+  return `/${kept.join('/')}`;
+}
