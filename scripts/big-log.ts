@@ -43,6 +43,7 @@ function lineOf(engine: LimitEngine, sequence: number, decidedAt: number): strin
     path,
     callerClass: 'user',
     caller,
+    claimed: null,
     draws: 'all',
   });
   const refused = verdict === null || verdict.decision.admitted ? null : verdict.decision.role;

@@ -51,6 +51,7 @@ function holdsInWords(holds: (typeof ACCESS_FIELDS)[keyof typeof ACCESS_FIELDS][
   const words = 'words' in holds ? holds.words.map(word => `\`${word}\``).join(', ') : '';
   if (type === 'array') return `a list of ${words}`;
   if (words !== '') return words;
+  if ('values' in holds) return holds.values === 'string' ? 'texts by name' : 'integers by name';
   if (type === 'boolean') return '`true`';
   if (type === 'string') return 'format' in holds ? 'ISO 8601' : 'text';
   return typeof type === 'string' ? type : type.join(' or ').replace('string', 'text');

@@ -80,6 +80,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     principal: ['azp', 'sub'],
     bots: null,
     identityHeaders: [],
+    classes: [],
     keptClaims: [],
     requirements: [],
     roleClaims: [],

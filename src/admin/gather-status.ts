@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { isPrincipal } from '../auth/index.ts';
 import {
   type BucketModel,
+  type ByClass,
   formatHostPort,
   type ReloadRecord,
   type RestartKey,
@@ -227,7 +228,7 @@ function gatherCallers({ limiting, observation }: CallerSources): CallersStatus 
 
 /** The limits of a bucket, or of requests without one. */
 interface LimitSource {
-  readonly sets: Readonly<Record<string, LimitSet>>;
+  readonly sets: ByClass<LimitSet>;
   readonly rollout: BucketModel['rollout'];
 }
 
@@ -250,14 +251,13 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
 }
 
 function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
-  const set = sets[callerClass] ?? NO_LIMITS;
+  const set = sets.of(callerClass);
   const percent = rollout?.share.percent ?? 100;
   // A roll-out covers the limits of the bucket, not the global limit.
   const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
   const inShadow = set.shadow === null ? [] : list(set.shadow);
   // If other numbers are tried on the share, the limits of the bucket hold for the other callers.
-  const others: LimitSource['sets'] = rollout?.triesNumbers === true ? rollout.others.sets : {};
-  const held = others[callerClass] ?? NO_LIMITS;
+  const held = rollout?.triesNumbers === true ? rollout.others.sets.of(callerClass) : NO_LIMITS;
   return [
     ...list(set).map(limit => viewOf(limit, percentOf(limit))),
     ...list({ ...held, global: null }).map(limit => viewOf(limit, 100 - percent)),

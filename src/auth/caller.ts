@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../core/index.ts';
-import type { AccessTokenOptions, BotRule, IdentityHeader, Requirement } from './options.ts';
+import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
 import {
@@ -20,6 +20,8 @@ export type CallerKind = 'bot' | 'user';
 /** The sender of a request, according to a verified token. */
 export interface Caller extends Revocable {
   readonly kind: CallerKind;
+  /** The first class of gateway.yaml that it belongs to; `null` if it belongs to none. The principal is the same without it. */
+  readonly planClass: string | null;
   /**
    * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
@@ -61,7 +63,7 @@ export function callerOf(
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
   if (dateClaim(claims, 'iat') === null) return lacking('iat');
-  const bot = options.bots !== null && isBot(claims, options.bots) ? options.bots : null;
+  const bot = options.bots !== null && isMarked(claims, options.bots) ? options.bots : null;
   const kind = bot === null ? 'user' : 'bot';
   const parts: string[] = [];
   for (const name of bot === null ? options.principal : bot.principal) {
@@ -69,10 +71,12 @@ export function callerOf(
     if (part === null) return lacking(name);
     parts.push(part);
   }
+  const principal = principalOf(kind, parts, options.isOneOfSeveral ? options.issuer : null);
   return {
     ...revocable,
     kind,
-    principal: principalOf(kind, parts, options.isOneOfSeveral ? options.issuer : null),
+    planClass: planClassOf(claims, principal, options.classes),
+    principal,
     issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
@@ -89,6 +93,11 @@ export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shor
   return shortfallIn(rulings, requirement);
 }
 
+/** What the numbers of a caller follow: its class of gateway.yaml, else whether it is a bot or a user. */
+export function classOf({ planClass, kind }: Pick<Caller, 'planClass' | 'kind'>): string {
+  return planClass ?? kind;
+}
+
 /** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */
 export function claimOf({ claims }: Pick<Caller, 'claims'>, name: string): unknown {
   return member(claims, name);
@@ -100,7 +109,15 @@ function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
   return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept.map(name => [name, claims[name]]));
 }
 
-function isBot(claims: JsonObject, rule: BotRule): boolean {
+function planClassOf(claims: JsonObject, principal: string, classes: readonly ClassRule[]): string | null {
+  const found = classes.find(
+    ({ marked, callers }) => callers.has(principal) || (marked !== null && isMarked(claims, marked)),
+  );
+  return found === undefined ? null : found.name;
+}
+
+/** Whether the token has the claim, or has it with the value. */
+function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): boolean {
   const found = member(claims, rule.claim);
   if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
   return holdsOne(found, [rule.value]);

@@ -12,6 +12,8 @@ export interface AccessTokenOptions {
   readonly principal: readonly string[];
   /** Which callers are bots; `null` if none are. */
   readonly bots: BotRule | null;
+  /** The classes that callers may belong to; the first that fits counts. */
+  readonly classes: readonly ClassRule[];
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
   /** Claims that callers keep of their tokens, for what else the configuration decides by them. */
@@ -54,6 +56,15 @@ export interface Role {
 export interface ClaimRule {
   readonly claim: string;
   readonly values: readonly string[];
+}
+
+/** A class of callers: those whose tokens have a claim, and those that are listed. */
+export interface ClassRule {
+  readonly name: string;
+  /** Marks its tokens as the rule for bots does; `null` if the class only lists callers. */
+  readonly marked: Pick<BotRule, 'claim' | 'value'> | null;
+  /** The principals of the callers that are listed. */
+  readonly callers: ReadonlySet<string>;
 }
 
 export interface IdentityHeader {

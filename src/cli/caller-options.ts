@@ -1,6 +1,13 @@
 import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
-import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
+import {
+  type CallerClaims,
+  classNames,
+  didYouMean,
+  type IdentityModel,
+  listedClass,
+  type ProviderModel,
+} from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';
@@ -120,7 +127,8 @@ export function readCaller(
   provider: string | undefined,
 ): CallerOnCommandLine {
   const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
-  const known = CLASSES.find(callerClass => callerClass === word) ?? null;
+  // Which classes there are is known when the configuration is read.
+  const known = /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(word) ? word : null;
   if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))
     throw new UsageError(
       `--as takes bot, user, address or address:IP, not "${as}"${didYouMean(word, CLASSES)}`,
@@ -146,12 +154,25 @@ export function callerIn(
   { as, address, claims, provider }: CallerOnCommandLine,
   identity: IdentityModel | null,
 ): AskedCaller {
+  checkClass(as, identity);
   if (claims.size === 0) return { as, address, principal: null };
   if (identity === null)
     throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
-  const wanted = { provider, kind: as === 'address' ? null : as };
+  const wanted: Wanted = { provider, kind: as === 'bot' || as === 'user' ? as : null };
   const found = classOf(identity.providers.flatMap(classesOf), claims, wanted);
-  return { as: found.kind, address, principal: principalBy(found, claims) };
+  const principal = principalBy(found, claims);
+  const named = wanted.kind === null ? (as ?? listedClass(principal, identity)) : null;
+  return { as: named ?? found.kind, address, principal };
+}
+
+function checkClass(as: string | null, identity: IdentityModel | null): void {
+  const names = classNames(identity);
+  const known = [...CLASSES, ...names];
+  if (as === null || known.includes(as)) return;
+  const more = names.length === 0 ? '' : ` or a class of gateway.yaml (${names.join(', ')})`;
+  throw new UsageError(
+    `--as takes bot, user, address${more === '' ? ' or' : ','} address:IP${more}, not "${as}"${didYouMean(as, known)}`,
+  );
 }
 
 function classesOf({ name, accessTokens }: ProviderModel): CallerClaims[] {

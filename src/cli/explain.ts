@@ -18,8 +18,8 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   METHOD              GET, POST, ..., or GRPC for a gRPC call
   PATH                as in a request line: /v1/things/7?full=yes; for a gRPC call: package.Service/Method
   FILE                ${CONFIG_HELP}
-  --as CALLER         show limits for one class of callers only: bot, user or address (every class that the route allows);
-                      address:IP is short for --as address --address IP
+  --as CALLER         show limits for one class of callers only: bot, user, address or one of access_tokens.classes (every class
+                      that the route allows); address:IP is short for --as address --address IP
   --address IP        also show how this client address is counted
   --client AZP        show limits for one bot or user: the claim azp,
   --subject SUB       the claim sub,

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CallerClass, LimitsText, QUOTA_KEYS, type QuotaChange } from '../config/index.ts';
+import { LimitsText, type QuotaChange, quotaPaths } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import {
   FEWEST_CALLERS,
@@ -242,19 +242,23 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
-  return keys.map(key => [...within, key]).find(path => written.has(path)) ?? null;
+  return keys.map(key => [...within, ...key]).find(path => written.has(path)) ?? null;
 }
 
-function keysOf({ bucket, class: callerClass }: SuggestedLimit): readonly (CallerClass | 'resource')[] {
-  if (callerClass === 'resource' || bucket === null) return [callerClass];
-  return QUOTA_KEYS[callerClass];
+function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly string[])[] {
+  if (name === 'resource') return [['resource']];
+  if (name === 'group') return [['group', 'limit']];
+  return bucket === null ? quotaPaths(name).slice(0, 1) : quotaPaths(name);
 }
+
+/** Whose needs were measured, where it is no class of callers. */
+const WHO: Readonly<Record<string, string | undefined>> = { group: 'groups', resource: 'main values' };
 
 function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
   const { callers, class: callerClass, periodMs, needs, now, suggested: units } = limit;
   if (units === null) return [];
   const { percentile } = suggestion;
-  const who = callerClass === 'resource' ? 'main values' : `callers of class ${callerClass}`;
+  const who = WHO[callerClass] ?? `callers of class ${callerClass}`;
   const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
   return [{ path, units, periodMs, why }];
 }

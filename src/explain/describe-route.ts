@@ -112,7 +112,7 @@ function describeIdentity({ providers }: IdentityModel): ExplainedRow[] {
 
 function describeTokens({
   label,
-  accessTokens: { issuer, audience, principal, bots },
+  accessTokens: { issuer, audience, principal, bots, classes },
 }: ProviderModel): ExplainedRow[] {
   // With several providers, the issuer is part of a caller's identity.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
@@ -121,9 +121,20 @@ function describeTokens({
     ['tokens', `${of}issued by ${issuer} for ${audience ?? 'anyone'}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
   ];
-  if (bots === null) return rows;
-  const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
-  return [...rows, ['callers', `${of}bots (tokens with ${mark}), identified by ${all(bots.principal)}`]];
+  if (bots !== null)
+    rows.push(['callers', `${of}bots (tokens with ${markOf(bots)}), identified by ${all(bots.principal)}`]);
+  const named = classes.map(({ name, marked, callers }): ExplainedRow => {
+    const whose = [
+      ...(marked === null ? [] : [`tokens with ${markOf(marked)}`]),
+      ...(callers.size === 0 ? [] : [`${callers.size} listed`]),
+    ];
+    return ['callers', `${of}class ${name} (${whose.join(', ')})`];
+  });
+  return [...rows, ...named];
+}
+
+function markOf({ claim, value }: { readonly claim: string; readonly value: string | null }): string {
+  return value === null ? claim : `${claim} ${JSON.stringify(value)}`;
 }
 
 function describeUpstream({ name, protocol, base, options, endpoints, balance }: UpstreamModel): string {

@@ -1,8 +1,8 @@
 import {
   type BucketLimits,
   type BucketModel,
-  type CallerClass,
-  callerClassesOf,
+  type ClassName,
+  classesOn,
   consumesBuckets,
   describeBucketSettings,
   type FilePlace,
@@ -12,7 +12,7 @@ import {
   type LimitsModel,
   limitsFor,
   type Outline,
-  QUOTA_KEYS,
+  quotaPaths,
   type RouteModel,
   type Snapshot,
 } from '../config/index.ts';
@@ -45,7 +45,8 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Exp
     ...why.map((text): ExplainedRow => ['caller', text]),
     ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass), context)),
     ...withoutToken(route, caller.as, context),
-    ...(bucket === null ? [] : describeResource(bucket, outline)),
+    ...(bucket === null ? [] : describeShared('group', bucket, outline)),
+    ...(bucket === null ? [] : describeShared('resource', bucket, outline)),
     ...describePatience(snapshot),
   ];
 }
@@ -71,11 +72,10 @@ export function whyBucketRefuses(
 /** Describes the limits on a request that no route serves: the global limit alone. `as` is `null` for every class. */
 export function describeUnserved(
   { limits, identity, outline }: Snapshot,
-  as: CallerClass | null,
+  as: ClassName | null,
 ): ExplainedRow[] {
   const context = { model: limits, outline, bucket: null, exempt: false };
-  const known = callerClassesOf('optional', identity !== null && hasBots(identity));
-  const classes = identity === null ? (['address'] as const) : known;
+  const classes = identity === null ? ['address'] : classesOn('optional', identity);
   return [
     ['limits', 'only the global limit: that of the caller if its token is remembered, else of the address'],
     ...classes
@@ -93,18 +93,18 @@ interface Context {
 }
 
 interface Callers {
-  readonly callers: readonly CallerClass[];
+  readonly callers: readonly ClassName[];
   /** Says why these are not the class that was asked for. */
   readonly why: readonly string[];
 }
 
 /** Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. */
-function callersOf(route: RouteModel, identity: IdentityModel | null, as: CallerClass | null): Callers {
+function callersOf(route: RouteModel, identity: IdentityModel | null, as: ClassName | null): Callers {
   const bots = identity !== null && hasBots(identity);
-  const callers = callerClassesOf(route.authentication, bots);
+  const callers = classesOn(route.authentication, identity);
   if (as === null) return { callers, why: [] };
   if (route.authentication === 'none') {
-    const why = `the route ignores tokens, so a ${as} counts as its address`;
+    const why = `the route ignores tokens, so ${oneOf(as)} counts as its address`;
     return { callers, why: as === 'address' ? [] : [why] };
   }
   if (as === 'bot' && !bots)
@@ -112,45 +112,66 @@ function callersOf(route: RouteModel, identity: IdentityModel | null, as: Caller
   return { callers: callers.filter(callerClass => callerClass === as), why: [] };
 }
 
-const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
+const ONE: Readonly<Record<string, string | undefined>> = {
+  bot: 'a bot',
+  user: 'a user',
+  address: 'an address',
+};
+const MANY: Readonly<Record<string, string | undefined>> = {
+  bot: 'bots',
+  user: 'users',
+  address: 'addresses',
+};
+
+function oneOf(name: ClassName): string {
+  return ONE[name] ?? `a caller of class ${name}`;
+}
+
+function manyOf(name: ClassName): string {
+  return MANY[name] ?? `callers of class ${name}`;
+}
 
 /** The key of the caller's counters in this class; `null` if it is not known. */
-function keyOf({ as, address, principal }: AskedCaller, callerClass: CallerClass): string | null {
+function keyOf({ as, address, principal }: AskedCaller, callerClass: ClassName): string | null {
   if (callerClass === 'address') return address === null ? null : addressKey(address);
   return as === callerClass ? principal : null;
 }
 
 /** Describes what one caller of this class may send. */
-function describeClass(callerClass: CallerClass, key: string | null, context: Context): ExplainedRow[] {
+function describeClass(callerClass: ClassName, key: string | null, context: Context): ExplainedRow[] {
   const { bucket, outline } = context;
   const own = bucket === null ? [] : describeOwn(callerClass, key, bucket, outline);
   const told = describePolicies(callerClass, key, context);
   return [...describeGlobal(callerClass, context), ...own, ...told].map(text => [
-    `as ${NAMES[callerClass]}`,
+    `as ${oneOf(callerClass)}`,
     text,
   ]);
 }
 
 /** Describes the header fields about these limits, if responses carry them. */
 function describePolicies(
-  callerClass: CallerClass,
+  callerClass: ClassName,
   key: string | null,
   { model, outline, bucket, exempt }: Context,
 ): string[] {
   if (model.policies === null || bucket === null) return [];
   const { sets, exemptSets } = limitsOf(bucket, key);
-  const list = model.policies.get((exempt ? exemptSets : sets)[callerClass])?.list ?? '';
+  const list = model.policies.get((exempt ? exemptSets : sets).of(callerClass)).list;
   return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(outline.places.of(['headers']))})`];
 }
 
 /** Describes the enforced global limit, then the one in shadow. */
-function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Context): string[] {
+function describeGlobal(callerClass: ClassName, { model, outline, exempt }: Context): string[] {
   const { places } = outline;
   if (exempt) return ['global limit: none, the route is exempt from it'];
-  const { global, shadow } = model.global[callerClass];
-  const written = places.of(['global', callerClass]);
+  const { global, shadow } = model.global.of(callerClass);
+  const placeIn = (...path: string[]) =>
+    ownPaths(callerClass)
+      .map(own => places.of([...path, ...own]))
+      .find(place => place !== null) ?? null;
+  const written = placeIn('global');
   const tried = shadow === null ? null : shadow.global;
-  const ofTrial = places.of(['global', 'shadow', callerClass]);
+  const ofTrial = placeIn('global', 'shadow');
   const inShadow = tried === null ? '' : `global limit: ${formatQuota(tried)}, ${IN_SHADOW}`;
   if (tried !== null && ofTrial === null) return [`${inShadow} (${formatPlace(written)})`];
   // "global: off" sets all classes at once.
@@ -159,8 +180,13 @@ function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Co
   return tried === null ? [held] : [held, `${inShadow} (${formatPlace(ofTrial)})`];
 }
 
+/** Where the global limit writes the quota of a class: there, each of the three has its own. */
+function ownPaths(callerClass: ClassName): readonly (readonly string[])[] {
+  return MANY[callerClass] === undefined ? quotaPaths(callerClass) : [[callerClass]];
+}
+
 /** Describes a caller without a valid token: it consumes the global limit before it is refused. */
-function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): ExplainedRow[] {
+function withoutToken(route: RouteModel, as: ClassName | null, context: Context): ExplainedRow[] {
   if (consumesBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
   const label = 'without a token';
   return [
@@ -221,17 +247,15 @@ function limitsOf({ route: { bucket } }: BucketInUse, key: string | null): Bucke
   return key === null ? bucket : limitsFor(bucket, key);
 }
 
-const MANY = { bot: 'bots', user: 'users', address: 'addresses' } as const;
-
 /** Describes what each caller of this class may send to the bucket. `key` names the caller; `null` is any. */
 function describeOwn(
-  callerClass: CallerClass,
+  callerClass: ClassName,
   key: string | null,
   used: BucketInUse,
   { places }: Outline,
 ): string[] {
   const { bucket } = used.route;
-  const sides = sidesOf(bucket, key).map(side => ({ ...side, set: side.limits.exemptSets[callerClass] }));
+  const sides = sidesOf(bucket, key).map(side => ({ ...side, set: side.limits.exemptSets.of(callerClass) }));
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path]);
   const texts = sides.flatMap(({ set, hasTried, more }) => {
     const { caller, shadow } = set;
@@ -241,7 +265,7 @@ function describeOwn(
       ...(tried === null ? [] : [describeOne(tried, callerClass, true, placeOf, `${more}, ${IN_SHADOW}`)]),
     ];
   });
-  if (texts.length === 0) return [`bucket: not limited: it has no quota for ${MANY[callerClass]}`];
+  if (texts.length === 0) return [`bucket: not limited: it has no quota for ${manyOf(callerClass)}`];
   return [...describeSide(bucket, key), ...texts];
 }
 
@@ -272,19 +296,19 @@ function sidesOf(bucket: BucketModel, key: string | null): Side[] {
 /** Describes a limit of a caller, and where its quota is written. `tried`: look under `shadow` first. */
 function describeOne(
   limit: Limit,
-  callerClass: CallerClass,
+  callerClass: ClassName,
   tried: boolean,
   placeOf: (...path: string[]) => FilePlace | null,
   more: string,
 ): string {
-  const keys = QUOTA_KEYS[callerClass];
+  const paths = quotaPaths(callerClass);
   const found = tried
-    ? keys.find(name => placeOf('shadow', name) !== null || placeOf(name) !== null)
-    : keys.find(name => placeOf(name) !== null);
-  const from = found ?? callerClass;
-  const place = (tried ? placeOf('shadow', from) : null) ?? placeOf(from);
+    ? paths.find(path => placeOf('shadow', ...path) !== null || placeOf(...path) !== null)
+    : paths.find(path => placeOf(...path) !== null);
+  const from = found ?? paths[0] ?? [];
+  const place = (tried ? placeOf('shadow', ...from) : null) ?? placeOf(...from);
   const fallback =
-    from === callerClass ? '' : `, as for ${MANY[from]}: it has no quota for ${MANY[callerClass]}`;
+    from === paths[0] ? '' : `, as for ${manyOf(from[0] ?? '')}: it has no quota for ${manyOf(callerClass)}`;
   return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(place)})`;
 }
 
@@ -298,24 +322,30 @@ function describeSide({ rollout }: BucketModel, key: string | null): string[] {
 
 const ALGORITHMS = { window: 'fixed window', smooth: 'smooth' } as const;
 
-/** Describes what all callers together may send to the bucket. */
-function describeResource({ route: { bucket }, value }: BucketInUse, { places }: Outline): ExplainedRow[] {
+const TOGETHER = { group: 'each group', resource: 'all together' } as const;
+
+/** Describes what the callers of a group, or all callers, may send to the bucket together. */
+function describeShared(
+  role: 'group' | 'resource',
+  { route: { bucket }, value }: BucketInUse,
+  { places }: Outline,
+): ExplainedRow[] {
   const sides = sidesOf(bucket, null);
-  const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, 'resource']);
+  const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, role]);
   const of = bucket.main === null ? '' : ` for ${bucket.main} = ${value ?? ''}`;
   const describe = (limit: Limit, more: string, place: FilePlace | null): ExplainedRow => {
     const algorithm = ALGORITHMS[limit.algorithm];
     return [
-      'all together',
+      TOGETHER[role],
       `bucket: ${formatQuota(limit)}${of}, ${algorithm}${more} (${formatPlace(place)})`,
     ];
   };
   return sides.flatMap(({ limits, hasTried, more }) => {
-    const { resource, shadow } = limits.exemptSets.user;
-    const tried = shadow === null ? null : shadow.resource;
+    const { [role]: held, shadow } = limits.exemptSets.user;
+    const tried = shadow === null ? null : shadow[role];
     const ofTrial = placeOf('shadow') ?? placeOf();
     return [
-      ...(resource === null ? [] : [describe(resource, more, hasTried ? ofTrial : placeOf())]),
+      ...(held === null ? [] : [describe(held, more, hasTried ? ofTrial : placeOf())]),
       ...(tried === null ? [] : [describe(tried, `${more}, ${IN_SHADOW}`, ofTrial)]),
     ];
   });

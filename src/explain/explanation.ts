@@ -1,4 +1,4 @@
-import type { CallerClass, FilePlace, RouteModel } from '../config/index.ts';
+import type { ClassName, FilePlace, RouteModel } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { Limit } from '../limits/index.ts';
 
@@ -13,7 +13,8 @@ export interface AskedRequest {
 
 /** The caller of the request. A part is `null` if it may be any caller's. */
 export interface AskedCaller {
-  readonly as: CallerClass | null;
+  /** The class of the caller, which may be one of gateway.yaml. */
+  readonly as: ClassName | null;
   readonly address: string | null;
   /** The key of a bot or user, as `as` says. */
   readonly principal: string | null;
@@ -51,8 +52,11 @@ export type ExplainedRow = readonly [label: string, text: string];
 
 export const IN_SHADOW = 'in shadow: it refuses nobody';
 
-export function formatQuota({ units, periodMs }: Limit): string {
-  return `${units} in ${formatDuration(periodMs)}`;
+export function formatQuota({ role, claim, units, maxUnits, periodMs }: Limit): string {
+  const quota = `${units} in ${formatDuration(periodMs)}`;
+  if (claim === null) return quota;
+  if (role === 'group') return `${quota} for each value of the claim ${claim}`;
+  return `the number in the claim ${claim}, at most ${maxUnits} in ${formatDuration(periodMs)}; without it ${quota}`;
 }
 
 /** Formats where a limit is written: `config/limits.yaml:7`, or that it is the default. */

@@ -1,3 +1,4 @@
+import { classOf } from '../auth/index.ts';
 import type { GatewayError, PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
@@ -182,7 +183,7 @@ export class Gateway {
     exchange.restrictedAtMs = atMs;
     const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
     this.#state.limiting.listener.refusedByRestriction({
-      callerClass: caller?.kind ?? 'address',
+      callerClass: caller === null ? 'address' : classOf(caller),
       caller: caller?.principal ?? exchange.addressKey,
       why,
     });

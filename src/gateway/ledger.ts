@@ -1,4 +1,4 @@
-import { type Caller, shortfallOf } from '../auth/index.ts';
+import { type Caller, classOf, shortfallOf } from '../auth/index.ts';
 import {
   type ErrorSide,
   type ExchangeRecord,
@@ -10,7 +10,7 @@ import {
   type TokenRefusal,
 } from '../core/index.ts';
 import { isInvalid, type Limiting } from '../runtime/index.ts';
-import { type Exchange, limitsConsumedBy, type ResourceUnit, requirementAt } from './exchange/index.ts';
+import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { internalFault, RateLimitError } from './responses/index.ts';
 
@@ -22,9 +22,9 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     // Callers without access must not use up what callers with access share.
     if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
-      refund(ruling.resourceUnit, limiting);
-      refund(ruling.shadowUnit, limiting);
-      if (ruling.resourceUnit !== null || ruling.shadowUnit !== null)
+      for (const { limit, part, window, cost } of ruling.units)
+        limiting.store.refund(limit, part, window, cost);
+      if (ruling.units.length > 0)
         exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence };
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
@@ -39,10 +39,6 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
 /** Whether it counts as no offence: its caller is under `never_restrict`, so nothing it sends counts against its address. */
 function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
   return caller !== null && restrictions.isExempt(caller.principal);
-}
-
-function refund(unit: ResourceUnit | null, { store }: Limiting): void {
-  if (unit !== null) store.refund(unit.limit, unit.main, unit.window, unit.cost);
 }
 
 function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {
@@ -74,7 +70,8 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     durationMs: nowMs - exchange.startedAtMs,
     upstreamMs: leg === null || leg.answeredAtMs === null ? null : leg.answeredAtMs - leg.sentAtMs,
     endpoint: leg?.endpoint ?? null,
-    caller: { class: caller?.kind ?? 'address', principal: caller?.principal ?? null },
+    caller: { class: caller === null ? 'address' : classOf(caller), principal: caller?.principal ?? null },
+    claimed: caller === null || snapshot.limits.claims === null ? null : snapshot.limits.claims.of(caller),
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
     restriction,
@@ -121,11 +118,8 @@ function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
   // An unknown caller is taken for a user, who consumes the bucket of the route.
   const requirement = requirementAt(destination);
   const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);
-  const draws = limitsConsumedBy(
-    caller?.kind ?? (mayHaveCaller ? 'user' : 'address'),
-    destination,
-    shortfall,
-  );
+  const callerClass = caller !== null || mayHaveCaller ? 'user' : 'address';
+  const draws = limitsConsumedBy(callerClass, destination, shortfall);
   return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
 }
 
@@ -192,6 +186,7 @@ export function refusalRecord(
     upstreamMs: null,
     endpoint: null,
     caller: { class: 'address', principal: null },
+    claimed: null,
     tokenRefused: null,
     decision: null,
     ...{

@@ -1,6 +1,6 @@
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
-import { LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
+import { groupPart, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -144,9 +144,10 @@ function messageOf(address: string, field: string, isPrivate: boolean): string {
 }
 
 /** Names the counter of one of a request's limits. Only the main value may hold any character, so it is last. */
-export function lineKey({ bucket, caller, main }: Claim, role: LimitRole): string {
+export function lineKey({ bucket, caller, main, group }: Claim, role: LimitRole): string {
   if (role === 'global') return `g\0${caller}`;
   const name = bucket === null ? '' : bucket.name;
+  if (role === 'group') return `p\0${name}\0${groupPart(group, main)}`;
   return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
 }
 

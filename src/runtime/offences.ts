@@ -1,11 +1,5 @@
-import {
-  type BucketModel,
-  type CallerClass,
-  consumesBuckets,
-  type LimitsModel,
-  limitsFor,
-} from '../config/index.ts';
-import type { Draws } from '../core/index.ts';
+import { type BucketModel, consumesBuckets, type LimitsModel, limitsFor } from '../config/index.ts';
+import type { ClaimedValues, ClassName, Draws } from '../core/index.ts';
 import { mainValue } from '../http/index.ts';
 import {
   type Decision,
@@ -60,9 +54,11 @@ export interface LimitedRequest {
   readonly method: string;
   /** The path in its canonical form. */
   readonly path: string;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   /** The key that the caller is counted under. */
   readonly caller: string;
+  /** What its token says about limits; `null` if it says nothing. */
+  readonly claimed: ClaimedValues | null;
   readonly draws: Draws;
 }
 
@@ -70,10 +66,12 @@ export interface LimitedRequest {
 export interface Claim {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   readonly caller: string;
   /** The value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
+  /** The group of the caller in the bucket; empty if it has none. */
+  readonly group: string;
   /** The units that it consumes of each limit but the global one. */
   readonly cost: number;
   readonly draws: Draws;
@@ -82,7 +80,7 @@ export interface Claim {
 /** Which limits a request consumes, by the policies of its route. */
 export function limitsOf(
   authentication: 'required' | 'optional' | 'none',
-  callerClass: CallerClass,
+  callerClass: ClassName,
   exempt: boolean,
 ): Draws {
   if (consumesBuckets(authentication, callerClass)) return exempt ? 'bucket' : 'all';
@@ -90,29 +88,28 @@ export function limitsOf(
 }
 
 /** The claim of a request that no route serves: the global limit alone. */
-export function globalClaim(limits: LimitsModel, callerClass: CallerClass, caller: string): Claim {
-  return {
-    set: limits.global[callerClass],
-    bucket: null,
-    callerClass,
-    caller,
-    main: '',
-    cost: 1,
-    draws: 'global',
-  };
+export function globalClaim(limits: LimitsModel, callerClass: ClassName, caller: string): Claim {
+  return withoutBucket(limits.global.of(callerClass), callerClass, caller, 'global');
+}
+
+function withoutBucket(set: LimitSet, callerClass: ClassName, caller: string, draws: Draws): Claim {
+  return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, draws };
 }
 
 /** The claim of a request; `null` if the value of the main parameter is ambiguous. */
 export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | null {
-  const { callerClass, caller, draws } = request;
+  const { callerClass, caller, claimed, draws } = request;
   const exempt = draws === 'bucket' || draws === 'none';
-  const global = exempt ? NO_LIMITS : limits.global[callerClass];
+  const global = exempt ? NO_LIMITS : limits.global.of(callerClass);
   const match =
     draws === 'all' || draws === 'bucket' ? limits.routes.find(request.method, request.path) : null;
-  if (match === null) return { set: global, bucket: null, callerClass, caller, main: '', cost: 1, draws };
+  if (match === null) return withoutBucket(global, callerClass, caller, draws);
   const { bucket, mainAt, cost } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
   if (main === null) return null;
-  const { sets, exemptSets } = limitsFor(bucket, caller);
-  return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, cost, draws };
+  const { sets, exemptSets, claimed: byClaims } = limitsFor(bucket, caller);
+  const set = (exempt ? exemptSets : sets).of(callerClass);
+  if (byClaims === null) return { set, bucket, callerClass, caller, main, group: '', cost, draws };
+  const group = byClaims.groupOf(claimed);
+  return { set: byClaims.of(set, claimed), bucket, callerClass, caller, main, group, cost, draws };
 }

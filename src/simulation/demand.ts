@@ -1,4 +1,4 @@
-import type { CallerClass, LimitsModel } from '../config/index.ts';
+import type { ClassName, LimitsModel } from '../config/index.ts';
 import { ownString } from '../core/index.ts';
 import { addressKey, addressOfKey } from '../http/index.ts';
 import { defineLimit, type Limit, type OffenceRule } from '../limits/index.ts';
@@ -150,7 +150,7 @@ export class Demand {
 export interface MeasuredOffences {
   readonly rule: Offence['reason'];
   /** The kind of sender. Rules restrict addresses, or an address on one webhook; users and bots are listed for comparison. */
-  readonly by: CallerClass | 'webhook';
+  readonly by: ClassName | 'webhook';
   readonly demand: Demand;
   requests: number;
 }
@@ -169,8 +169,9 @@ export class OffenceDemand {
   /** Rules in the order of limits.yaml, addresses first. */
   get rows(): MeasuredOffences[] {
     const order = ['address', 'webhook', 'user', 'bot'];
+    const placeOf = (by: string) => (order.includes(by) ? order.indexOf(by) : order.length);
     return [...this.#rows.values()].sort(
-      (a, b) => a.rule.localeCompare(b.rule) || order.indexOf(a.by) - order.indexOf(b.by),
+      (a, b) => a.rule.localeCompare(b.rule) || placeOf(a.by) - placeOf(b.by) || a.by.localeCompare(b.by),
     );
   }
 

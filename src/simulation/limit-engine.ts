@@ -43,16 +43,19 @@ export class LimitEngine {
     this.reach(atMs);
     const claim = claimOn(this.#limits, request);
     if (claim === null) return null;
-    return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main, '', claim.cost) };
+    return {
+      claim,
+      decision: this.#store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost),
+    };
   }
 
-  /** Returns the unit of a resource limit that an admitted request consumed. Called when its service denies the caller access. */
+  /** Returns the unit of a shared limit that an admitted request consumed. Called when its service denies the caller access. */
   refund(
     atMs: number,
-    unit: { readonly limit: Limit; readonly main: string; readonly window: number; readonly cost: number },
+    unit: { readonly limit: Limit; readonly part: string; readonly window: number; readonly cost: number },
   ): void {
     this.reach(atMs);
-    this.#store.refund(unit.limit, unit.main, unit.window, unit.cost);
+    this.#store.refund(unit.limit, unit.part, unit.window, unit.cost);
   }
 
   /** Counters held now. */

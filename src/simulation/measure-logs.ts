@@ -1,5 +1,5 @@
-import type { CallerClass, LimitRouteModel, LimitsModel } from '../config/index.ts';
-import type { Limit, LimitRole } from '../limits/index.ts';
+import type { ClassName, LimitRouteModel, LimitsModel } from '../config/index.ts';
+import { groupPart, isSharedRole, type Limit, type LimitRole } from '../limits/index.ts';
 import { type Claim, claimOn } from '../runtime/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
@@ -20,8 +20,8 @@ export interface MeasureOptions {
 export interface Measured {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
-  /** `resource`: all callers together, by value of the main parameter. */
-  readonly callerClass: CallerClass | 'resource';
+  /** `group`: all callers of a group together; `resource`: of a value of the main parameter. */
+  readonly callerClass: ClassName;
   readonly demand: Demand;
   requests: number;
   /** Requests that the limit refused when the log was written. They count as demand too. */
@@ -61,7 +61,7 @@ class Measuring {
   /** Measurements by limit identity and caller class. */
   readonly #rows = new Map<string, Measured>();
   /** A faster index of the same rows: building a text key for each request is slow. */
-  readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();
+  readonly #rowOfLimit = new Map<Limit, Map<ClassName, Measured>>();
   readonly #offences: OffenceDemand;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
@@ -109,10 +109,12 @@ class Measuring {
     const claim = claimOn(this.#options.limits, request);
     this.#begin(atMs, request, claim === null);
     if (claim === null) return;
-    const { caller, main } = claim;
+    const { caller, main, group } = claim;
     const gateway = this.#gatewayOf(request);
     this.#consume(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
     this.#consume(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
+    const part = groupPart(group, main);
+    this.#consume(limitOf(claim, 'group'), claim, request, atMs, part, `${gateway} ${part}`);
     this.#consume(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
   }
 
@@ -123,10 +125,14 @@ class Measuring {
 
   #refund(atMs: number, request: LoggedRequest): void {
     const claim = claimOn(this.#options.limits, request);
-    const resource = claim === null ? null : limitOf(claim, 'resource');
-    if (claim === null || resource === null) return;
-    const key = `${this.#gatewayOf(request)} ${claim.main}`;
-    this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, key, claim.cost);
+    if (claim === null) return;
+    const { main, group, cost } = claim;
+    for (const role of ['group', 'resource'] as const) {
+      const limit = limitOf(claim, role);
+      if (limit === null) continue;
+      const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupPart(group, main) : main}`;
+      this.#rowFor(limit, claim).demand.refund(atMs, request.decidedAtMs, key, cost);
+    }
   }
 
   /** The gateway whose counters consumed the request; '' if all gateways share them. */
@@ -158,7 +164,7 @@ class Measuring {
   }
 
   #rowFor(limit: Limit, claim: Claim): Measured {
-    const callerClass = limit.role === 'resource' ? 'resource' : claim.callerClass;
+    const callerClass = isSharedRole(limit.role) ? limit.role : claim.callerClass;
     let classes = this.#rowOfLimit.get(limit);
     if (classes === undefined) {
       classes = new Map();
@@ -172,7 +178,7 @@ class Measuring {
     return row;
   }
 
-  #rowNamed(limit: Limit, callerClass: CallerClass | 'resource', { bucket }: Claim): Measured {
+  #rowNamed(limit: Limit, callerClass: ClassName, { bucket }: Claim): Measured {
     const name = `${limit.identity} ${callerClass}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
@@ -188,9 +194,11 @@ class Measuring {
  * The enforced limit of this role, or the one in shadow if none is enforced. Where other numbers are tried on a share of the
  * callers, the limit for the other callers.
  */
-function limitOf({ set, bucket, callerClass }: Claim, role: LimitRole): Limit | null {
+function limitOf({ set, bucket, callerClass, group }: Claim, role: LimitRole): Limit | null {
   const rollout = bucket?.rollout ?? null;
   const isTried = rollout?.triesNumbers === true && role !== 'global';
-  const { [role]: held, shadow } = isTried ? rollout.others.exemptSets[callerClass] : set;
+  const { [role]: held, shadow } = isTried ? rollout.others.exemptSets.of(callerClass) : set;
+  // A caller without a group consumes none of its limit.
+  if (role === 'group' && group === '') return null;
   return held ?? shadow?.[role] ?? null;
 }

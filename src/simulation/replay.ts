@@ -1,8 +1,8 @@
 import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
-import type { Limit } from '../limits/index.ts';
-import { Blocked, claimOn } from '../runtime/index.ts';
+import { type Decision, groupPart, type Limit } from '../limits/index.ts';
+import { Blocked, type Claim, claimOn } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
@@ -47,11 +47,16 @@ const LEAD_MS = 1_000;
 
 /** A consumed unit of a resource limit, which may be returned to its engine. */
 interface Unit {
-  readonly engine: LimitEngine;
   readonly limit: Limit;
-  readonly main: string;
+  readonly part: string;
   readonly window: number;
   readonly cost: number;
+}
+
+/** The units of shared limits that a request consumed. */
+interface Units {
+  readonly engine: LimitEngine;
+  readonly units: readonly Unit[];
 }
 
 /** Decides about every request of the logs again, with other limits, at the moments that the logs give. */
@@ -72,7 +77,7 @@ class Replay {
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
   readonly #paths: KnownPaths<LimitRouteModel>;
-  readonly #units = new RecentMap<Unit>(MAX_UNITS);
+  readonly #units = new RecentMap<Units>(MAX_UNITS);
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   readonly #blocksCallers: boolean;
@@ -161,15 +166,8 @@ class Replay {
     const { claim, decision } = verdict;
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, claim, decision);
-    const limit = claim.set.resource;
-    if (decision.admitted && limit !== null && decision.resourceWindow !== 0)
-      this.#keepUnit(request, {
-        engine,
-        limit,
-        main: claim.main,
-        window: decision.resourceWindow,
-        cost: claim.cost,
-      });
+    const units = decision.admitted ? unitsOf(claim, decision) : [];
+    if (units.length > 0) this.#keepUnits(request, { engine, units });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && patienceMs !== null && decision.retryAfterMs <= patienceMs) this.#patient++;
     const bucket = claim.bucket?.name ?? null;
@@ -185,17 +183,17 @@ class Replay {
   }
 
   /** Remembers the unit if the service denied access, or if the end of the request is on a later line: it may be returned. */
-  #keepUnit(request: LoggedRequest, unit: Unit): void {
+  #keepUnits(request: LoggedRequest, units: Units): void {
     if (!request.denied && request.part === 'whole') return;
-    this.#units.set(unitKey(request), unit);
+    this.#units.set(unitKey(request), units);
   }
 
   #refund(atMs: number, request: LoggedRequest): void {
     const key = unitKey(request);
-    const unit = this.#units.get(key);
-    if (unit === undefined) return;
+    const kept = this.#units.get(key);
+    if (kept === undefined) return;
     this.#units.delete(key);
-    unit.engine.refund(atMs, unit);
+    for (const unit of kept.units) kept.engine.refund(atMs, unit);
   }
 
   #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {
@@ -207,4 +205,10 @@ class Replay {
 
 function unitKey({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
+}
+
+function unitsOf({ set, main, group, cost }: Claim, { groupWindow, resourceWindow }: Decision): Unit[] {
+  const of = (limit: Limit | null, part: string, window: number) =>
+    limit === null || window === 0 ? [] : [{ limit, part, window, cost }];
+  return [...of(set.group, groupPart(group, main), groupWindow), ...of(set.resource, main, resourceWindow)];
 }

@@ -1,7 +1,13 @@
 import type { LimitsModel } from '../config/index.ts';
 import { type Clock, ownString, thisMachine } from '../core/index.ts';
 import { addressKey, networkOfKey } from '../http/index.ts';
-import { type Decision, type EvictedRestriction, type Restriction, Restrictions } from '../limits/index.ts';
+import {
+  type Decision,
+  type EvictedRestriction,
+  isSharedRole,
+  type Restriction,
+  Restrictions,
+} from '../limits/index.ts';
 import { type Claim, isInvalid, noteRefusal, Restricting } from '../runtime/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
@@ -111,7 +117,7 @@ export class RestrictionReplay {
 
 /** Tells whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
 export function isInvalidRefusal(request: LoggedRequest, { bucket }: Claim, { role }: Decision): boolean {
-  const ofBucket = role === 'resource' ? 'shared' : (bucket?.scope ?? 'user');
+  const ofBucket = role !== null && isSharedRole(role) ? 'shared' : (bucket?.scope ?? 'user');
   return isInvalid(429, role === 'global' ? 'global' : ofBucket, isPreflight(request));
 }
 
@@ -121,7 +127,7 @@ function isPreflight({ facts }: LoggedRequest): boolean {
 
 /** The key of a user or bot, which no address has as its key. Null: the caller is an address. */
 function principalOf({ callerClass, caller }: LoggedRequest): string | null {
-  return callerClass === 'address' ? null : `${callerClass}:${caller}`;
+  return callerClass === 'address' ? null : `caller:${caller}`;
 }
 
 function nameOf(kind: RestrictedKind, key: string, webhook: string): string {
@@ -167,7 +173,7 @@ export class RestrictedSenders {
   }
 }
 
-function senderOf(kind: RestrictedKind, { client, callerClass, caller, facts }: LoggedRequest): string {
-  if (kind === 'principal') return `${callerClass}:${caller}`;
+function senderOf(kind: RestrictedKind, { client, caller, facts }: LoggedRequest): string {
+  if (kind === 'principal') return `caller:${caller}`;
   return kind === 'address' ? addressKey(client) : `${addressKey(client)} ${facts?.webhook ?? ''}`;
 }

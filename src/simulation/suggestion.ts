@@ -1,4 +1,4 @@
-import type { CallerClass, LimitsModel } from '../config/index.ts';
+import type { ClassName, LimitsModel } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import type { MeasuredOffences } from './demand.ts';
@@ -50,8 +50,8 @@ export interface Suggestion {
 export interface SuggestedLimit {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
-  /** `resource`: all callers together. */
-  readonly class: CallerClass | 'resource';
+  /** `group`: all callers of a group together; `resource`: all callers together. */
+  readonly class: ClassName;
   readonly algorithm: 'fixed' | 'smooth';
   readonly periodMs: number;
   readonly requests: number;

@@ -1,4 +1,4 @@
-import type { CallerClass } from '../config/index.ts';
+import type { ClassName } from '../config/index.ts';
 import { ownString } from '../core/index.ts';
 import type { LimitRole } from '../limits/index.ts';
 import type { LoggedRequest } from './log/index.ts';
@@ -20,7 +20,7 @@ export interface CallerCount {
 export interface TallyRow {
   /** The bucket; `null` for the global limit alone. */
   readonly bucket: string | null;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   requests: number;
   /** Refused when the log was written. */
   before: number;
@@ -54,7 +54,7 @@ export interface ReplayOutcome {
 
 /** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */
 export class ReplayTally {
-  readonly #rows = new Map<string, Map<CallerClass, TallyRow>>();
+  readonly #rows = new Map<string, Map<ClassName, TallyRow>>();
   /** The latest row: the next request often needs it again. */
   #row: TallyRow | null = null;
   points: Point[] = [];
@@ -93,7 +93,7 @@ export class ReplayTally {
     add(this.#pointOf(atMs), before, after);
   }
 
-  #rowOf(bucket: string | null, callerClass: CallerClass): TallyRow {
+  #rowOf(bucket: string | null, callerClass: ClassName): TallyRow {
     const name = bucket ?? '';
     let classes = this.#rows.get(name);
     if (classes === undefined) {

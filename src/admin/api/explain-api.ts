@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Snapshot } from '../../config/index.ts';
-import { GatewayError } from '../../core/index.ts';
+import { classNames, listedClass, type Snapshot } from '../../config/index.ts';
+import { CALLER_CLASSES, GatewayError } from '../../core/index.ts';
 import { type ActiveRestrictions, type AskedCaller, asShape, explain } from '../../explain/index.ts';
 import { webhookOf } from '../../gateway/index.ts';
 import { digestOfWhom, type Restrictions } from '../../limits/index.ts';
@@ -43,11 +43,16 @@ function callerOf(
 ): AskedCaller | GatewayError {
   const place = address === undefined ? null : addressOf(address);
   if (place instanceof GatewayError) return place;
+  const known = [...CALLER_CLASSES, ...classNames(identity)];
+  if (as != null && !known.includes(as)) return badApiRequest(`as: expected one of ${known.join(', ')}.`);
   if (Object.keys(claims).length === 0) return { as: as ?? null, address: place, principal: null };
   if (as === 'address')
     return badApiRequest('as=address is for callers without a token: leave out the claims.');
-  const client = clientOf({ ...claims, ...(as != null && { as }) }, identity);
-  return client instanceof GatewayError ? client : { as: client.kind, address: place, principal: client.key };
+  const kind = as === 'user' || as === 'bot' ? as : undefined;
+  const client = clientOf({ ...claims, ...(kind !== undefined && { as: kind }) }, identity);
+  if (client instanceof GatewayError) return client;
+  const named = kind === undefined && as != null ? as : listedClass(client.key, identity);
+  return { as: named ?? client.kind, address: place, principal: client.key };
 }
 
 export const configSchema = z.strictObject({

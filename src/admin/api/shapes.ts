@@ -91,9 +91,11 @@ export const explainSchema = z.strictObject({
     ),
   ...whoKeys,
   as: z
-    .enum(['user', 'bot', 'address'])
+    .string()
     .optional()
-    .describe('Limits of one class of callers only, or the class of these claims. Default: every class.'),
+    .describe(
+      'Limits of one class of callers only, or the class of these claims: user, bot, address, or a class of gateway.yaml. Default: every class.',
+    ),
 });
 
 /** An explanation in the form that `weir explain --format json` prints. */

@@ -5,6 +5,7 @@ import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort, OwnRoute } from '../model/index.ts';
 import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
+import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, patternOf } from './route-checks.ts';
 import {
@@ -33,6 +34,7 @@ export function crossCheck(file: ConfigFile): void {
   checkUpstreamProtocols(file);
   checkRoutes(file);
   checkIdentity(file);
+  checkClasses(file);
   checkIntrospection(file);
   checkSignIn(file);
   checkNotices(file);

@@ -1,10 +1,11 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import type { CallerClaims } from '../compile/index.ts';
-import { keyOfClaim, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
+import { kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
+import { callerClaimsOf, checkPlans, whatItTakes } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 
 /**
@@ -18,6 +19,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   checkGlobal(file, global);
   checkPolicyNames(file, headers);
   if (gateway !== null) checkCallers(file, gateway);
+  checkPlans(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
@@ -50,7 +52,7 @@ function patternOf(line: string): RoutePattern | null {
   }
 }
 
-const QUOTAS = ['user', 'bot', 'address', 'resource'] as const;
+const QUOTAS = ['user', 'bot', 'address', 'classes', 'group', 'resource'] as const;
 
 function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
   const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
@@ -103,7 +105,8 @@ function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<s
 
 /** Whether callers of this class have a quota in force in the bucket: their own, or one that they fall back to. */
 function isHeld(bucket: Readonly<Record<string, unknown>>, key: (typeof QUOTAS)[number]): boolean {
-  const keys = key === 'resource' ? ([key] as const) : QUOTA_KEYS[key];
+  if (key === 'classes') return bucket.classes !== undefined || bucket.user !== undefined;
+  const keys = key === 'resource' || key === 'group' ? ([key] as const) : QUOTA_KEYS[key];
   return keys.some(each => bucket[each] !== undefined);
 }
 
@@ -251,34 +254,13 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 /** Lists the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): CallerClaims[] | null {
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
-  if (several === undefined) return tokens === undefined ? [] : classesOf(tokens, null);
+  if (several === undefined) return tokens === undefined ? [] : callerClaimsOf(tokens, null);
   if (!Array.isArray(several)) return null;
-  const classes = several.map(entry => classesOf(entry, asMap(entry).name));
+  const classes = several.map(entry => callerClaimsOf(entry, asMap(entry).name));
   return classes.some(each => each === null) ? null : classes.flatMap(each => each ?? []);
-}
-
-/** @param section the part of gateway.yaml with `principal` and `bots` */
-function classesOf(section: unknown, name: unknown): CallerClaims[] | null {
-  const { principal = ['azp', 'sub'], bots } = asMap(section);
-  const { principal: botPrincipal = ['azp'] } = asMap(bots);
-  if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
-  const of = { provider: typeof name === 'string' ? name : null, issuer: null };
-  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
-  return isMap(bots) ? [users, { kind: 'bot', claims: botPrincipal, ...of }] : [users];
 }
 
 function noProvider(name: unknown, classes: readonly CallerClaims[]): string {
   const names = [...new Set(classes.flatMap(({ provider }) => provider ?? []))];
   return `no provider in gateway.yaml has this name${typeof name === 'string' ? didYouMean(name, names) : ''}`;
-}
-
-function areTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every(each => typeof each === 'string');
-}
-
-function whatItTakes(classes: readonly CallerClaims[]): string {
-  const kinds = new Set(
-    classes.map(({ kind, claims }) => `{ ${claims.map(keyOfClaim).join(', ')} } for a ${kind}`),
-  );
-  return `a caller is listed by the claims that identify it in gateway.yaml: ${[...kinds].join(', or ')}`;
 }

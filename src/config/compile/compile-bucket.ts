@@ -1,7 +1,7 @@
-import type { Limit, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
-import { BucketHash, CallerShare, defineLimit, NO_LIMITS } from '../../limits/index.ts';
+import type { Limit, LimitRole, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
+import { BucketHash, CallerShare, ClaimedLimits, defineLimit, NO_LIMITS } from '../../limits/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
-import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
+import { type BucketLimits, type BucketModel, ByClass, type CallerClass } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 
@@ -15,6 +15,12 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
   address: ['address', 'user'],
 };
 
+/** Where a bucket, or the global limit, writes the quota of a class: the first place that is written counts. */
+export function quotaPaths(callerClass: string): readonly (readonly string[])[] {
+  if (isBuiltIn(callerClass)) return QUOTA_KEYS[callerClass].map(key => [key]);
+  return [['classes', callerClass], ['user']];
+}
+
 /** The parts that the buckets of a configuration share. */
 interface BucketContext {
   /** The lines of limits.yaml that lead to the bucket. */
@@ -22,7 +28,7 @@ interface BucketContext {
   /** The largest cost of these lines. */
   readonly largestCost: number;
   readonly config: LimitsConfig;
-  readonly global: PerClass<GlobalLimits>;
+  readonly global: ByClass<GlobalLimits>;
   readonly digests: RecentDigests;
 }
 
@@ -51,7 +57,9 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
 /** Returns the bucket with the numbers under `shadow` in place of its own. */
 export function withTrials(config: BucketConfig): BucketConfig {
   const { shadow } = config;
-  return typeof shadow === 'boolean' ? config : { ...config, ...written(shadow), shadow: false };
+  if (typeof shadow === 'boolean') return config;
+  const classes = { ...config.classes, ...shadow.classes };
+  return { ...config, ...written(shadow), classes, shadow: false };
 }
 
 /** Leaves out quotas that are undefined: they would hide those that hold. */
@@ -63,50 +71,69 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
   const { config: limits, global, lines, largestCost } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
-  const define = (role: 'caller' | 'resource', quota: Quota | undefined, isTrial: boolean): Limit | null => {
-    if (quota === undefined) return null;
-    const windowSlackMs = limits.window_slack;
-    return defineLimit({
-      ...{ role, bucket: name, main, algorithm, quota, windowSlackMs, isTrial, largestCost },
-    });
-  };
-  const resource = define('resource', config.resource, false);
+  const shared = { bucket: name, main, algorithm, windowSlackMs: limits.window_slack, largestCost };
+  const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>
+    quota === undefined
+      ? null
+      : defineLimit({ ...shared, role, quota, isTrial, ...(claim === undefined ? {} : { claim }) });
+  const ofGroup = ({ group }: SharedQuotas, isTrial: boolean) =>
+    define('group', group?.limit, isTrial, group?.claim);
   const trials = typeof shadow === 'boolean' ? {} : shadow;
-  const triedResource = define('resource', trials.resource, true);
-  const exemptSets = ofEachClass((callerClass): LimitSet => {
+  const held = { group: ofGroup(config, false), resource: define('resource', config.resource, false) };
+  const tried = { group: ofGroup(trials, true), resource: define('resource', trials.resource, true) };
+  const names = [...classesIn(config), ...classesIn(trials), ...global.names];
+  const exemptSets = new ByClass(names, (callerClass): LimitSet => {
     const caller = define('caller', quotaOf(config, callerClass), false);
-    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, group: null, resource } };
-    const tried = define('caller', triedQuota(config, trials, callerClass), true);
-    if (tried === null && triedResource === null) return { ...NO_LIMITS, caller, resource };
-    return {
-      ...NO_LIMITS,
-      caller,
-      resource,
-      shadow: { global: null, caller: tried, group: null, resource: triedResource },
-    };
+    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, ...held } };
+    const triedCaller = define('caller', triedQuota(config, trials, callerClass), true);
+    const set = { ...NO_LIMITS, caller, ...held };
+    if (triedCaller === null && tried.group === null && tried.resource === null) return set;
+    return { ...set, shadow: { global: null, caller: triedCaller, ...tried } };
   });
-  return { exemptSets, sets: ofEachClass(name => withGlobal(exemptSets[name], global[name])) };
+  return {
+    exemptSets,
+    sets: new ByClass(names, callerClass => withGlobal(exemptSets.of(callerClass), global.of(callerClass))),
+    claimed: claimedIn(config, exemptSets),
+  };
 }
 
-type ClassQuotas = Partial<Record<CallerClass, Quota | undefined>>;
+type SharedQuotas = Pick<BucketConfig, 'group'>;
 
-function quotaOf(quotas: ClassQuotas, callerClass: CallerClass): Quota | undefined {
-  const key = QUOTA_KEYS[callerClass].find(candidate => quotas[candidate] !== undefined);
-  return key && quotas[key];
+function claimedIn({ group, shadow }: BucketConfig, sets: ByClass<LimitSet>): ClaimedLimits | null {
+  const ofGroup = group ?? (typeof shadow === 'boolean' ? undefined : shadow.group);
+  const hasNumbers = sets.all.some(({ caller, shadow }) => (caller?.claim ?? shadow?.caller?.claim) != null);
+  return ofGroup === undefined && !hasNumbers ? null : new ClaimedLimits(ofGroup?.claim ?? null);
+}
+
+/** The quotas of classes, as a bucket or the global limit writes them. */
+interface ClassQuotas<Each = Quota> extends Partial<Record<CallerClass, Each | undefined>> {
+  readonly classes?: Readonly<Record<string, Each>> | undefined;
+}
+
+function classesIn({ classes = {} }: ClassQuotas<unknown>): string[] {
+  return Object.keys(classes);
+}
+
+/** The quotas that a class may have, each instead of the next; `undefined` where one is not written. */
+function quotaChain<Each>(quotas: ClassQuotas<Each>, callerClass: string): (Each | undefined)[] {
+  const { classes = {} } = quotas;
+  if (isBuiltIn(callerClass)) return QUOTA_KEYS[callerClass].map(key => quotas[key]);
+  return [Object.hasOwn(classes, callerClass) ? classes[callerClass] : undefined, quotas.user];
+}
+
+function isBuiltIn(callerClass: string): callerClass is CallerClass {
+  return Object.hasOwn(QUOTA_KEYS, callerClass);
+}
+
+function quotaOf(quotas: ClassQuotas, callerClass: string): Quota | undefined {
+  return quotaChain(quotas, callerClass).find(quota => quota !== undefined);
 }
 
 /** The quota that a class would get if the numbers under `shadow` held; `undefined` if it would keep its own. */
-function triedQuota(held: ClassQuotas, trials: ClassQuotas, callerClass: CallerClass): Quota | undefined {
-  const key = QUOTA_KEYS[callerClass].find(
-    candidate => trials[candidate] !== undefined || held[candidate] !== undefined,
-  );
-  return key && trials[key];
-}
-
-export type PerClass<T> = Readonly<Record<CallerClass, T>>;
-
-export function ofEachClass<T>(make: (callerClass: CallerClass) => T): PerClass<T> {
-  return { bot: make('bot'), user: make('user'), address: make('address') };
+function triedQuota(held: ClassQuotas<unknown>, trials: ClassQuotas, callerClass: string): Quota | undefined {
+  const own = quotaChain(held, callerClass);
+  const tried = quotaChain(trials, callerClass);
+  return tried[own.findIndex((quota, at) => quota !== undefined || tried[at] !== undefined)];
 }
 
 /** The global limit of a class: the one that holds, and the one in shadow. */
@@ -117,19 +144,22 @@ interface GlobalLimits {
 
 const OFF: GlobalLimits = { held: null, shadow: null };
 
-export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsConfig): PerClass<GlobalLimits> {
+export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsConfig): ByClass<GlobalLimits> {
+  if (global === 'off') return new ByClass([], () => OFF);
   const limitOf = (quota: Quota | null | undefined, isTrial: boolean): Limit | null => {
     if (quota === null || quota === undefined) return null;
     const algorithm = 'window';
     return defineLimit({ role: 'global', bucket: '', main: null, algorithm, quota, windowSlackMs, isTrial });
   };
-  return ofEachClass(callerClass => {
-    if (global === 'off') return OFF;
-    const written = limitOf(global[callerClass], false);
-    const { shadow } = global;
-    if (typeof shadow === 'boolean')
-      return shadow ? { held: null, shadow: written } : { held: written, shadow: null };
-    return { held: written, shadow: limitOf(shadow[callerClass], true) };
+  const { shadow } = global;
+  const trials = typeof shadow === 'boolean' ? {} : shadow;
+  return new ByClass([...classesIn(global), ...classesIn(trials)], callerClass => {
+    const written = limitOf(
+      quotaChain(global, callerClass).find(quota => quota !== undefined),
+      false,
+    );
+    if (shadow === true) return { held: null, shadow: written };
+    return { held: written, shadow: limitOf(triedQuota(global, trials, callerClass), true) };
   });
 }
 

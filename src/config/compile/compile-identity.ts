@@ -1,5 +1,5 @@
-import type { AccessTokenOptions, CallerKind } from '../../auth/index.ts';
-import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
+import type { AccessTokenOptions, CallerKind, ClassRule } from '../../auth/index.ts';
+import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { Requirements } from '../policies/index.ts';
@@ -89,6 +89,7 @@ function accessTokenOptions(
     clientId,
     principal: rules.principal,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
+    classes: rules.classes,
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
     keptClaims: rules.keptClaims,
     requirements: rules.requirements,
@@ -107,6 +108,7 @@ interface TokenRules {
   readonly audience: string | null;
   readonly principal: readonly string[];
   readonly bots: AccessTokensConfig['bots'];
+  readonly classes: readonly ClassRule[];
   readonly notBeforeS: number;
 }
 
@@ -124,14 +126,21 @@ function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
   return [rulesOf(tokens, { name: null, issuer: one.issuer, isOneOfSeveral: false })];
 }
 
-type Rules = Pick<AccessTokensConfig, 'audience' | 'principal' | 'bots' | 'not_before'>;
+type Rules = Pick<AccessTokensConfig, 'audience' | 'principal' | 'bots' | 'classes' | 'not_before'>;
 
-function rulesOf(
-  { audience, principal, bots, not_before: notBeforeS }: Rules,
-  provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>,
-): TokenRules {
+function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
+  const { audience, principal, bots, not_before: notBeforeS } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
-  return { ...provider, audience, principal, bots, notBeforeS };
+  const issuer = provider.isOneOfSeveral ? provider.issuer : null;
+  const claims = classesOf(rules, { provider: provider.name, issuer });
+  const classes = Object.entries(rules.classes).map(
+    ([name, { claim, value, callers = [] }]): ClassRule => ({
+      name,
+      marked: claim === undefined ? null : { claim, value: value ?? null },
+      callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
+    }),
+  );
+  return { ...provider, audience, principal, bots, classes, notBeforeS };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */
@@ -216,5 +225,19 @@ export function kindsOf(
       (provider === null || provider === own) &&
       claims.length === given.size &&
       claims.every(claim => given.has(keyOfClaim(claim))),
+  );
+}
+
+/** Lists the principals that an entry means: several if bots and users, or users of several providers, have the same claims. */
+export function principalsOf(
+  entry: Readonly<Record<string, string>>,
+  classes: readonly CallerClaims[],
+): string[] {
+  return kindsOf(listedCaller(entry, classes), classes).map(({ kind, claims, issuer }) =>
+    principalOf(
+      kind,
+      claims.map(claim => entry[keyOfClaim(claim)] ?? ''),
+      issuer,
+    ),
   );
 }

@@ -4,7 +4,7 @@ import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observ
 import type { RouteEntry } from '../../routing/index.ts';
 import type {
   BucketModel,
-  CallerClass,
+  ClassName,
   ForwardRoute,
   IdentityModel,
   LimitRouteModel,
@@ -13,7 +13,7 @@ import type {
   OwnRoute,
   SignInEndpoint,
 } from '../model/index.ts';
-import { hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
+import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 
 /** The parts of a configuration that label values come from. */
 interface LabelSources {
@@ -155,22 +155,22 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
-      outcomes: ['admitted', ...rolesIn(bucket.sets[callerClass])],
+      outcomes: ['admitted', ...rolesIn(bucket.sets.of(callerClass))],
       inShadow: [...shadowRolesIn(bucket, callerClass), ...rules],
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
-    outcomes: ['admitted', ...rolesIn(limits.global[callerClass])],
-    inShadow: [...rolesIn(limits.global[callerClass].shadow), ...rules],
+    outcomes: ['admitted', ...rolesIn(limits.global.of(callerClass))],
+    inShadow: [...rolesIn(limits.global.of(callerClass).shadow), ...rules],
   }));
   return [...ofBuckets, ...withoutBucket];
 }
 
-function classesOf(identity: LabelSources['identity']): readonly CallerClass[] {
+function classesOf(identity: LabelSources['identity']): readonly ClassName[] {
   if (identity === null) return ['address'];
-  return hasBots(identity) ? ['bot', 'user', 'address'] : ['user', 'address'];
+  return [...(hasBots(identity) ? ['bot'] : []), 'user', ...classNames(identity), 'address'];
 }
 
 function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: LimitsModel): string[] {
@@ -187,7 +187,7 @@ function rolesIn(limits: LimitsByRole | null): readonly string[] {
   return limits === null ? [] : LIMIT_ROLES.filter(role => limits[role] !== null);
 }
 
-function shadowRolesIn({ sets, rollout }: BucketModel, callerClass: CallerClass): readonly string[] {
-  const others = rollout === null ? [] : rolesIn(rollout.others.sets[callerClass].shadow);
-  return [...new Set([...rolesIn(sets[callerClass].shadow), ...others])];
+function shadowRolesIn({ sets, rollout }: BucketModel, callerClass: ClassName): readonly string[] {
+  const others = rollout === null ? [] : rolesIn(rollout.others.sets.of(callerClass).shadow);
+  return [...new Set([...rolesIn(sets.of(callerClass).shadow), ...others])];
 }

@@ -1,20 +1,22 @@
-import { principalOf } from '../../auth/index.ts';
 import { AddressSet, policyItem } from '../../http/index.ts';
 import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
 import { NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
-import type {
-  BucketLimits,
-  BucketModel,
-  LimitRouteModel,
-  LimitsModel,
-  Listed,
-  PolicyModel,
+import {
+  type BucketModel,
+  ByClass,
+  LimitClaims,
+  type LimitRouteModel,
+  type LimitsModel,
+  type Listed,
+  type Policies,
+  type PolicyModel,
 } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { compileBucket, compileGlobal, ofEachClass, type PerClass, withGlobal } from './compile-bucket.ts';
-import { type CallerClaims, DEFAULT_CLAIMS, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
+import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
+import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './compile-identity.ts';
+import { claimsInLimits } from './named-claims.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */
 interface CompiledLimits {
@@ -48,11 +50,19 @@ export function compileLimits(
     compileRoute({ line, cost }, pattern, buckets.get(name), config.buckets[name]),
   );
   const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
-  const globalSets = ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass]));
+  const globalSets = new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name)));
+  const named = claimsInLimits(config);
   return {
     routes,
     model: {
       global: globalSets,
+      claims:
+        named.groups.length + named.numbers.length === 0
+          ? null
+          : new LimitClaims(
+              named,
+              classes.some(({ issuer }) => issuer !== null),
+            ),
       routes: new RouteTable(routes),
       buckets: used,
       invalidRequests: offenceRule(config.invalid_requests),
@@ -62,7 +72,7 @@ export function compileLimits(
       blocked: blockedIn(config.blocked, classes),
       patienceMs: config.patience,
       keysPerCaller: config.keys_per_caller,
-      policies: compilePolicies(config, globalSets, used),
+      policies: config.headers.includes('ratelimit') ? new SetPolicies(config) : null,
     },
   };
 }
@@ -108,47 +118,42 @@ function listedIn(entries: readonly Entry[], classes: readonly CallerClaims[]): 
   };
 }
 
-/** Lists the principals that an entry means: several if bots and users, or users of several providers, have the same claims. */
-function principalsOf(entry: Readonly<Record<string, string>>, classes: readonly CallerClaims[]): string[] {
-  return kindsOf(listedCaller(entry, classes), classes).map(({ kind, claims, issuer }) =>
-    principalOf(
-      kind,
-      claims.map(claim => entry[keyOfClaim(claim)] ?? ''),
-      issuer,
-    ),
-  );
-}
-
 /** The name of the global limit among policies. No bucket may have it (limit-checks.ts). */
 const GLOBAL = 'global';
 const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
 
-/** Writes once what responses say about each set of limits, so that no request has to. Null: they say nothing. */
-function compilePolicies(
-  { headers, bucket_hash: hashing, buckets: configs }: LimitsConfig,
-  global: PerClass<LimitSet>,
-  buckets: readonly BucketModel[],
-): ReadonlyMap<LimitSet, PolicyModel> | null {
-  if (!headers.includes('ratelimit')) return null;
-  const withoutBucket = Object.values(global).map(set => [set, policyOf(set, '', false)] as const);
-  const ofBuckets = buckets.flatMap(({ name, rollout, ...own }) => {
-    const isPartitioned = hashing === 'value' && configs[name]?.main !== undefined;
-    const sets = rollout === null ? setsOf(own) : [...setsOf(own), ...setsOf(rollout.others)];
-    return sets.map(set => [set, policyOf(set, name, isPartitioned)] as const);
-  });
-  return new Map([...withoutBucket, ...ofBuckets]);
-}
+/** Writes once what responses say about each set of limits, so that no request has to. */
+class SetPolicies implements Policies {
+  readonly #config: LimitsConfig;
+  /** Weak, since what tokens say makes sets of its own. */
+  readonly #known = new WeakMap<LimitSet, PolicyModel>();
 
-function setsOf({ sets, exemptSets }: BucketLimits): LimitSet[] {
-  return [...Object.values(sets), ...Object.values(exemptSets)];
+  constructor(config: LimitsConfig) {
+    this.#config = config;
+  }
+
+  get(set: LimitSet): PolicyModel {
+    let policy = this.#known.get(set);
+    if (policy === undefined) {
+      const { buckets, bucket_hash: hashing } = this.#config;
+      const bucket = (set.caller ?? set.group ?? set.resource)?.bucket ?? '';
+      const hasMain = Object.hasOwn(buckets, bucket) && buckets[bucket]?.main !== undefined;
+      policy = policyOf(set, bucket, hashing === 'value' && hasMain);
+      this.#known.set(set, policy);
+    }
+    return policy;
+  }
 }
 
 /** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): PolicyModel {
   const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
-  const items = ROLES.flatMap(role => {
-    const limit = set[role];
-    return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];
-  });
-  return { list: items.join(', '), names, isPartitioned };
+  const listOf = (roles: readonly LimitRole[]) =>
+    roles
+      .flatMap(role => {
+        const limit = set[role];
+        return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];
+      })
+      .join(', ');
+  return { list: listOf(ROLES), listWithGroup: listOf(['group', ...ROLES]), names, isPartitioned };
 }

@@ -1,14 +1,43 @@
+import { isClaimed, type Quota } from '../../limits/index.ts';
 import { claimsIn } from '../policies/index.ts';
-import type { GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import type { BucketConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 
 /** Lists the claims that one feature reads of a verified token, beside those that `access_tokens` is about. */
 type ClaimNaming = (config: GatewayConfig, limits: LimitsConfig) => readonly string[];
 
 const NAMINGS: readonly ClaimNaming[] = [
   ({ routes }) => routes.flatMap(({ request_headers: edits }) => claimsIn(edits)),
+  (_, limits) => {
+    const { groups, numbers } = claimsInLimits(limits);
+    return [...groups, ...numbers];
+  },
 ];
 
 /** The claims that a caller keeps of its token, since the configuration names them: each once, in order. */
 export function namedClaims(config: GatewayConfig, limits: LimitsConfig): readonly string[] {
   return [...new Set(NAMINGS.flatMap(naming => naming(config, limits)))].sort();
+}
+
+/** The claims that limits follow: those that tell groups apart, and those that say numbers. Each once, in order. */
+export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
+  readonly groups: readonly string[];
+  readonly numbers: readonly string[];
+} {
+  const quotas = Object.values(buckets).flatMap(({ shadow, ...held }) =>
+    typeof shadow === 'boolean' ? [held] : [held, shadow],
+  );
+  return {
+    groups: inOrder(quotas.flatMap(({ group }) => group?.claim ?? [])),
+    numbers: inOrder(quotas.flatMap(numberClaims)),
+  };
+}
+
+function numberClaims({ user, bot, classes = {} }: Pick<BucketConfig, 'user' | 'bot' | 'classes'>): string[] {
+  return [user, bot, ...Object.values(classes)].flatMap((quota: Quota | undefined) =>
+    quota !== undefined && isClaimed(quota) ? [quota.claim] : [],
+  );
+}
+
+function inOrder(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
 }

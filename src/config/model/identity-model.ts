@@ -52,6 +52,18 @@ export function hasBots({ providers }: IdentityModel): boolean {
   return providers.some(({ accessTokens }) => accessTokens.bots !== null);
 }
 
+/** The classes that gateway.yaml names, each once. */
+export function classNames(identity: IdentityModel | null): readonly string[] {
+  const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
+  return [...new Set(rules.map(({ name }) => name))];
+}
+
+/** The class that lists this caller by its principal; `null` if none does. Its token may put it into another. */
+export function listedClass(principal: string, identity: IdentityModel | null): string | null {
+  const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
+  return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
+}
+
 /** Where a provider's notices are taken, by their kind: on the admin listener, or on a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 

@@ -1,7 +1,8 @@
-export type { CallerClass } from '../../core/index.ts';
+export type { CallerClass, ClassName } from '../../core/index.ts';
 export type { PoolModel, UpstreamModel } from '../policies/index.ts';
 export { formatHostPort, type HostPort } from '../values/index.ts';
 export * from './identity-model.ts';
+export * from './limit-claims.ts';
 export * from './limits-model.ts';
 export * from './route-model.ts';
 export * from './snapshot.ts';

@@ -1,8 +1,9 @@
-import type { CallerClass, FailurePolicy } from '../../core/index.ts';
+import type { FailurePolicy } from '../../core/index.ts';
 import type { AddressSet } from '../../http/index.ts';
 import type {
   BucketHash,
   CallerShare,
+  ClaimedLimits,
   IgnoredRefusalsRule,
   LimitRole,
   LimitSet,
@@ -11,11 +12,14 @@ import type {
 import type { RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
+import type { LimitClaims } from './limit-claims.ts';
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {
   /** For requests without a bucket: only the global limit. */
-  readonly global: Readonly<Record<CallerClass, LimitSet>>;
+  readonly global: ByClass<LimitSet>;
+  /** Reads what tokens say about limits; `null` if no limit follows a claim. */
+  readonly claims: LimitClaims | null;
   readonly routes: Routes<LimitRouteModel>;
   /** The buckets that routes use, in the order of the file. */
   readonly buckets: readonly BucketModel[];
@@ -32,13 +36,20 @@ export interface LimitsModel {
   /** The most bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
   /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */
-  readonly policies: ReadonlyMap<LimitSet, PolicyModel> | null;
+  readonly policies: Policies | null;
+}
+
+/** What responses say about each set of limits. */
+export interface Policies {
+  get(set: LimitSet): PolicyModel;
 }
 
 /** What responses say about a set of limits (docs/contract.md, 4.10). */
 export interface PolicyModel {
-  /** The value of `RateLimit-Policy`: all limits of the set. */
+  /** The value of `RateLimit-Policy`: all limits of the set but that of the group. */
   readonly list: string;
+  /** The value where the limit of the group refused. */
+  readonly listWithGroup: string;
   /** The name of each limit in `RateLimit`. */
   readonly names: Readonly<Record<LimitRole, string>>;
   /** Whether each main value of the bucket has a quota of its own. */
@@ -65,8 +76,41 @@ export interface LimitRouteModel {
 /** The limits on requests to a bucket. */
 export interface BucketLimits {
   /** The limits with the global one, and without it for exempt routes. */
-  readonly sets: Readonly<Record<CallerClass, LimitSet>>;
-  readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
+  readonly sets: ByClass<LimitSet>;
+  readonly exemptSets: ByClass<LimitSet>;
+  /** Chooses among the limits of one of these sets by what the caller's token says; `null` if they are the same for all. */
+  readonly claimed: ClaimedLimits | null;
+}
+
+/** A value for each class of callers. A class of gateway.yaml that limits.yaml does not name has that of users. */
+export class ByClass<T> {
+  readonly bot: T;
+  readonly user: T;
+  readonly address: T;
+  readonly #more: ReadonlyMap<string, T>;
+
+  /** @param names the classes of gateway.yaml that have a value of their own */
+  constructor(names: Iterable<string>, make: (name: string) => T) {
+    this.bot = make('bot');
+    this.user = make('user');
+    this.address = make('address');
+    this.#more = new Map([...new Set(names)].map(name => [name, make(name)]));
+  }
+
+  of(name: string): T {
+    if (name === 'user') return this.user;
+    if (name === 'bot') return this.bot;
+    return name === 'address' ? this.address : (this.#more.get(name) ?? this.user);
+  }
+
+  /** The classes of gateway.yaml that have a value of their own. */
+  get names(): readonly string[] {
+    return [...this.#more.keys()];
+  }
+
+  get all(): readonly T[] {
+    return [this.bot, this.user, this.address, ...this.#more.values()];
+  }
 }
 
 /** A named group of routes that draws on one quota. */

@@ -1,5 +1,6 @@
-import type { CallerClass, NoticeKind } from '../../core/index.ts';
+import type { CallerClass, ClassName, NoticeKind } from '../../core/index.ts';
 import type { PolicyModels, PoolModel, UpstreamModel } from '../policies/index.ts';
+import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
 import type { BucketLimits, BucketModel } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
@@ -87,13 +88,27 @@ export function callerClassesOf(
   }
 }
 
+/** The classes that callers of a route may have, with those of gateway.yaml. */
+export function classesOn(
+  authentication: RouteModel['authentication'],
+  identity: IdentityModel | null,
+): readonly ClassName[] {
+  const builtIn = callerClassesOf(authentication, identity !== null && hasBots(identity));
+  const named = authentication === 'none' ? [] : classNames(identity);
+  return [
+    ...builtIn.filter(each => each !== 'address'),
+    ...named,
+    ...builtIn.filter(each => each === 'address'),
+  ];
+}
+
 /**
  * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only the global
  * limit of its address.
  */
 export function consumesBuckets(
   authentication: RouteModel['authentication'],
-  callerClass: CallerClass,
+  callerClass: ClassName,
 ): boolean {
   return authentication !== 'required' || callerClass !== 'address';
 }

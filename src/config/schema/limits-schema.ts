@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { CALLER_CLASSES } from '../../core/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import {
   blockableNetwork,
   callerEntry,
   choice,
+  claimedQuota,
   count,
   duration,
   durationOrOff,
@@ -15,6 +17,7 @@ import {
   quota,
   quotaOrOff,
   secrecyOf,
+  text,
   yesOrNo,
 } from '../values/index.ts';
 import { gatewaySecrecy } from './gateway/gateway-schema.ts';
@@ -31,11 +34,19 @@ const globalLimits = z.strictObject({
   address: quotaOrOff()
     .prefault('50/1s')
     .describe('The quota of each address, for all its callers without a valid token, such as 50/1s, or off.'),
+  classes: z
+    .record(className(), quotaOrOff(), mapSuchAs('{ partner: 200/1s }'))
+    .optional()
+    .describe('The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.'),
   shadow: shadow(
     {
       bot: quota().optional().describe('The quota to try on each bot.'),
       user: quota().optional().describe('The quota to try on each user.'),
       address: quota().optional().describe('The quota to try on each address.'),
+      classes: z
+        .record(className(), quota(), mapSuchAs('{ partner: 100/1s }'))
+        .optional()
+        .describe('The quotas to try on each caller of a class.'),
     },
     '{ user: 30/1s }',
   ).describe(
@@ -54,22 +65,36 @@ export const bucketKeys = {
     .describe(
       'The main path parameter: each of its values is counted separately. Every route of the bucket must have it. Left out: one counter per caller.',
     ),
-  user: quota()
+  user: claimedQuota()
     .optional()
-    .describe('The quota of each user: 20/5s. Left out: users are not limited by this bucket.'),
-  bot: quota().optional().describe('The quota of each bot. Left out: the same as user.'),
+    .describe(
+      'The quota of each user: 20/5s, or one whose number the token says. Left out: users are not limited by this bucket.',
+    ),
+  bot: claimedQuota().optional().describe('The quota of each bot. Left out: the same as user.'),
   address: quota()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
+  classes: z
+    .record(className(), claimedQuota(), mapSuchAs('{ partner: 100/1m }'))
+    .optional()
+    .describe('The quota of each caller of a class of gateway.yaml. Left out: the same as user.'),
+  group: group()
+    .optional()
+    .describe('The quota of all callers together whose tokens have the same value of a claim.'),
   resource: quota()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
   ...bucketSettingKeys,
   shadow: shadow(
     {
-      user: quota().optional().describe('The quota to try on each user.'),
-      bot: quota().optional().describe('The quota to try on each bot.'),
+      user: claimedQuota().optional().describe('The quota to try on each user.'),
+      bot: claimedQuota().optional().describe('The quota to try on each bot.'),
       address: quota().optional().describe('The quota to try on each address.'),
+      classes: z
+        .record(className(), claimedQuota(), mapSuchAs('{ partner: 100/1m }'))
+        .optional()
+        .describe('The quotas to try on each caller of a class.'),
+      group: group().optional().describe('The quota to try on each group, by the same claim.'),
       resource: quota().optional().describe('The quota to try on all callers together.'),
     },
     '{ user: 10/5s }',
@@ -211,6 +236,26 @@ function limitLine() {
   return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
     error: 'expected the name of a bucket, or a map such as { bucket: exports, cost: 5 }',
   });
+}
+
+/** The name of a class of gateway.yaml. */
+function className() {
+  return name().refine(word => !CALLER_CLASSES.some(each => each === word), {
+    error: 'has a key of its own beside "classes"',
+  });
+}
+
+/** A quota that callers share, by a claim. */
+function group() {
+  const example = '{ claim: organization, limit: 500/1m }';
+  const claim = 'expected the name of a claim such as organization';
+  return z.strictObject(
+    {
+      claim: text(claim).describe('The claim that tells groups apart. A token without it belongs to none.'),
+      limit: quota().describe('The quota of each of its values: 500/1m.'),
+    },
+    mapSuchAs(example),
+  );
 }
 
 /** Whether a limit is in shadow, or the numbers that are tried beside it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseDurationMs } from '../../core/index.ts';
-import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
+import { formatDuration, parseDurationMs } from '../../core/index.ts';
+import { type ClaimedQuota, parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
 import { refuse, refuseQuoting } from './refuse.ts';
 
@@ -131,7 +131,7 @@ export function formatSize(bytes: number): string {
 /** A quota such as `20/5s`. */
 export function quota() {
   return z
-    .string({ error: 'expected a number and a period such as 20/5s' })
+    .string({ error: QUOTA })
     .meta({ pattern: QUOTA_PATTERN })
     .transform((text, context) => readQuota(text, context));
 }
@@ -143,6 +143,36 @@ export function quotaOrOff() {
     .meta({ pattern: QUOTA_OR_OFF_PATTERN })
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
 }
+
+/** A quota such as `20/5s`, or a map with the claim that says its number. */
+export function claimedQuota() {
+  const map = z
+    .strictObject({
+      claim: z
+        .string({ error: 'expected the name of a claim such as rate' })
+        .min(1, { error: 'expected the name of a claim such as rate' })
+        .describe('The claim of the token that is the number of requests in the period of max.'),
+      max: quota().describe('The most that the claim may say, and its period: 500/10s.'),
+      otherwise: quota().describe(
+        'The quota where the token has no such claim, or one that is no whole number from 1 on. Of the same period.',
+      ),
+    })
+    .transform(({ claim, max, otherwise }, context): ClaimedQuota => {
+      if (max.periodMs !== otherwise.periodMs)
+        context.addIssue({
+          code: 'custom',
+          path: ['otherwise'],
+          message: `its period must be that of max: write ${otherwise.units}/${formatDuration(max.periodMs)}`,
+        });
+      return { ...otherwise, claim, maxUnits: max.units };
+    });
+  return z.union([quota(), map], {
+    error: ({ input }) => (typeof input === 'object' ? `${QUOTA}, or a map such as ${CLAIMED_QUOTA}` : QUOTA),
+  });
+}
+
+const QUOTA = 'expected a number and a period such as 20/5s';
+const CLAIMED_QUOTA = '{ claim: rate, max: 500/10s, otherwise: 50/10s }';
 
 function readQuota(text: string, context: z.RefinementCtx): Quota {
   try {

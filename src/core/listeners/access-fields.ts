@@ -1,7 +1,7 @@
 import { ERROR_SIDES, GATEWAY_CAPS, UPSTREAM_CAPS } from '../error.ts';
 import { INVALID_REASONS } from './auth-listener.ts';
 import { DRAWS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
-import { CALLER_CLASSES, DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
+import { DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
 
 /** What a field holds, as JSON Schema says it. */
 interface FieldSchema {
@@ -11,10 +11,15 @@ interface FieldSchema {
     | 'number'
     | 'boolean'
     | 'array'
+    | 'object'
     | readonly ['string' | 'number', 'null'];
   /** A closed list of words; of an array, the words that it may hold. */
   readonly words?: readonly string[];
+  /** What each member of an object is. */
+  readonly values?: 'string' | 'integer';
   readonly format?: 'date-time';
+  /** What a text looks like. */
+  readonly pattern?: RegExp;
 }
 
 interface FieldDeclaration {
@@ -30,6 +35,8 @@ const TEXT_OR_NULL = { type: ['string', 'null'] } as const;
 const WHOLE = { type: 'integer' } as const;
 const NUMBER = { type: 'number' } as const;
 const NUMBER_OR_NULL = { type: ['number', 'null'] } as const;
+const GROUPS = { type: 'object', values: 'string' } as const;
+const NUMBERS = { type: 'object', values: 'integer' } as const;
 const TRUE = { type: 'boolean' } as const;
 
 /** Makes the schema of a field that holds one word of a closed list. */
@@ -69,13 +76,27 @@ export const ACCESS_FIELDS = {
   },
   upstream: { holds: TEXT_OR_NULL, on: 'every', text: 'the upstream; null if the request was for none' },
   client: { holds: TEXT, on: 'every', text: 'the address of the client' },
-  class: { holds: word(CALLER_CLASSES), on: 'every', text: 'what the caller is identified by' },
+  class: {
+    holds: { type: 'string', pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/ },
+    on: 'every',
+    text: 'what the numbers of the caller follow: a class of gateway.yaml by its name, else `bot`, `user` or `address`',
+  },
   userAgent: {
     holds: TEXT,
     on: 'some',
     text: 'with `log.fields: [user_agent]`: what the client says that it is, at most 256 characters',
   },
   caller: { holds: TEXT, on: 'some', text: 'a pseudonym of the bot or user' },
+  groups: {
+    holds: GROUPS,
+    on: 'some',
+    text: 'the groups of the caller, by each claim that a `group` of limits.yaml names: pseudonyms',
+  },
+  numbers: {
+    holds: NUMBERS,
+    on: 'some',
+    text: 'the numbers of the caller, by each claim that says one in limits.yaml',
+  },
   bucket: { holds: TEXT_OR_NULL, on: 'some', text: 'the bucket; null if the route has none' },
   decision: {
     holds: word(DECISION_OUTCOMES),
@@ -194,15 +215,17 @@ type AccessValue<Field extends AccessField> = (typeof ACCESS_FIELDS)[Field]['hol
       : never
   : never;
 
-type TypeOf<Type> = Type extends readonly (infer Each)[]
-  ? TypeOf<Each>
-  : Type extends 'string'
-    ? string
-    : Type extends 'boolean'
-      ? true
-      : Type extends 'null'
-        ? null
-        : number;
+type TypeOf<Type> = Type extends 'object'
+  ? Readonly<Record<string, string | number>>
+  : Type extends readonly (infer Each)[]
+    ? TypeOf<Each>
+    : Type extends 'string'
+      ? string
+      : Type extends 'boolean'
+        ? true
+        : Type extends 'null'
+          ? null
+          : number;
 
 const DECLARATIONS: Readonly<Record<AccessField, FieldDeclaration>> = ACCESS_FIELDS;
 const NAMES = Object.keys(ACCESS_FIELDS) as readonly AccessField[];
@@ -226,9 +249,10 @@ export function isAccessValue<Field extends AccessField>(
   field: Field,
   value: unknown,
 ): value is AccessValue<Field> {
-  const { type, words } = DECLARATIONS[field].holds;
+  const { type, words, pattern } = DECLARATIONS[field].holds;
   switch (typeof value) {
     case 'string':
+      if (pattern !== undefined && !pattern.test(value)) return false;
       return (type === 'string' || type[0] === 'string') && (words === undefined || words.includes(value));
     case 'number':
       return type === 'integer' ? Number.isSafeInteger(value) : type === 'number' || type[0] === 'number';
@@ -236,8 +260,16 @@ export function isAccessValue<Field extends AccessField>(
       return type === 'boolean' && value;
     default:
       if (value === null) return type[1] === 'null';
+      if (type === 'object') return isObjectOf(value, DECLARATIONS[field].holds.values);
       return type === 'array' && Array.isArray(value) && value.every(each => words?.includes(each));
   }
+}
+
+function isObjectOf(value: unknown, values: FieldSchema['values']): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(each =>
+    values === 'string' ? typeof each === 'string' : Number.isSafeInteger(each),
+  );
 }
 
 /** Makes the JSON Schema (draft 7) of a line of the access log. Later versions may add fields. */
@@ -263,9 +295,11 @@ export function accessLogSchema(): object {
   };
 }
 
-function propertyOf({ holds: { words, ...type }, text }: FieldDeclaration): object {
+function propertyOf({ holds: { words, values, pattern, ...type }, text }: FieldDeclaration): object {
   const description = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   if (type.type === 'array') return { description, ...type, items: { enum: words } };
+  if (values !== undefined) return { description, ...type, additionalProperties: { type: values } };
   if (type.type === 'boolean') return { description, const: true };
+  if (pattern !== undefined) return { description, ...type, pattern: pattern.source };
   return { description, ...type, ...(words === undefined ? {} : { enum: words }) };
 }

@@ -1,6 +1,6 @@
 import type { Cap, ErrorSide, RpcCode } from '../error.ts';
 import type { InvalidReason } from './auth-listener.ts';
-import type { CallerClass, DecisionOutcome, ShadowRefuser } from './limit-listener.ts';
+import type { ClassName, DecisionOutcome, ShadowRefuser } from './limit-listener.ts';
 
 // The lists here are closed: their words are values of metric labels and of log lines.
 
@@ -33,6 +33,14 @@ export interface TokenRefusal {
 /** Which limits a request consumes units of, by its route's policies and its caller: of both kinds, of one, or of none. */
 export const DRAWS = ['all', 'global', 'bucket', 'none'] as const;
 export type Draws = (typeof DRAWS)[number];
+
+/** What the token of a caller says about its limits, by the names of claims. */
+export interface ClaimedValues {
+  /** The groups that the caller belongs to. */
+  readonly groups: ReadonlyMap<string, string>;
+  /** Whole numbers of units, from 1 on. */
+  readonly numbers: ReadonlyMap<string, number>;
+}
 
 /** What limits decided about a request. */
 export interface DecisionRecord {
@@ -114,10 +122,12 @@ export interface ExchangeRecord {
   /** The address that the request was sent to last, as `host:port`; `null` if the upstream has only one, or it was not sent. */
   readonly endpoint: string | null;
   readonly caller: {
-    readonly class: CallerClass;
+    readonly class: ClassName;
     /** The stable key of a bot or user; `null` for an address. Identifies a person: never write it unhashed. */
     readonly principal: string | null;
   };
+  /** What the caller's token says about limits; `null` if it says nothing. Groups name customers: never write them unhashed. */
+  readonly claimed: ClaimedValues | null;
   /** Why its token was refused, even if it was served without one; `null` if the token was accepted, or there was none. */
   readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; `null` if none were asked. */

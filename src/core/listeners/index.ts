@@ -44,6 +44,7 @@ export {
   type AdminEndpoint,
   type AdminRefusal,
   type AppliedEvent,
+  type ClaimedValues,
   type ConfigEvent,
   type ConnectionListener,
   type DecisionRecord,
@@ -74,6 +75,7 @@ export {
 export {
   CALLER_CLASSES,
   type CallerClass,
+  type ClassName,
   DECIDED_BY,
   type DecidedBy,
   type DecisionEvent,

@@ -8,11 +8,14 @@ export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
 export const CALLER_CLASSES = ['bot', 'user', 'address'] as const;
 export type CallerClass = (typeof CALLER_CLASSES)[number];
 
+/** What the numbers of a caller follow: a class of gateway.yaml by its name, else what it is identified by. */
+export type ClassName = string;
+
 /** What was decided about a request. */
 export interface DecisionEvent {
   /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
   readonly caller: string;
   readonly outcome: DecisionOutcome;
@@ -43,7 +46,7 @@ export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
 
 /** A restriction refused a request, or `blocked` in limits.yaml did: before a bucket was looked up. */
 export interface RestrictionRefusal {
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   /** The caller, named as in `DecisionEvent`. */
   readonly caller: string;
   readonly why: RestrictionReason | 'blocked';
@@ -56,7 +59,7 @@ export type ShadowRefuser = Exclude<DecisionOutcome, 'admitted'> | RestrictionRe
 export interface ShadowEvent {
   /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   readonly by: ShadowRefuser;
 }
 

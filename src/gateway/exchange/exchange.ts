@@ -1,7 +1,8 @@
-import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
-import type { CallerClass, Snapshot } from '../../config/index.ts';
+import { type Caller, classOf, type Invalid, type Requirement, type Shortfall } from '../../auth/index.ts';
+import type { Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
+  type ClassName,
   type DecisionRecord,
   type Draws,
   type Fields,
@@ -133,6 +134,11 @@ export class Exchange {
     return this.token === null ? null : this.token.caller;
   }
 
+  /** What the sender's numbers follow. */
+  get callerClass(): ClassName {
+    return this.token === null ? 'address' : classOf(this.token.caller);
+  }
+
   /** The key for the sender's limits and shares. */
   get callerKey(): string {
     return this.token === null ? this.arrival.addressKey : this.token.caller.principal;
@@ -253,7 +259,7 @@ function acceptableRequestId(id: string | null): string | null {
  * @param shortfall what the caller's token lacks there: then it draws on no bucket, as without a token
  */
 export function limitsConsumedBy(
-  callerClass: CallerClass,
+  callerClass: ClassName,
   { kind, route, authentication, isPreflight }: Destination,
   shortfall: Shortfall | null,
 ): Draws {
@@ -290,16 +296,15 @@ export interface UpstreamLeg {
 interface Ruling extends DecisionRecord {
   /** The state of its bucket, for the client; `null` if no bucket took part. */
   readonly rate: RateReport | null;
-  /** The consumed unit of a resource limit, to return if the upstream denies the caller access. */
-  readonly resourceUnit: ResourceUnit | null;
-  /** The consumed unit of a resource limit in shadow. */
-  readonly shadowUnit: ResourceUnit | null;
+  /** The consumed units of shared limits, to return if the upstream denies the caller access. */
+  readonly units: readonly SharedUnit[];
 }
 
-/** What an exchange consumed of a resource limit. */
-export interface ResourceUnit {
+/** What an exchange consumed of the limit of a group or a resource. */
+export interface SharedUnit {
   readonly limit: Limit;
-  readonly main: string;
+  /** The counter that it came from, by the name that `refund` takes. */
+  readonly part: string;
   readonly window: number;
   /** How many units. */
   readonly cost: number;

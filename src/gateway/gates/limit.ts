@@ -1,7 +1,7 @@
-import type { BucketModel } from '../../config/index.ts';
-import type { Decision, Limit, ShadowDecision } from '../../limits/index.ts';
+import type { BucketModel, Policies } from '../../config/index.ts';
+import { type Decision, groupPart, type Limit, type ShadowDecision } from '../../limits/index.ts';
 import { type Claim, claimOn } from '../../runtime/index.ts';
-import { type Exchange, limitsConsumedBy, type ResourceUnit } from '../exchange/index.ts';
+import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
 import {
@@ -10,7 +10,6 @@ import {
   fallenBehind,
   globallyRefused,
   overloaded,
-  type Policies,
   policyFields,
   policyReportOf,
   poolFull,
@@ -46,8 +45,8 @@ export function consume(
   const { store } = state.limiting;
   const decision =
     exchange.noRoom === null
-      ? store.decide(claim.set, claim.caller, claim.main, '', claim.cost)
-      : store.peek(claim.set, claim.caller, claim.main, '', claim.cost);
+      ? store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost)
+      : store.peek(claim.set, claim.caller, claim.main, claim.group, claim.cost);
   if (!(decision instanceof Promise)) return conclude(exchange, claim, decision, state);
   return decision.then(awaited => conclude(exchange, claim, awaited, state));
 }
@@ -70,16 +69,14 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
     });
   if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
     noteShadow(exchange, claim, decision.shadow, state);
-  const resourceUnit = unitOf(claim.set.resource, claim, decision.resourceWindow);
-  const shadowUnit =
-    claim.set.shadow && unitOf(claim.set.shadow.resource, claim, decision.shadow.resourceWindow);
+  const consumed = unitsOf(claim, decision);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
     bucket === null || role === null || outcome === 'global'
       ? null
       : rateOf(claim, bucket, decision, policies, nowMs);
-  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, resourceUnit, shadowUnit };
+  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, units: consumed };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   const policy = policies === null ? null : policyReportOf(decision, claim.set, policies, null, nowMs);
@@ -103,9 +100,27 @@ function rateOf(
   return rateReport(decision, hash, scope, nowMs, policy);
 }
 
-/** @param window in which units of the resource limit were consumed; 0 if none were */
-function unitOf(limit: Limit | null, { main, cost }: Claim, window: number): ResourceUnit | null {
-  return limit === null || window === 0 ? null : { limit, main, window, cost };
+const NO_UNITS: readonly SharedUnit[] = [];
+
+/** What a request consumed of shared limits, those in shadow included. */
+function unitsOf(
+  { set, main, group, cost }: Claim,
+  { groupWindow, resourceWindow, shadow }: Decision,
+): readonly SharedUnit[] {
+  const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
+  if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
+  const part = groupPart(group, main);
+  return [
+    ...unitOf(set.group, part, groupWindow, cost),
+    ...unitOf(set.resource, main, resourceWindow, cost),
+    ...unitOf(set.shadow?.group, part, shadow.groupWindow, cost),
+    ...unitOf(set.shadow?.resource, main, shadow.resourceWindow, cost),
+  ];
+}
+
+/** @param window in which units were consumed; 0 if none were */
+function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
+  return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
 }
 
 /** Notes which limits and restrictions in shadow would have refused the request. */
@@ -127,10 +142,12 @@ function noteShadow(
 function claimOf(exchange: Exchange): Claim | null {
   const { destination, dialect, token, shortfall, snapshot, downstream, callerKey: caller } = exchange;
   const { path } = destination;
-  const callerClass = token === null ? 'address' : token.caller.kind;
+  const { limits } = snapshot;
+  const { callerClass } = exchange;
+  const claimed = limits.claims === null || token === null ? null : limits.claims.of(token.caller);
   const draws = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
-  return claimOn(snapshot.limits, { method, path, callerClass, caller, draws });
+  return claimOn(limits, { method, path, callerClass, caller, claimed, draws });
 }
 
 type Conclude = (decision: Decision) => GateResult;
@@ -143,7 +160,7 @@ function decidePatiently(
   patienceMs: number,
   conclude: Conclude,
 ): GateResult | Promise<GateResult> {
-  const decide = () => store.decide(claim.set, claim.caller, claim.main, '', claim.cost);
+  const decide = () => store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost);
   const holding = { claim, patienceMs, decide };
   const behind = held.behindOthers(holding, conclude);
   if (behind !== null) return waitFor(exchange, behind);

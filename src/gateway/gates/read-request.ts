@@ -133,8 +133,7 @@ function refuseAndConsume(
   if (!exchange.destination.isPreflight) recallToken(exchange);
   const restricted = restrictCaller(exchange, state);
   if (restricted !== null) return restricted;
-  const callerClass = exchange.caller?.kind ?? 'address';
-  const claim = globalClaim(exchange.snapshot.limits, callerClass, exchange.callerKey);
+  const claim = globalClaim(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
   const limited = consume(exchange, claim, state);
   return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
 }

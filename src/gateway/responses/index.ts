@@ -2,7 +2,6 @@ export * from './errors.ts';
 export {
   addOwnFields,
   addSetFields,
-  type Policies,
   policyFields,
   policyReportOf,
   type RateReport,

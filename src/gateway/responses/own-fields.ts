@@ -1,4 +1,4 @@
-import type { PolicyModel, RouteModel, Snapshot } from '../../config/index.ts';
+import type { Policies, RouteModel, Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
 import {
   addRequestId,
@@ -110,7 +110,8 @@ export function seconds(ms: number): string {
 
 /** What `RateLimit` and `RateLimit-Policy` tell the client about a decision (docs/contract.md, 4.10). */
 interface PolicyReport {
-  readonly policy: PolicyModel;
+  /** The value of `RateLimit-Policy`. */
+  readonly list: string;
   /** Which of its limits the decision describes. */
   readonly name: string;
   readonly remaining: number;
@@ -118,9 +119,6 @@ interface PolicyReport {
   readonly endsAtMs: number;
   readonly partition: string | null;
 }
-
-/** The policy that is announced for each set of limits. */
-export type Policies = ReadonlyMap<LimitSet, PolicyModel>;
 
 /**
  * Makes the report of a decision. Returns `null` if that describes no limit.
@@ -136,10 +134,11 @@ export function policyReportOf(
 ): PolicyReport | null {
   const { role, remaining } = decision;
   const policy = policies.get(set);
-  if (role === null || policy === undefined) return null;
+  if (role === null) return null;
   const endsAtMs = nowMs + windowMs(decision, set);
   const partition = policy.isPartitioned ? bucket : null;
-  return { policy, name: policy.names[role], remaining, endsAtMs, partition };
+  const list = role === 'group' ? policy.listWithGroup : policy.list;
+  return { list, name: policy.names[role], remaining, endsAtMs, partition };
 }
 
 /**
@@ -158,7 +157,7 @@ function windowMs(
 
 /** The two fields, with the window as it is when the response goes out. */
 export function policyFields(report: PolicyReport, nowMs: number): [string, string, string, string] {
-  const { policy, name, remaining, endsAtMs, partition } = report;
+  const { list, name, remaining, endsAtMs, partition } = report;
   const item = serviceLimitItem({ name, remaining, windowMs: endsAtMs - nowMs, partition });
-  return ['RateLimit-Policy', policy.list, 'RateLimit', item];
+  return ['RateLimit-Policy', list, 'RateLimit', item];
 }

@@ -1,3 +1,4 @@
+export { ClaimedLimits } from './claimed-limits.ts';
 export { Keyspaces, newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
 export {
@@ -15,8 +16,10 @@ export {
   BucketHash,
   type BucketHashing,
   CallerShare,
+  type ClaimedQuota,
   defineLimit,
   groupPart,
+  isClaimed,
   isSharedRole,
   LIMIT_ROLES,
   type Limit,

@@ -39,7 +39,7 @@ export interface LimitOptions {
   /** The claim whose values tell groups apart. Only for the role `group`. */
   readonly claim?: string;
   readonly algorithm: LimitAlgorithm;
-  readonly quota: Quota;
+  readonly quota: Quota | ClaimedQuota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
   /** Whether it only tries other numbers beside the limit in force, with counters of its own. Default false. */
@@ -61,8 +61,13 @@ export interface Limit {
   readonly bucket: string;
   /** Whether it only tries other numbers beside the limit in force. */
   readonly isTrial: boolean;
+  /** The claim that tells groups apart, or that may say the number of a caller; `null` if none matters. */
+  readonly claim: string | null;
   readonly algorithm: LimitAlgorithm;
+  /** Where a claim may say the number: the one for callers whose token says none. */
   readonly units: number;
+  /** The most units that a claim may say. */
+  readonly maxUnits: number;
   readonly periodMs: number;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
@@ -93,7 +98,11 @@ export function defineLimit(options: LimitOptions): Limit {
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
   const parts = [role, bucket, algorithm, periodMs, main, ...(claim === undefined ? [] : [claim])];
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
-  return { identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost };
+  return {
+    ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost },
+    claim: isClaimed(quota) ? quota.claim : (claim ?? null),
+    maxUnits: isClaimed(quota) ? quota.maxUnits : units,
+  };
 }
 
 /** An allowed number per period. */
@@ -102,6 +111,16 @@ export interface Quota {
   readonly units: number;
   /** Whole seconds, 1 s to 18 h, in milliseconds. */
   readonly periodMs: number;
+}
+
+/** A quota whose number the caller's token may say. `units` is for tokens that say none. */
+export interface ClaimedQuota extends Quota {
+  readonly claim: string;
+  readonly maxUnits: number;
+}
+
+export function isClaimed(quota: Quota): quota is ClaimedQuota {
+  return 'claim' in quota;
 }
 
 /** The text is not a quota; the message says what to write instead. */

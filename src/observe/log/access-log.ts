@@ -4,6 +4,7 @@ import {
   ACCESS_KEYS,
   type AccessField,
   accessWords,
+  type ClaimedValues,
   type Clock,
   type ExchangeListener,
   type ExchangeRecord,
@@ -74,7 +75,6 @@ const K = ACCESS_KEYS;
 // Fields that hold a word of a closed list, rendered once.
 const TYPE = accessWords('type');
 const PROTOCOL = accessWords('protocol');
-const CLASS = accessWords('class');
 const DECISION = accessWords('decision');
 const DRAWS = accessWords('draws');
 const RESTRICTED = accessWords('restricted');
@@ -106,6 +106,9 @@ export class AccessLine {
   readonly #route = member('route');
   readonly #upstream = member('upstream');
   readonly #bucket = member('bucket');
+  readonly #class = member('class');
+  /** The members of what a token says about limits: found by that, so that they go with the caller. */
+  #claimed = new WeakMap<ClaimedValues, string>();
   /** Two to a path: as HTTP, and as gRPC. */
   readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
   readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
@@ -130,6 +133,7 @@ export class AccessLine {
   use(paths: PathNaming): void {
     this.#paths = paths;
     this.#process = this.#describeProcess();
+    this.#claimed = new WeakMap();
     this.#httpPath.forget();
     this.#callPath.forget();
   }
@@ -173,7 +177,7 @@ export class AccessLine {
     line += `${K.arrivedAt}${record.arrivedAtMs}${K.sequence}${record.sequence}`;
     line += PROTOCOL[record.protocol] + this.#method(record.method) + this.#route(record.route);
     line += this.#path(record) + this.#upstream(record.upstream);
-    line += `${K.client}${quoted(record.clientAddress)}${CLASS[record.caller.class]}`;
+    line += `${K.client}${quoted(record.clientAddress)}${this.#class(record.caller.class)}`;
     if (record.userAgent !== null)
       line += `${K.userAgent}${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
     line += this.#names(record);
@@ -204,9 +208,24 @@ export class AccessLine {
     return `${K.path}${asJson(written)}`;
   }
 
+  /** Groups as pseudonyms, and numbers as they are. */
+  #claimedMembers(claimed: ClaimedValues): string {
+    let members = this.#claimed.get(claimed);
+    if (members === undefined) {
+      const groups = [...claimed.groups].map(
+        ([claim, group]) => [claim, this.#pseudonyms.of(group)] as const,
+      );
+      members = groups.length === 0 ? '' : `${K.groups}${asJson(Object.fromEntries(groups))}`;
+      if (claimed.numbers.size > 0) members += `${K.numbers}${asJson(Object.fromEntries(claimed.numbers))}`;
+      this.#claimed.set(claimed, members);
+    }
+    return members;
+  }
+
   /** Callers and main values as pseudonyms; buckets and decisions as they are. */
-  #names({ caller, decision, restriction }: ExchangeRecord): string {
+  #names({ caller, claimed, decision, restriction }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `${CALLER}${this.#pseudonyms.of(caller.principal)}"`;
+    if (claimed !== null) names += this.#claimedMembers(claimed);
     if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
     names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}${K.decidedAt}${decision.decidedAtMs}`;
     if (decision.draws !== 'all') names += DRAWS[decision.draws];

@@ -1,5 +1,6 @@
 import {
-  type CallerClass,
+  type ClaimedValues,
+  type ClassName,
   type DecisionOutcome,
   type Draws,
   isAccessValue,
@@ -29,11 +30,13 @@ export interface LoggedRequest {
   readonly method: string;
   /** The path, with a pseudonym for each segment that the client chose. */
   readonly path: string;
-  readonly callerClass: CallerClass;
+  readonly callerClass: ClassName;
   /** The address of the client. */
   readonly client: string;
   /** The pseudonym of a caller, or the key of an address. */
   readonly caller: string;
+  /** What its token said about limits, groups by their pseudonyms; `null` if it said nothing. */
+  readonly claimed: ClaimedValues | null;
   readonly draws: Draws;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
@@ -92,6 +95,17 @@ function requestOf(fields: UncheckedLine): LogLine {
   );
 }
 
+/** Groups and numbers of an unknown form are left out, as if the token had said nothing. */
+function claimedIn({ groups, numbers }: UncheckedLine): ClaimedValues | null {
+  if (groups === undefined && numbers === undefined) return null;
+  return {
+    groups: new Map(isAccessValue('groups', groups) ? Object.entries(groups as Record<string, string>) : []),
+    numbers: new Map(
+      isAccessValue('numbers', numbers) ? Object.entries(numbers as Record<string, number>) : [],
+    ),
+  };
+}
+
 /** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if it is unknown. */
 function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket, draws = 'all' } = fields;
@@ -118,6 +132,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     client,
     callerClass,
     caller: isAccessValue('caller', caller) ? caller : addressKey(client),
+    claimed: claimedIn(fields),
     draws,
     bucket,
     outcome,

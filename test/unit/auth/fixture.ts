@@ -45,6 +45,7 @@ export const options: AccessTokenOptions = {
     { name: 'X-Auth-Subject', claim: 'sub' },
     { name: 'X-Auth-Client', claim: 'azp' },
   ],
+  classes: [],
   keptClaims: [],
   requirements: [],
   roleClaims: [],

@@ -144,6 +144,6 @@ describe.each([
       return !/^ *#/.test(lines[index - 1] ?? '');
     });
     expect(bare).toEqual([]);
-    expect(seen.size).toBeGreaterThan(leaves.length / 2);
+    expect(seen.size).toBeGreaterThan(leaves.length / 3);
   });
 });

@@ -21,6 +21,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     upstreamMs: 11.5,
     endpoint: null,
     caller: { class: 'user', principal: 'web:alice' },
+    claimed: null,
     tokenRefused: null,
     decision: {
       bucket: 'things',

@@ -17,6 +17,7 @@ const read = (channel: string, change: Partial<LimitedRequest> = {}): LimitedReq
   path: `/v1/channels/${channel}/messages`,
   callerClass: 'user',
   caller: 'alice',
+  claimed: null,
   draws: 'all',
   ...change,
 });
@@ -80,7 +81,7 @@ test('a unit that is returned can be drawn again', async () => {
   draw('carol');
   expect(draw('dave')?.decision.admitted).toBe(false);
   if (limit === null || limit === undefined) throw new Error('there is no resource limit');
-  engine.refund(START, { limit, main: '1', window, cost: 1 });
+  engine.refund(START, { limit, part: '1', window, cost: 1 });
   expect(draw('dave')?.decision.admitted).toBe(true);
 });
 

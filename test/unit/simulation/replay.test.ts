@@ -42,7 +42,7 @@ test('lines that no gateway wrote are counted and left out', async () => {
     `{"level":"info","decision":{}}\n`,
     line(0, { decidedAt: 'now' }),
     line(0, { decidedAt: 8.64e15 }),
-    line(0, { class: 'admin' }),
+    line(0, { class: 'no name' }),
     line(0, { decision: '__proto__' }),
     line(0, { path: undefined }),
     `${'x'.repeat(3_000_000)}\n`,

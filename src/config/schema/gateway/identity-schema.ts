@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { CALLER_CLASSES } from '../../../core/index.ts';
 import {
+  callerEntry,
   choice,
   count,
   doorAsWhole,
@@ -8,6 +10,7 @@ import {
   mapSuchAs,
   means,
   momentOrNone,
+  name,
   ownPath,
   pathOfFile,
   secret,
@@ -36,17 +39,57 @@ const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
-const botRule = z.strictObject({
-  claim: claim().describe('The claim that marks the tokens of bots.'),
-  value: z
+const claimValue = () =>
+  z
     .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
     .transform(value => String(value))
     .optional()
     .describe(
       'The value that the claim must equal, or contain if it is a list. Left out: the claim only has to be present.',
-    ),
+    );
+
+const botRule = z.strictObject({
+  claim: claim().describe('The claim that marks the tokens of bots.'),
+  value: claimValue(),
   principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
 });
+
+/** The most classes: each is a label of metrics, for every bucket. */
+const MAX_CLASSES = 8;
+
+const classRule = z
+  .strictObject(
+    {
+      claim: claim().optional().describe('The claim that marks the tokens of the class.'),
+      value: claimValue(),
+      callers: z
+        .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
+        .min(1, { error: 'an empty list names nobody: name a caller, or leave it out' })
+        .optional()
+        .describe('Bots and users of the class, by each claim that identifies them.'),
+    },
+    mapSuchAs('{ claim: plan, value: partner }'),
+  )
+  .refine(({ claim, callers }) => (claim ?? callers) !== undefined, {
+    error: 'nobody belongs to it: write the claim of its tokens, or a list of callers',
+  })
+  .refine(({ claim, value }) => claim !== undefined || value === undefined, {
+    error: 'a value needs its claim: { claim: plan, value: partner }',
+    path: ['value'],
+  });
+
+const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
+
+/** A class as the key of a map. Its name is a value of labels, beside those of the three that every gateway has. */
+function className() {
+  return name()
+    .refine(word => !TAKEN.has(word), {
+      error: 'has a meaning of its own in limits.yaml and in metrics: choose another name',
+    })
+    .refine(word => !/^\d+$/.test(word), {
+      error: 'is a number, which has no place in the order of the file: add a letter',
+    });
+}
 
 /** What a token must be like to be accepted, and whom it then names: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
@@ -61,6 +104,15 @@ export const tokenRules = {
     .transform(rule => (rule === 'none' ? null : rule))
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
+  classes: z
+    .record(className(), classRule, mapSuchAs('{ partner: { claim: plan, value: partner } }'))
+    .refine(classes => Object.keys(classes).length <= MAX_CLASSES, {
+      error: `at most ${MAX_CLASSES} classes: each multiplies the series of metrics`,
+    })
+    .prefault({})
+    .describe(
+      'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
+    ),
   not_before: means('door', momentOrNone())
     .prefault('none')
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),

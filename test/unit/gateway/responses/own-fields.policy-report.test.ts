@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Policies, policyFields, policyReportOf } from '../../../../src/gateway/responses/own-fields.ts';
+import type { Policies } from '../../../../src/config/index.ts';
+import { policyFields, policyReportOf } from '../../../../src/gateway/responses/own-fields.ts';
 import type { Decision, LimitSet } from '../../../../src/limits/index.ts';
 import { serviceLimitsIn } from '../../../support/rate-limit-policies.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
@@ -13,13 +14,14 @@ beforeEach(() => {
 });
 
 const HASH = '0123456789abcdef0123456789abcdef';
-const policies = (set: LimitSet, isPartitioned = false): Policies => {
+const policies = (isPartitioned = false): Policies => {
   const names = { caller: 'b', group: 'b/group', resource: 'b/resource', global: 'global' };
-  return new Map([[set, { list: '"b";q=1;w=1', names, isPartitioned }]]);
+  const list = '"b";q=1;w=1';
+  return { get: () => ({ list, listWithGroup: `"b/group";q=1;w=1, ${list}`, names, isPartitioned }) };
 };
 
 function told(decision: Decision, set: LimitSet, sentAfterMs = 0) {
-  const report = policyReportOf(decision, set, policies(set), null, clock.monotonicMs());
+  const report = policyReportOf(decision, set, policies(), null, clock.monotonicMs());
   if (report === null) throw new Error('nothing is told');
   const [, , , value] = policyFields(report, clock.monotonicMs() + sentAfterMs);
   const [item] = serviceLimitsIn(value);
@@ -76,11 +78,11 @@ test('a bucket with a main parameter tells its parts apart', () => {
   const set = limits({ caller: limit('5/10s') });
   const decision = store.decide(set, 'alice', '');
   const partitionOf = (isPartitioned: boolean) =>
-    policyReportOf(decision, set, policies(set, isPartitioned), HASH, 0)?.partition;
+    policyReportOf(decision, set, policies(isPartitioned), HASH, 0)?.partition;
   expect([partitionOf(true), partitionOf(false)]).toEqual([HASH, null]);
 });
 
 test('nothing is told of a decision that no limit made', () => {
   const set = limits({});
-  expect(policyReportOf(store.decide(set, 'alice', ''), set, policies(set), null, 0)).toBeNull();
+  expect(policyReportOf(store.decide(set, 'alice', ''), set, policies(), null, 0)).toBeNull();
 });

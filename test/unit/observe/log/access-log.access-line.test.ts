@@ -52,6 +52,8 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     class: caller.class,
     userAgent: record.userAgent?.slice(0, 256),
     caller: caller.principal === null ? undefined : pseudonyms.of(caller.principal),
+    groups: namesIn(record.claimed?.groups, group => pseudonyms.of(group)),
+    numbers: namesIn(record.claimed?.numbers, number => number),
     bucket: decision?.bucket,
     decision: decision?.outcome,
     decidedAt: decision?.decidedAtMs ?? restriction?.atMs,
@@ -98,6 +100,12 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', '\u2028', 'é', '\u{1f600}', 'a') }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code)) }),
 );
+/** The members of an object in a line; none if it is empty. */
+function namesIn<Value, Told>(values: ReadonlyMap<string, Value> | undefined, told: (value: Value) => Told) {
+  if (values === undefined || values.size === 0) return undefined;
+  return Object.fromEntries([...values].map(([name, value]) => [name, told(value)]));
+}
+
 const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
 const ms = fc.oneof(
   fc.double({ min: 0, max: 1e7, noNaN: true }),
@@ -124,6 +132,12 @@ const records = fc.record<ExchangeRecord>({
   upstreamMs: orNull(ms),
   endpoint: orNull(text),
   caller: fc.record({ class: fc.constantFrom('bot', 'user', 'address'), principal: orNull(text) }),
+  claimed: orNull(
+    fc.record({
+      groups: fc.array(fc.tuple(text, text)).map(entries => new Map(entries)),
+      numbers: fc.array(fc.tuple(text, fc.maxSafeNat())).map(entries => new Map(entries)),
+    }),
+  ),
   tokenRefused: orNull(
     fc.record({
       reason: fc.constantFrom('expired', 'claim', 'unknown_key'),

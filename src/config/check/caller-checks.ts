@@ -1,0 +1,105 @@
+import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type Path } from '../file/index.ts';
+
+/** The most classes of all providers together: each is a label of metrics, for every bucket. */
+const MAX_CLASSES = 8;
+
+/** A part of gateway.yaml that says how tokens are judged. */
+interface TokenSection {
+  readonly path: Path;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** Checks the classes of gateway.yaml: whom they list, and how many there are. */
+export function checkClasses(file: ConfigFile): void {
+  const sections = sectionsIn(file);
+  for (const { path, raw } of sections) {
+    const claims = callerClaimsOf(raw, raw.name);
+    if (claims === null) continue;
+    for (const [name, rule] of Object.entries(asMap(raw.classes)))
+      checkListed(file, [...path, 'classes', name, 'callers'], asMap(rule).callers, claims);
+  }
+  const names = classNamesIn(file);
+  const last = sections.findLast(({ raw }) => isMap(raw.classes));
+  if (sections.length < 2 || names.length <= MAX_CLASSES || last === undefined) return;
+  const message = `the providers have ${names.length} classes together, and at most ${MAX_CLASSES} are possible: give those that mean the same one name`;
+  file.add([...last.path, 'classes'], message, { about: 'key' });
+}
+
+function sectionsIn(file: ConfigFile): TokenSection[] {
+  const { access_tokens: tokens, identity_providers: several } = asMap(file.value);
+  if (!Array.isArray(several)) return [{ path: ['access_tokens'], raw: asMap(tokens) }];
+  return several.map((entry, index) => ({ path: ['identity_providers', index], raw: asMap(entry) }));
+}
+
+function classNamesIn(file: ConfigFile): string[] {
+  return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
+}
+
+/** Checks that callers are listed by exactly the claims that identify them. */
+function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
+  if (!Array.isArray(list)) return;
+  for (const [index, entry] of list.entries()) {
+    if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
+      file.add([...path, index], whatItTakes(claims));
+  }
+}
+
+/** Checks the classes and groups of limits.yaml. `gateway`: null if the file is read alone. */
+export function checkPlans(file: LimitsFiles, gateway: ConfigFile | null): void {
+  const { global, buckets } = asMap(file.value);
+  const parts = Object.entries(asMap(buckets)).map(
+    ([name, bucket]) => [['buckets', name], asMap(bucket)] as const,
+  );
+  const known = gateway === null ? null : classNamesIn(gateway);
+  for (const [path, part] of [[['global'], asMap(global)] as const, ...parts]) {
+    if (known === null) break;
+    checkNames(file, [...path, 'classes'], part.classes, known);
+    checkNames(file, [...path, 'shadow', 'classes'], asMap(part.shadow).classes, known);
+  }
+  for (const [path, bucket] of parts) checkGroup(file, path, bucket);
+}
+
+/** Hints at numbers for classes that nobody belongs to: another gateway that reads the file may have them. */
+function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: readonly string[]): void {
+  for (const name of Object.keys(asMap(classes))) {
+    if (known.includes(name)) continue;
+    const message = `"${name}" has no effect: no class of gateway.yaml has this name${didYouMean(name, known)}`;
+    file.add([...path, name], message, { about: 'key', severity: 'hint' });
+  }
+}
+
+/** Reports a group that is tried by another claim: a request counts for one group of a bucket. */
+function checkGroup(file: LimitsFiles, path: Path, bucket: Readonly<Record<string, unknown>>): void {
+  const { claim } = asMap(bucket.group);
+  const { claim: tried } = asMap(asMap(bucket.shadow).group);
+  if (typeof claim !== 'string' || typeof tried !== 'string' || claim === tried) return;
+  const place = [...path, 'shadow', 'group', 'claim'];
+  const line = file.linesOf([[...path, 'group', 'claim']], place);
+  file.add(place, `the groups of a bucket are told apart by one claim: write "${claim}", as in ${line}`);
+}
+
+/**
+ * Lists the claims that identify callers; `null` if they are invalid, which validation reports.
+ *
+ * @param section the part of gateway.yaml with `principal` and `bots`
+ */
+export function callerClaimsOf(section: unknown, name: unknown): CallerClaims[] | null {
+  const { principal = ['azp', 'sub'], bots } = asMap(section);
+  const { principal: botPrincipal = ['azp'] } = asMap(bots);
+  if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
+  const of = { provider: typeof name === 'string' ? name : null, issuer: null };
+  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
+  return isMap(bots) ? [users, { kind: 'bot', claims: botPrincipal, ...of }] : [users];
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(each => typeof each === 'string');
+}
+
+export function whatItTakes(classes: readonly CallerClaims[]): string {
+  const kinds = new Set(
+    classes.map(({ kind, claims }) => `{ ${claims.map(keyOfClaim).join(', ')} } for a ${kind}`),
+  );
+  return `a caller is listed by the claims that identify it in gateway.yaml: ${[...kinds].join(', or ')}`;
+}

@@ -1,0 +1,87 @@
+import { type ClaimedValues, RecentMap } from '../../core/index.ts';
+import type { Limit, LimitSet, LimitsByRole } from './limit-definition.ts';
+
+/** Sets remembered for each set of the configuration: callers have few different numbers. */
+const MAX_SETS = 1_024;
+
+/** What became of one set of the configuration. */
+interface Variants {
+  /** For callers whose tokens say nothing. */
+  readonly unclaimed: LimitSet;
+  /** Found by what one token says, so that its requests look it up and no more. */
+  readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
+  /** Found by the numbers, so that tokens that say the same share one. */
+  readonly ofNumbers: RecentMap<LimitSet>;
+}
+
+/** Chooses the limits of a bucket that has a group, or numbers that the caller's token may say. */
+export class ClaimedLimits {
+  /** The claim that tells groups apart; `null` if the bucket has no limit of a group. */
+  readonly #claim: string | null;
+  /** Weak, so that entries go with their configuration. */
+  readonly #variants = new WeakMap<LimitSet, Variants>();
+
+  constructor(claim: string | null) {
+    this.#claim = claim;
+  }
+
+  /** The group that the requests of a caller count for; '' if it has none. */
+  groupOf(values: ClaimedValues | null): string {
+    return values === null || this.#claim === null ? '' : (values.groups.get(this.#claim) ?? '');
+  }
+
+  /** @param set what the configuration says, with the limit of the group, and the numbers of callers whose token says none */
+  of(set: LimitSet, values: ClaimedValues | null): LimitSet {
+    const variants = this.#variants.get(set) ?? this.#enter(set);
+    if (values === null) return variants.unclaimed;
+    return variants.ofToken.get(values) ?? this.#choose(set, values, variants);
+  }
+
+  #enter(set: LimitSet): Variants {
+    const unclaimed = variantOf(set, limit => (limit.role === 'group' ? null : limit));
+    const variants = { unclaimed, ofToken: new WeakMap(), ofNumbers: new RecentMap<LimitSet>(MAX_SETS) };
+    this.#variants.set(set, variants);
+    return variants;
+  }
+
+  #choose(set: LimitSet, values: ClaimedValues, { ofToken, ofNumbers }: Variants): LimitSet {
+    const hasGroup = this.groupOf(values) !== '';
+    const key = `${hasGroup} ${unitsFor(set.caller, values)} ${unitsFor(set.shadow?.caller ?? null, values)}`;
+    let chosen = ofNumbers.get(key);
+    if (chosen === undefined) {
+      chosen = variantOf(set, limit =>
+        limit.role === 'group' && !hasGroup ? null : withUnits(limit, unitsFor(limit, values)),
+      );
+      ofNumbers.set(key, chosen);
+    }
+    ofToken.set(values, chosen);
+    return chosen;
+  }
+}
+
+function variantOf(set: LimitSet, change: (limit: Limit) => Limit | null): LimitSet {
+  const each = ({ global, caller, group, resource }: LimitsByRole): LimitsByRole => ({
+    global,
+    caller: caller && change(caller),
+    group: group && change(group),
+    resource,
+  });
+  return { ...each(set), shadow: set.shadow && each(set.shadow) };
+}
+
+/** The number that holds for a caller. */
+function unitsFor(limit: Limit | null, { numbers }: ClaimedValues): number {
+  if (limit === null) return 0;
+  const said = limit.role === 'caller' && limit.claim !== null ? numbers.get(limit.claim) : undefined;
+  if (said === undefined) return limit.units;
+  // Less than one request costs would admit none, ever.
+  return Math.min(Math.max(said, limit.largestCost), limit.maxUnits);
+}
+
+/** Counts with the same counters by another number. */
+function withUnits(limit: Limit, units: number): Limit {
+  if (units === limit.units) return limit;
+  // With a whole step of slack, a smooth burst could exceed the limit by one request.
+  const mostMs = limit.algorithm === 'smooth' ? limit.periodMs / units / 2 : limit.slackMs;
+  return { ...limit, units, slackMs: Math.min(limit.slackMs, mostMs) };
+}
