@@ -26,9 +26,11 @@ export interface CallShare {
   choose(caller: string, tried: readonly Endpoint[]): Endpoint | null;
   /** Takes a retry out of the budget; false if it is spent. */
   takeRetry(): boolean;
+  /** Has the addresses looked up again, since no connection was made to this endpoint. */
+  suspect(failed: Endpoint): void;
   /**
-   * Has the addresses looked up again, since no connection was made to this endpoint or since there is none (`null`). Calls back when
-   * a request may go on, at once if looking again would tell nothing new; returns what stops waiting.
+   * The same, or because there is no endpoint (`null`). Calls back when a request may go on, soon if looking again would tell nothing
+   * new; returns what stops waiting.
    */
   lookAgain(failed: Endpoint | null, then: () => void): () => void;
   /** Why there is no endpoint. */
@@ -77,9 +79,8 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     return this.#endpoint === null ? null : this.#endpoint.name;
   }
 
-  /** Sends the request. Waits for an endpoint if there is none yet. */
-  start(): this {
-    const endpoint = this.#choose();
+  /** Sends the request to this endpoint. Waits for one if there is none yet. */
+  start(endpoint: Endpoint | null): this {
     if (endpoint !== null) this.#sendTo(endpoint);
     else this.#wait(null, () => this.#sendOrFail(this.#choose(), this.#share.noEndpoint()));
     return this;
@@ -107,7 +108,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     // Without another endpoint, the same may take it once more: it closed an idle connection, or was just restarted.
     const same = tried.length === 0 ? failed : null;
     if (other !== null) {
-      if (isUnsent) this.#share.lookAgain(failed, NOTHING);
+      if (isUnsent) this.#share.suspect(failed);
       else if (!this.#share.takeRetry()) return null;
       next.#sendTo(other);
     } else if (isUnsent) {

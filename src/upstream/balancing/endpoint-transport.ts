@@ -69,6 +69,8 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   #serving: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
   readonly #budget = new RetryBudget();
+  /** The only endpoint that serves now, which is used whatever its health. */
+  #sole: Endpoint | null = null;
   /** The pool of the only address that there will ever be: its requests pass without a look at them. */
   #only: Transport | null = null;
   /** Pools of addresses that are gone, until what they carry is over. */
@@ -130,7 +132,9 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     if (before !== null) this.#checks = before.#checks;
     const known = before === null ? new Map<string, Listed>() : before.#listed;
     const serving = before === null ? this.#serving : before.#serving;
-    this.#listed = new Map(endpoints.map(each => [sourceKey(each), this.#list(each, known)]));
+    this.#listed = new Map(
+      endpoints.map(each => [sourceKey(each), this.#list(each, known, before === null)]),
+    );
     for (const [key, { followed }] of known) if (!this.#listed.has(key)) followed.source.close();
     this.#take(serving);
     for (const [key, { followed }] of this.#listed)
@@ -139,8 +143,15 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {
     if (this.#only !== null) return this.#only.send(request, sink, caller);
-    this.#budget.sent(this.nowMs());
-    return new EndpointCall(this, request, sink, caller).start();
+    return new EndpointCall(this, request, sink, caller).start(this.#firstFor(caller));
+  }
+
+  /** Chooses the endpoint of a request. The clock costs more than all the rest, so it is not read where there is no choice. */
+  #firstFor(caller: string): Endpoint | null {
+    if (this.#sole !== null) return this.#sole;
+    const nowMs = this.nowMs();
+    this.#budget.sent(nowMs);
+    return this.#balancer.choose(nowMs, caller, NONE);
   }
 
   async close(): Promise<void> {
@@ -166,6 +177,10 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     const isAllowed = this.#budget.take(this.nowMs());
     this.#parts.listener.retried(this.#name, isAllowed);
     return isAllowed;
+  }
+
+  suspect({ address }: Endpoint): void {
+    void this.#refresh(address);
   }
 
   lookAgain(failed: Endpoint | null, then: () => void): () => void {
@@ -212,12 +227,12 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return this.#checks.failureOf(endpoint) ?? endpoint.health.lastFailure;
   }
 
-  #list(configured: EndpointOptions, known: ReadonlyMap<string, Listed>): Listed {
+  #list(configured: EndpointOptions, known: ReadonlyMap<string, Listed>, isFirst: boolean): Listed {
     const { weight } = configured;
     const followed = known.get(sourceKey(configured))?.followed;
     if (followed === undefined) {
       const source = this.#parts.openSource(configured);
-      return { followed: { source, follower: this }, weight };
+      return { followed: { source, follower: this, isFirst }, weight };
     }
     followed.follower = this;
     return { followed, weight };
@@ -243,26 +258,30 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   /** Takes the addresses that the sources have now. */
   #take(before: ReadonlyMap<string, Endpoint>): void {
     const serving = new Map<string, Endpoint>();
-    for (const { followed, weight } of this.#listed.values())
-      for (const sourced of followed.source.endpoints) {
+    for (const { followed, weight } of this.#listed.values()) {
+      const { endpoints } = followed.source;
+      for (const sourced of endpoints) {
         const key = endpointKey(sourced);
         const twice = serving.get(key);
         if (twice !== undefined) {
           twice.weight += sourced.weight * weight;
           continue;
         }
-        const endpoint = before.get(key) ?? this.#open(sourced, before.size > 0);
+        const endpoint = before.get(key) ?? this.#open(sourced, before.size > 0 && !followed.isFirst);
         endpoint.weight = sourced.weight * weight;
         endpoint.owner = this;
         serving.set(key, endpoint);
       }
+      if (endpoints.length > 0) followed.isFirst = false;
+    }
     this.#serving = serving;
     for (const [key, { pool }] of before) if (!serving.has(key)) this.#drain(pool);
     this.#balancer.use([...serving.values()], this.#balance);
     this.#checks.use(this.#health, [...serving.values()], address => void this.#refresh(address));
     const [first, ...others] = serving.values();
+    this.#sole = others.length === 0 ? (first ?? null) : null;
     const isFinal = this.#sources.every(source => source instanceof FixedEndpoints);
-    this.#only = isFinal && first !== undefined && others.length === 0 ? first.pool : null;
+    this.#only = isFinal && this.#sole !== null ? this.#sole.pool : null;
   }
 
   #open(sourced: SourcedEndpoint, isAmongOthers: boolean): Endpoint {
@@ -281,6 +300,8 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   }
 }
 
+const NONE: readonly Endpoint[] = [];
+
 /** An entry of the configuration, and where its addresses come from. */
 interface Listed {
   readonly followed: Followed;
@@ -291,6 +312,8 @@ interface Listed {
 interface Followed {
   readonly source: EndpointSource;
   follower: EndpointTransport;
+  /** It was listed from the start, and has offered nothing yet: what it will offer is no newcomer. */
+  isFirst: boolean;
 }
 
 /** Another weight of the same address needs no other source. */

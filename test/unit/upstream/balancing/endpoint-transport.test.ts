@@ -372,6 +372,17 @@ describe('an endpoint', () => {
     expect(outside()).toEqual([]);
   });
 
+  it('that answers badly attracts nobody either', () => {
+    useNow(1, 2);
+    const sink = send();
+    expect(portOf(sink)).toBe(1);
+    pool(1).last.sink.whole(503, '', [], '');
+    for (let i = 0; i < 3; i++) {
+      expect(portOf(send())).toBe(2);
+      pool(2).last.sink.whole(200, '', [], '');
+    }
+  });
+
   it('counts one bad answer for a response that is bad and breaks off', () => {
     useNow(1, 2, 3);
     times(4, 1, ({ sink }) => {
@@ -436,6 +447,30 @@ describe('addresses that change', () => {
     expect(pool(1).isClosing).toBe(true);
   });
 
+  it('have their failures heard by the latest configuration', () => {
+    useNow(1, 2, 3);
+    useNow(1, 2, 3, 4);
+    for (let i = 0; i < 40; i++) send().sendsAgain = false;
+    for (const { sink } of pool(1).sent) sink.fail(failed('connect'));
+    expect(heard).toEqual(['10.0.0.1:1 connect_failures']);
+    const before = pool(1).sent.length;
+    for (let i = 0; i < 400; i++) send();
+    expect(pool(1).sent.length).toBe(before);
+  });
+
+  it('get the weights of all names that lead to them', () => {
+    use([
+      { host: 'name', port: 80, weight: 2, lookup: 'system' },
+      { host: 'name', port: 81, weight: 3, lookup: 'system' },
+      at(9),
+    ]);
+    for (const name of names) name.found(1);
+    expect(transport.endpoints.map(({ name, weight }) => [name, weight])).toEqual([
+      ['10.0.0.1:1', 5],
+      ['10.0.0.1:9', 1],
+    ]);
+  });
+
   it('take other weights without other connections', () => {
     use([at(1), at(2)]);
     const before = [pool(1), pool(2)];
@@ -462,6 +497,19 @@ describe('addresses that change', () => {
     expect(first.isClosing).toBe(true);
     expect(pool(1)).not.toBe(first);
   });
+});
+
+it('names that are looked up at the start have their whole share at once, whichever is found first', () => {
+  use([
+    { host: 'name', port: 80, weight: 1, lookup: 'system' },
+    { host: 'name', port: 81, weight: 1, lookup: 'system' },
+  ]);
+  names[0]?.found(1);
+  names[1]?.found(2);
+  const shares = () => transport.endpoints.map(endpoint => endpoint.share(clock.monotonicMs()));
+  expect(shares()).toEqual([1, 1]);
+  names[1]?.found(2, 3);
+  expect(shares()).toEqual([1, 1, 0.1]);
 });
 
 describe('a name', () => {
