@@ -40,6 +40,7 @@ function lineOf(engine: LimitEngine, sequence: number, decidedAt: number): strin
   const path = `/v1/channels/${channel}/messages`;
   const verdict = engine.decide(decidedAt, {
     method: 'GET',
+    host: '',
     path,
     callerClass: 'user',
     caller,

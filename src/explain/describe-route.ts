@@ -151,26 +151,27 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
 export function rivalsOf(
   winner: ListedRoute | undefined,
   method: string,
+  host: string,
   path: string,
   routes: readonly ListedRoute[],
 ): ExplainedRow[] {
   return routes
-    .filter(route => route !== winner && matchesPath(route, method, path))
+    .filter(route => route !== winner && matchesPath(route, method, host, path))
     .map(route => {
       const { methods } = route.pattern;
       const why =
-        new RouteTable([route]).find(method, path) === null
+        new RouteTable([route]).find(method, host, path) === null
           ? `only for ${methods?.join(', ')}`
           : whyItLost(route, winner);
       return ['also matches', `${nameOfRoute(route)}: ${why}`];
     });
 }
 
-function matchesPath({ pattern, value }: ListedRoute, method: string, path: string): boolean {
+function matchesPath({ pattern, value }: ListedRoute, method: string, host: string, path: string): boolean {
   const isOfCalls = pattern.methods?.includes(GRPC_METHOD) === true;
   if (isOfCalls !== (method === GRPC_METHOD)) return false;
   const entry = { pattern: isOfCalls ? pattern : { ...pattern, methods: null }, value };
-  return new RouteTable([entry]).find(method, path) !== null;
+  return new RouteTable([entry]).find(method, host, path) !== null;
 }
 
 function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): string {
@@ -179,7 +180,8 @@ function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): s
     { ...pattern, methods: null },
     { ...winner.pattern, methods: null },
   ]);
-  return samePath.length > 0 ? 'same path, but the route above names the method' : 'less specific';
+  if (samePath.length > 0) return 'same path, but the route above names the method';
+  return pattern.host === winner.pattern.host ? 'less specific' : 'its host is less specific';
 }
 
 /** A route with its pattern and where it is written. */

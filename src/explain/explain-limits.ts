@@ -24,6 +24,8 @@ import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADO
 /** The part of a routed request that limits depend on. */
 interface LimitedRequest {
   readonly method: string;
+  /** The canonical host; '' if none is known. */
+  readonly host: string;
   /** The canonical path. */
   readonly path: string;
   readonly route: RouteModel;
@@ -33,7 +35,7 @@ interface LimitedRequest {
 /** Lists the limits on a request for each class of callers, and where they are written. */
 export function describeLimits(request: LimitedRequest, snapshot: Snapshot): ExplainedRow[] {
   const { limits: model, identity, outline } = snapshot;
-  const bucket = findBucket(request.method, request.path, snapshot);
+  const bucket = findBucket(request, snapshot);
   const { route, caller } = request;
   const exempt = route.kind === 'forward' && route.globalLimitExempt;
   const context = { model, outline, bucket, exempt };
@@ -59,12 +61,13 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Explai
 
 /** Says why every caller is refused if the bucket of the request cannot be determined; `null` if it can. */
 export function whyBucketRefuses(
-  { method, path, route, caller: { as } }: LimitedRequest,
+  request: LimitedRequest,
   snapshot: Snapshot,
 ): { readonly rows: ExplainedRow[]; readonly why: string } | null {
-  const bucket = findBucket(method, path, snapshot);
+  const { route, caller } = request;
+  const bucket = findBucket(request, snapshot);
   if (bucket === null || bucket.value !== null) return null;
-  if (as !== null && !consumesBuckets(route.authentication, as)) return null;
+  if (caller.as !== null && !consumesBuckets(route.authentication, caller.as)) return null;
   const rows = describeBucket(bucket, snapshot.outline);
   return { rows, why: '400, the value of the main parameter is not UTF-8' };
 }
@@ -202,8 +205,8 @@ interface BucketInUse {
   readonly value: string | null;
 }
 
-function findBucket(method: string, path: string, { limits }: Snapshot): BucketInUse | null {
-  const match = limits.routes.find(method, path);
+function findBucket({ method, host, path }: LimitedRequest, { limits }: Snapshot): BucketInUse | null {
+  const match = limits.routes.find(method, host, path);
   if (match === null) return null;
   const { mainAt } = match.value;
   return { route: match.value, value: mainAt === null ? '' : mainValue(match.params[mainAt] ?? '') };

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
-import { addressKey, authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
+import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
 import type { Rejection } from '../http1/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
 import {
@@ -66,17 +66,24 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
     );
   const target = readTarget(method, sent);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
+  const host = hostOf(sent);
   const explained: Explanation =
     target.path === '*'
       ? { rows: describeServerWide(), taken: true }
-      : explainRouted(request, target, snapshot);
+      : explainRouted(request, host, target, snapshot);
   const isSentAsRouted = !explained.rows.some(([about]) => about === PATH_SENT);
-  return { ...explained, rows: [...describeTarget(sent, target, isSentAsRouted), ...explained.rows] };
+  const before = [...describeHost(sent, host, snapshot), ...describeTarget(sent, target, isSentAsRouted)];
+  return { ...explained, rows: [...before, ...explained.rows] };
 }
 
 /** Follows a request from the route lookup on. */
-function explainRouted({ method, caller }: AskedRequest, target: Target, snapshot: Snapshot): Explanation {
-  const match = snapshot.routes.find(method, target.path);
+function explainRouted(
+  { method, caller }: AskedRequest,
+  host: string,
+  target: Target,
+  snapshot: Snapshot,
+): Explanation {
+  const match = snapshot.routes.find(method, host, target.path);
   const routes = routesOf(snapshot);
   const route = routes.find(({ value }) => value === match?.value);
   const found = route === undefined ? [] : [routeRow(route)];
@@ -85,12 +92,12 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
       found,
     );
-  const rivals = rivalsOf(route, method, target.path, routes);
+  const rivals = rivalsOf(route, method, host, target.path, routes);
   if (match === null || route === undefined)
     return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
   const matched = explainMatched(
-    { method, caller, path: target.path, route: value, params, found, rivals },
+    { method, caller, host, path: target.path, route: value, params, found, rivals },
     snapshot,
   );
   return { ...matched, route: { route: value, params } };
@@ -98,6 +105,7 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
 
 /** A request to a route. */
 interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
+  readonly host: string;
   readonly path: string;
   readonly route: RouteModel;
   readonly params: readonly string[];
@@ -108,10 +116,10 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
 
 /** Follows a request from its route on. */
 function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
-  const { method, caller, path, route: value, found, rivals } = matched;
+  const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal =
     value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
-  const limited = { method, path, route: value, caller };
+  const limited = { method, host, path, route: value, caller };
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
@@ -147,23 +155,30 @@ function describePolicies({ route, path, params }: Matched, { identity }: Snapsh
 
 /** Follows a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
-  const path = target.startsWith('/') ? target : `/${target}`;
-  const match = snapshot.routes.find(GRPC_METHOD, path);
+  const host = hostOf(target);
+  const called = target.replace(/^https?:\/\/[^/]*\//i, '/');
+  const path = called.startsWith('/') ? called : `/${called}`;
+  const match = snapshot.routes.find(GRPC_METHOD, host, path);
   const routes = routesOf(snapshot);
   const route = routes.find(({ value }) => value === match?.value);
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return {
-      rows: [['refused', 'UNIMPLEMENTED, no route takes it'], ...describeUnserved(snapshot, caller.as)],
+      rows: [
+        ...describeHost(target, host, snapshot),
+        ['refused', 'UNIMPLEMENTED, no route takes it'],
+        ...describeUnserved(snapshot, caller.as),
+      ],
       taken: false,
     };
   const { value } = match;
   return {
     rows: [
+      ...describeHost(target, host, snapshot),
       routeRow(route),
       ...describeCall(value, path, snapshot.identity),
-      ...describeLimits({ method: GRPC_METHOD, path, route: value, caller }, snapshot),
+      ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
-      ...rivalsOf(route, GRPC_METHOD, path, routes),
+      ...rivalsOf(route, GRPC_METHOD, host, path, routes),
     ],
     taken: true,
     route: { route: value, params: match.params },
@@ -173,18 +188,32 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
 /** Reads the target as the gateway does, assuming that `Host` agrees with an absolute form. */
 function readTarget(method: string, sent: string): Target | Rejection {
   const host = authorityOf(sent);
-  if (host !== null && !isPlainHost(host)) return { rejected: `"${host}" is not a plain host` };
+  if (host !== null && readHost(host) === null) return { rejected: `"${host}" is not a plain host` };
   return parseTarget(sent, host ?? '', method);
+}
+
+/** Returns the host of a URL in the form that routes are chosen by; '' for a path alone. */
+function hostOf(sent: string): string {
+  return readHost(authorityOf(sent) ?? '') ?? '';
+}
+
+/** Describes the host that the route is chosen by, and what it means if none is given. */
+function describeHost(sent: string, host: string, { log }: Snapshot): ExplainedRow[] {
+  const written = authorityOf(sent);
+  if (written === null)
+    return log.hosts === null
+      ? []
+      : [['Host', 'not given: only routes and limits without a host count. Give a URL: https://HOST/PATH']];
+  return [['Host', written === host ? host : `${written}, which is routed as ${host}`]];
 }
 
 /** Describes how the target changes before it is routed. */
 function describeTarget(sent: string, { path, query }: Target, isSentAsRouted: boolean): ExplainedRow[] {
-  const host = authorityOf(sent);
-  const rows: ExplainedRow[] = host === null ? [] : [['Host', `must be ${host} too, else 400`]];
-  if (sent === path + query) return rows;
+  const from = authorityOf(sent) === null ? sent : sent.replace(/^[^/]*\/\/[^/?#]*/, '');
+  if (from === path + query) return [];
   const use = isSentAsRouted ? 'used for routing and sent upstream' : 'used for routing';
   const form = path === '*' ? '*, the gateway itself' : `${path}, ${use}`;
-  return [...rows, ['canonical path', form]];
+  return [['canonical path', form]];
 }
 
 /** Describes `OPTIONS *`, which asks about the gateway and not about a path. */

@@ -1,6 +1,6 @@
 import type { RequestHead } from './request-head.ts';
 import type { PathChange } from './service-path.ts';
-import { isPlainHost } from './target.ts';
+import { readHost } from './target.ts';
 
 /** Where a client sent its request. */
 interface ClientAddress {
@@ -15,7 +15,7 @@ export function clientAddress(
   scheme: ClientAddress['scheme'],
 ): ClientAddress {
   const isKnown = forwardedProto === 'http' || forwardedProto === 'https';
-  const isHost = forwardedHost !== null && isPlainHost(forwardedHost);
+  const isHost = forwardedHost !== null && readHost(forwardedHost) !== null;
   return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : (host ?? '') };
 }
 

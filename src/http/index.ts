@@ -37,4 +37,4 @@ export {
   upstreamFields,
 } from './request-head.ts';
 export { type PathChange, servicePath } from './service-path.ts';
-export { authorityOf, isPlainHost, mainValue, parseTarget, readMaxForwards, type Target } from './target.ts';
+export { authorityOf, mainValue, parseTarget, readHost, readMaxForwards, type Target } from './target.ts';

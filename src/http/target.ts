@@ -180,15 +180,22 @@ export function mainValue(segment: string): string | null {
   return hash('sha256', value, 'base64url');
 }
 
-// RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes) or a bracketed IPv6 address, then
-// optionally a port up to 65535. No user, comma or path: proxies and backends disagree about those.
+// RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes), perhaps with the dot of the root, or a
+// bracketed IPv6 address, then optionally a port up to 65535. No user, comma, empty label or path: proxies and backends disagree
+// about those.
 const HOST =
-  /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
+  /^(?:([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[([0-9a-f:.]+)\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 
-/** Whether every server reads this `Host` value as the same host and port. */
-export function isPlainHost(host: string): boolean {
-  if (host.length > 255 || !HOST.test(host)) return false;
-  return !host.startsWith('[') || isIPv6(host.slice(1, host.indexOf(']')));
+/**
+ * Returns the host of a `Host` field in the one form that routes are chosen by: in lower case, without the port and the dot of the
+ * root, IPv6 addresses in brackets and as RFC 5952 writes them. Returns `null` if some server could read it as another host.
+ */
+export function readHost(value: string): string | null {
+  const match = value.length > 255 ? null : HOST.exec(value);
+  if (match === null) return null;
+  const [, name, address] = match;
+  if (name !== undefined) return name.toLowerCase();
+  return address !== undefined && isIPv6(address) ? new URL(`http://[${address}]`).hostname : null;
 }
 
 /** The maximum, to which larger numbers are lowered, as RFC 9110, 7.6.2 allows. */

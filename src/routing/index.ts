@@ -1,15 +1,17 @@
-export { PathWords } from './path-words.ts';
+export { HostNames, PathWords } from './path-words.ts';
 export { PatternError, parseGrpcPattern, parseRoutePattern } from './pattern.ts';
 export { findHidden, Reach } from './precedence.ts';
 export {
+  EVERY_HOST,
   findConflicts,
   GRPC_METHOD,
   isRoutable,
+  nameOf,
+  placeOf,
   ROUTABLE_METHODS,
   type RouteEntry,
   type RouteMatch,
   type RoutePattern,
   type Routes,
   RouteTable,
-  shapeOf,
 } from './table.ts';

@@ -1,4 +1,11 @@
-import { foldSegment, isGrpc, type RoutePattern, withoutParameters } from './table.ts';
+import {
+  EVERY_HOST,
+  foldSegment,
+  isGrpc,
+  type RoutePattern,
+  wildcardOf,
+  withoutParameters,
+} from './table.ts';
 
 /** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;
@@ -49,4 +56,28 @@ function foldedForm(segment: string): string {
 
 function writtenForm(word: string): string {
   return PLAIN.test(word) ? word : encodeURIComponent(word);
+}
+
+/** Tells what the configuration names of a host from what a client wrote. */
+export class HostNames {
+  readonly #names: ReadonlySet<string>;
+
+  private constructor(names: ReadonlySet<string>) {
+    this.#names = names;
+  }
+
+  /** The hosts that these patterns name; `null` if they name none. */
+  static in(entries: Iterable<{ readonly pattern: RoutePattern }>): HostNames | null {
+    const names = new Set<string>();
+    for (const { pattern } of entries)
+      if (pattern.host !== null && pattern.host !== EVERY_HOST) names.add(pattern.host);
+    return names.size === 0 ? null : new HostNames(names);
+  }
+
+  /** Returns the host itself if a pattern names it, else the wildcard that it falls under; `null` if there is none. */
+  nameOf(host: string): string | null {
+    if (this.#names.has(host)) return host;
+    const wildcard = wildcardOf(host);
+    return wildcard !== null && this.#names.has(wildcard) ? wildcard : null;
+  }
 }

@@ -10,11 +10,17 @@ import {
 /**
  * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.
  * Throws a PatternError for a pattern that no request could match, or that would not match what it seems to.
+ *
+ * @param host as `RoutePattern` has it
  */
-export function parseRoutePattern(path: string, methods: readonly string[] | null): RoutePattern {
+export function parseRoutePattern(
+  path: string,
+  methods: readonly string[] | null,
+  host: string | null = null,
+): RoutePattern {
   if (methods !== null) checkMethods(methods);
   try {
-    return readPattern(path, methods);
+    return readPattern(path, methods, host);
   } catch (error) {
     const foreign = error instanceof PatternError ? readForeignPath(path) : null;
     if (foreign === null) throw error;
@@ -22,7 +28,11 @@ export function parseRoutePattern(path: string, methods: readonly string[] | nul
   }
 }
 
-function readPattern(path: string, methods: RoutePattern['methods']): RoutePattern {
+function readPattern(
+  path: string,
+  methods: RoutePattern['methods'],
+  host: string | null = null,
+): RoutePattern {
   if (!path.startsWith('/')) fail(path, `a path starts with "/"${advise(`/${path}`)}`);
   if (path.includes('//')) fail(path, `it has an empty segment${advise(path.replace(/\/{2,}/g, '/'))}`);
   const texts = path.replace(/\/$/, '').split('/').slice(1);
@@ -31,7 +41,7 @@ function readPattern(path: string, methods: RoutePattern['methods']): RoutePatte
   if (tailAt !== -1 && tailAt !== segments.length - 1) {
     fail(path, '"**" takes all that follows and can only come last: write "{name}" for one segment');
   }
-  return { methods, path, segments, parameters: parameterNames(segments, path) };
+  return { methods, host, path, segments, parameters: parameterNames(segments, path) };
 }
 
 /** Never suggests a path that would be rejected in turn. */
@@ -188,7 +198,7 @@ const IDENTIFIER = /^[A-Za-z_]\w*$/;
  * Reads `package.Service/Method`, or `package.Service/*` for every method of a service that no other route names. Letter case
  * is significant, as in protobuf. Throws a PatternError that says what to write instead.
  */
-export function parseGrpcPattern(text: string): RoutePattern {
+export function parseGrpcPattern(text: string, host: string | null = null): RoutePattern {
   const [service = '', method, ...more] = text.split('/');
   const error = grpcError(text, service, method, more.length > 0);
   if (error !== null) throw new PatternError(error);
@@ -198,7 +208,7 @@ export function parseGrpcPattern(text: string): RoutePattern {
       ? { kind: 'parameter', name: 'method' }
       : { kind: 'literal', folded: method ?? '' },
   ];
-  return { methods: [GRPC_METHOD], path: text, segments, parameters: [] };
+  return { methods: [GRPC_METHOD], host, path: text, segments, parameters: [] };
 }
 
 function grpcError(text: string, service: string, method: string | undefined, more: boolean): string | null {

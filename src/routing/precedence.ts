@@ -1,15 +1,32 @@
-import { isRoutable, type RoutePattern, type Segment, shapeOf, takesMethod } from './table.ts';
+import {
+  EVERY_HOST,
+  isRoutable,
+  placeOf,
+  type RoutePattern,
+  type Segment,
+  takesMethod,
+  wildcardOf,
+} from './table.ts';
 
 /**
- * Whether the first route takes every request that matches both. Segment by segment from the left, a literal goes before a
- * parameter, and a parameter before `**`. With equal paths, a route that names its methods goes before one for every method.
+ * Whether the first route takes every request that matches both. A host goes before a wildcard, and that before no host. Segment
+ * by segment from the left, a literal goes before a parameter, and a parameter before `**`. With equal paths, a route that names its
+ * methods goes before one for every method.
  */
 function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
+  const hosts = hostRank(a) - hostRank(b);
+  if (hosts !== 0) return hosts < 0;
   for (let i = 0; i < Math.max(a.segments.length, b.segments.length); i++) {
     const difference = rank(a, i) - rank(b, i);
     if (difference !== 0) return difference < 0;
   }
   return a.methods !== null && b.methods === null;
+}
+
+function hostRank({ host }: RoutePattern): number {
+  if (host === EVERY_HOST) return 0;
+  if (host === null) return 3;
+  return host.startsWith('*') ? 2 : 1;
 }
 
 /** Lower ranks go first; a path that ends here goes before any that continues. */
@@ -27,15 +44,15 @@ interface HiddenRoute {
 }
 
 /**
- * Finds routes that more specific ones hide completely. Only a route that ends in `**` can be hidden, by a chain without gaps
- * such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
+ * Finds routes that more specific ones of the same host hide completely. Only a route that ends in `**` can be hidden, by a chain without
+ * gaps such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
  * method that no other route of the path names.
  */
 export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
-  const byShape = Map.groupBy(patterns.keys(), index => shapeOf(patterns[index]?.segments ?? []));
+  const byPlace = Map.groupBy(patterns.entries(), ([, pattern]) => placeOf(pattern));
   return patterns.flatMap((pattern, index) => {
     if (pattern.segments.at(-1)?.kind !== 'tail') return [];
-    const chains = (pattern.methods ?? [null]).map(method => chainBefore(pattern, method, patterns, byShape));
+    const chains = (pattern.methods ?? [null]).map(method => chainBefore(pattern, method, byPlace));
     return chains.includes(null)
       ? []
       : [{ index, hiddenBy: [...new Set(chains.flatMap(chain => chain ?? []))] }];
@@ -48,11 +65,10 @@ const ANY_ONE: Segment = { kind: 'parameter', name: '' };
 function chainBefore(
   pattern: RoutePattern,
   method: string | null,
-  patterns: readonly RoutePattern[],
-  byShape: ReadonlyMap<string, readonly number[]>,
+  byPlace: ReadonlyMap<string, readonly (readonly [number, RoutePattern])[]>,
 ): readonly number[] | null {
   const taker = (segments: readonly Segment[]) =>
-    byShape.get(shapeOf(segments))?.find(index => takes(patterns[index]?.methods ?? null, method));
+    byPlace.get(placeOf({ ...pattern, segments }))?.find(([, { methods }]) => takes(methods, method))?.[0];
   const prefix = pattern.segments.slice(0, -1);
   const chain: number[] = [];
   for (;;) {
@@ -87,16 +103,36 @@ export class Reach {
   takersOf(line: RoutePattern): number[] {
     const met = this.#candidates.overlapping(line).flatMap(index => {
       const route = this.#routes[index];
-      return route !== undefined && methodsMeet(route.methods, line.methods) ? [{ route, index }] : [];
+      return route !== undefined &&
+        hostsMeet(route.host, line.host) &&
+        methodsMeet(route.methods, line.methods)
+        ? [{ route, index }]
+        : [];
     });
     const [first, ...others] = met.filter(
-      ({ route }) => pathCovers(route, line) && methodsCover(route.methods, line.methods),
+      ({ route }) =>
+        hostCovers(route.host, line.host) &&
+        pathCovers(route, line) &&
+        methodsCover(route.methods, line.methods),
     );
     const best = others.reduce((a, b) => (a !== undefined && goesBefore(b.route, a.route) ? b : a), first);
     return met
       .filter(({ route }) => best === undefined || !goesBefore(best.route, route))
       .map(({ index }) => index);
   }
+}
+
+type Host = RoutePattern['host'];
+
+/** Whether a request may have a host that both patterns take. */
+function hostsMeet(a: Host, b: Host): boolean {
+  return hostCovers(a, b) || hostCovers(b, a);
+}
+
+/** Whether every host that the second takes matches the first. */
+function hostCovers(outer: Host, inner: Host): boolean {
+  if (outer === null || outer === EVERY_HOST || outer === inner) return true;
+  return inner !== null && inner !== EVERY_HOST && outer === wildcardOf(inner);
 }
 
 type Methods = RoutePattern['methods'];

@@ -1,14 +1,28 @@
 import { METHODS } from 'node:http';
 
-/** Which requests a route takes. */
+/** Which requests a route takes. A route with several hosts has a pattern for each. */
 export interface RoutePattern {
   /** The methods of the route; `null` for every method that the gateway serves. */
   readonly methods: readonly string[] | null;
+  /**
+   * The host of the requests in its canonical form, or `*.` and a domain for each name of one more label. `null` for requests that no
+   * pattern with their host takes; `EVERY_HOST` for all requests, before every other pattern.
+   */
+  readonly host: string | null;
   /** The path as the operator wrote it. */
   readonly path: string;
   readonly segments: readonly Segment[];
   /** The names of the `{name}` segments, in order. */
   readonly parameters: readonly string[];
+}
+
+/** The host of the patterns that hold on every host and go before all others: the gateway's own. */
+export const EVERY_HOST = '*';
+
+/** Returns the pattern that takes a host's requests in place of the one for the host itself: `*.example.com` for `a.example.com`. */
+export function wildcardOf(host: string): string | null {
+  const dot = host.indexOf('.');
+  return dot === -1 ? null : `*${host.slice(dot)}`;
 }
 
 /** The part of a pattern between two slashes. */
@@ -47,7 +61,7 @@ export function withoutParameters(canonical: string): string {
 }
 
 /** Returns the shape of a pattern. Patterns of one shape match the same paths: only spelling and parameter names differ. */
-export function shapeOf(segments: readonly Segment[]): string {
+function shapeOf(segments: readonly Segment[]): string {
   // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
   return segments
     .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
@@ -80,29 +94,41 @@ export const GRPC_METHOD = 'GRPC';
 /** Stands for every method of a service in a pattern. */
 export const EVERY_METHOD = '*';
 
+/** Names a pattern as it is written in limits.yaml: `GET,HEAD api.example.com/v1/things/{id}`. */
+export function nameOf({ methods, host, path }: RoutePattern): string {
+  const place =
+    host === null || host === EVERY_HOST ? path : `${host}${path.startsWith('/') ? '' : '/'}${path}`;
+  return methods === null ? place : `${methods.join(',')} ${place}`;
+}
+
 /** Whether a pattern is for gRPC calls. */
 export function isGrpc({ methods }: RoutePattern): boolean {
   return methods?.[0] === GRPC_METHOD;
 }
 
 /**
- * Returns pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
+ * Returns pairs of patterns that match the same requests, as indices, the earlier first: same host and shape, and a method in common. HEAD and
  * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
  * it). Of three equal patterns, the second and third are each paired with the first.
  */
 export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
   const owners = new Map<string, number>();
   return patterns.flatMap((pattern, index) => {
-    const shape = shapeOf(pattern.segments);
+    const place = placeOf(pattern);
     const earlier = new Set<number>();
     for (const method of pattern.methods ?? ['']) {
-      const key = `${method} ${shape}`;
+      const key = `${method} ${place}`;
       const owner = owners.get(key);
       if (owner === undefined) owners.set(key, index);
       else earlier.add(owner);
     }
     return Array.from(earlier, owner => [owner, index] as const);
   });
+}
+
+/** Returns what patterns of the same requests have in common, whatever their methods: the host and the shape of the path. */
+export function placeOf({ host, segments }: RoutePattern): string {
+  return `${host ?? ''} ${shapeOf(segments)}`;
 }
 
 /** A pattern, and what it stands for. */
@@ -120,8 +146,11 @@ export interface RouteMatch<T> {
 
 /** Finds the route of a request. */
 export interface Routes<T> {
-  /** Returns the route for a canonical path, or `null` if no route takes the request. `method` is `GRPC` for a gRPC call. */
-  find(method: string, path: string): RouteMatch<T> | null;
+  /**
+   * Returns the route for a canonical path, or `null` if no route takes the request. `method` is `GRPC` for a gRPC call; `host` is
+   * canonical (`readHost`), '' if there is none.
+   */
+  find(method: string, host: string, path: string): RouteMatch<T> | null;
 }
 
 /** A node of the tree; each segment of a path leads from one to the next. */
@@ -159,20 +188,19 @@ interface Found<T> {
  * Finds the route of a request: of those that match, the one that goes before all others (precedence.ts). HEAD counts as GET
  * unless a route of the same path names HEAD.
  *
- * A tree of our own, because the well-kept router libraries each decode and split paths in their own way, and a route must be
- * chosen by exactly the path that is sent upstream. Each node is tried at most once, and segments longer than every literal are
- * skipped, so the cost depends on the table, not on the length of the path.
+ * Each host that a pattern names has a tree of its own. Where the most specific one has no route, the next is asked: the host's,
+ * that of its wildcard, and the one without a host. Without hosts there is one tree.
  */
 export class RouteTable<T> implements Routes<T> {
-  readonly #root: Node<T> = newNode('', 0);
-  /** The routes of gRPC calls, apart from the tree: there, letter case means nothing. */
-  readonly #grpc: GrpcTable<T>;
-  #longestLiteral = 0;
+  /** The routes without a host; those of every host, too, where no pattern names one. */
+  readonly #general: RouteTree<T>;
+  /** `null` if no pattern names a host. */
+  readonly #hosts: HostTrees<T> | null;
 
   /**
    * Throws if two entries match the same requests; the reader of the configuration calls `findConflicts` first.
    *
-   * @param closed paths that no less specific entry may take
+   * @param closed paths that no less specific entry may take, whatever its host
    */
   constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[] = []) {
     for (const [first, second] of findConflicts(entries.map(entry => entry.pattern))) {
@@ -180,12 +208,68 @@ export class RouteTable<T> implements Routes<T> {
         `routes ${first} and ${second} match the same requests: ${entries[second]?.pattern.path}`,
       );
     }
+    const byHost = Map.groupBy(entries, ({ pattern }) => pattern.host);
+    const everywhere = byHost.get(EVERY_HOST) ?? [];
+    const general = byHost.get(null) ?? [];
+    byHost.delete(EVERY_HOST);
+    byHost.delete(null);
+    const treeOf = (of: readonly RouteEntry<T>[]) => new RouteTree(of, closed);
+    this.#general = treeOf(byHost.size === 0 ? [...general, ...everywhere] : general);
+    this.#hosts =
+      byHost.size === 0
+        ? null
+        : {
+            every: new RouteTree(everywhere, []),
+            named: new Map(Array.from(byHost, ([host, of]) => [host ?? '', treeOf(of)])),
+          };
+  }
+
+  find(method: string, host: string, path: string): RouteMatch<T> | null {
+    return (
+      (this.#hosts === null ? null : findByHost(this.#hosts, method, host, path)) ??
+      this.#general.find(method, path)
+    );
+  }
+}
+
+/** The trees of a table whose patterns name hosts. */
+interface HostTrees<T> {
+  /** The routes of every host, which go before all others. */
+  readonly every: RouteTree<T>;
+  /** The trees of hosts and of wildcards, as patterns name them. No host begins with a star. */
+  readonly named: ReadonlyMap<string, RouteTree<T>>;
+}
+
+function findByHost<T>(
+  { every, named }: HostTrees<T>,
+  method: string,
+  host: string,
+  path: string,
+): RouteMatch<T> | null {
+  const found = every.find(method, path) ?? named.get(host)?.find(method, path);
+  if (found !== undefined && found !== null) return found;
+  return named.get(wildcardOf(host) ?? '')?.find(method, path) ?? null;
+}
+
+/**
+ * Finds the route of a path among the routes of one host.
+ *
+ * A tree of our own, because the well-kept router libraries each decode and split paths in their own way, and a route must be
+ * chosen by exactly the path that is sent upstream. Each node is tried at most once, and segments longer than every literal are
+ * skipped, so the cost depends on the table, not on the length of the path.
+ */
+class RouteTree<T> {
+  readonly #root: Node<T> = newNode('', 0);
+  /** The routes of gRPC calls, apart from the tree: there, letter case means nothing. */
+  readonly #grpc: GrpcTable<T>;
+  #longestLiteral = 0;
+
+  constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[]) {
     this.#grpc = new GrpcTable(entries.filter(({ pattern }) => isGrpc(pattern)));
     for (const { pattern, value } of entries) if (!isGrpc(pattern)) this.#add(pattern, value);
     for (const pattern of closed) this.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
   }
 
-  /** Returns the route for a path as `parseTarget` returns it, or `null` if none takes it. `method` is `GRPC` for a gRPC call. */
   find(method: string, path: string): RouteMatch<T> | null {
     if (method === GRPC_METHOD) return this.#grpc.find(path);
     const last = path.length - 1;

@@ -52,6 +52,8 @@ export function noteRefusal(
 export interface LimitedRequest {
   /** The method to look its route up by: `GRPC` for a gRPC call. */
   readonly method: string;
+  /** The host in its canonical form; '' if it is not known. */
+  readonly host: string;
   /** The path in its canonical form. */
   readonly path: string;
   readonly callerClass: ClassName;
@@ -102,7 +104,9 @@ export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | n
   const exempt = draws === 'bucket' || draws === 'none';
   const global = exempt ? NO_LIMITS : limits.global.of(callerClass);
   const match =
-    draws === 'all' || draws === 'bucket' ? limits.routes.find(request.method, request.path) : null;
+    draws === 'all' || draws === 'bucket'
+      ? limits.routes.find(request.method, request.host, request.path)
+      : null;
   if (match === null) return withoutBucket(global, callerClass, caller, draws);
   const { bucket, mainAt, cost } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');

@@ -18,67 +18,69 @@ interface KnownPath<T> {
   others: Map<string, KnownPath<T>> | null;
 }
 
-/** Remembers the route of each path, because paths repeat, and counts requests by shape. */
+/** Remembers the route of each path on its host, because paths repeat, and counts requests by shape. */
 export class KnownPaths<T> implements Routes<T> {
   readonly #routes: Routes<T>;
   readonly #known = new Map<string, KnownPath<T>>();
   readonly #shapes = new Map<string, Count>();
-  /** The latest path: each request is looked up twice, to count it and to route it. */
+  /** The latest request: each is looked up twice, to count it and to route it. */
   #path = '';
+  #host = '';
   #last: KnownPath<T> | null = null;
 
   constructor(routes: Routes<T>) {
     this.#routes = routes;
   }
 
-  /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
+  /** Requests by method, host and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
   get shapes(): ReadonlyMap<string, number> {
     return new Map(Array.from(this.#shapes, ([shape, { requests }]) => [shape, requests]));
   }
 
-  count({ method, path }: LoggedRequest): void {
+  count({ method, host, path }: LoggedRequest): void {
     // The log holds no path for a request that no route matches.
-    if (path !== '') this.#of(method, path).shape.requests++;
+    if (path !== '') this.#of(method, host, path).shape.requests++;
   }
 
-  find(method: string, path: string): RouteMatch<T> | null {
-    return this.#of(method, path).match;
+  find(method: string, host: string, path: string): RouteMatch<T> | null {
+    return this.#of(method, host, path).match;
   }
 
-  #of(method: string, path: string): KnownPath<T> {
-    if (path === this.#path && method === this.#last?.method) return this.#last;
-    const known = this.#known.get(path) ?? this.#first(method, path);
-    const found = known.method === method ? known : this.#other(known, method, path);
+  #of(method: string, host: string, path: string): KnownPath<T> {
+    if (path === this.#path && host === this.#host && method === this.#last?.method) return this.#last;
+    const known = this.#known.get(`${host}${path}`) ?? this.#first(method, host, path);
+    const found = known.method === method ? known : this.#other(known, method, host, path);
     this.#path = path;
+    this.#host = host;
     this.#last = found;
     return found;
   }
 
-  #first(method: string, path: string): KnownPath<T> {
+  #first(method: string, host: string, path: string): KnownPath<T> {
     if (this.#known.size >= MAX_PATHS) this.#known.clear();
-    const known = this.#make(method, path);
-    this.#known.set(path, known);
+    const known = this.#make(method, host, path);
+    this.#known.set(`${host}${path}`, known);
     return known;
   }
 
-  #other(known: KnownPath<T>, method: string, path: string): KnownPath<T> {
+  #other(known: KnownPath<T>, method: string, host: string, path: string): KnownPath<T> {
     known.others ??= new Map();
-    const other = known.others.get(method) ?? this.#make(method, path);
+    const other = known.others.get(method) ?? this.#make(method, host, path);
     if (known.others.size < MAX_METHODS) known.others.set(method, other);
     return other;
   }
 
-  #make(method: string, path: string): KnownPath<T> {
+  #make(method: string, host: string, path: string): KnownPath<T> {
     return {
       method,
-      match: this.#routes.find(method, path),
-      shape: this.#shapeOf(method, path),
+      match: this.#routes.find(method, host, path),
+      shape: this.#shapeOf(method, `${host}${path}`),
       others: null,
     };
   }
 
-  #shapeOf(method: string, path: string): Count {
-    const shape = `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`;
+  #shapeOf(method: string, place: string): Count {
+    const shape = `${method} ${place.replace(/\{[^}]*\}/g, '{}')}`;
     const count = this.#shapes.get(shape) ?? { requests: 0 };
     if (this.#shapes.size < MAX_SHAPES) this.#shapes.set(shape, count);
     return count;

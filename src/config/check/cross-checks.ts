@@ -7,7 +7,7 @@ import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
-import { checkRoutes, patternOf } from './route-checks.ts';
+import { checkRoutes, patternsOf } from './route-checks.ts';
 import {
   checkNotices,
   checkProtectedResource,
@@ -45,14 +45,15 @@ export function crossCheck(file: ConfigFile): void {
 
 /** The parts of a route that checks compare; `null` if one is invalid in itself. */
 interface RouteSketch {
-  readonly pattern: RoutePattern | null;
+  /** One for each host. */
+  readonly patterns: readonly RoutePattern[] | null;
   readonly upstream: string | null;
 }
 
 function sketchOf(route: unknown): RouteSketch {
   const raw = asMap(route);
   const upstream = routeKeys.upstream.safeParse(raw.upstream);
-  return { pattern: patternOf(raw), upstream: upstream.success ? upstream.data : null };
+  return { patterns: patternsOf(raw), upstream: upstream.success ? upstream.data : null };
 }
 
 function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
@@ -75,27 +76,40 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
 }
 
 function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
-  const sound = routes.flatMap(({ pattern }, index) => (pattern === null ? [] : [{ pattern, index }]));
+  const sound = routes.flatMap(({ patterns }, index) =>
+    (patterns ?? []).map((pattern, at) => ({ pattern, index, at })),
+  );
   const patterns = sound.map(({ pattern }) => pattern);
   const pathOf = (position: number) => {
     const { index = 0, pattern } = sound[position] ?? {};
     return ['routes', index, pattern?.methods?.includes(GRPC_METHOD) ? 'grpc' : 'path'];
   };
-  const lineOf = (position: number) => file.place(pathOf(position)).line;
+  /** Where the pattern differs from the others of its route: at its host, if it has one. */
+  const ownPlaceOf = (position: number) => {
+    const { index = 0, pattern, at = 0 } = sound[position] ?? {};
+    return (pattern?.host ?? null) === null ? pathOf(position) : ['routes', index, 'hosts', at];
+  };
+  const lineOf = (position: number) => file.place(ownPlaceOf(position)).line;
+  const onHost = (position: number) => {
+    const host = patterns[position]?.host ?? null;
+    return host === null ? '' : ` on "${host}"`;
+  };
   const own = ownRoutesIn(file);
-  for (const [position, pattern] of patterns.entries()) {
-    const twin = own.find(route => isOfOnePath(route.pattern, pattern));
+  for (const [position, { pattern, at }] of sound.entries()) {
+    const twin = at > 0 ? undefined : own.find(route => isOfOnePath(route.pattern, pattern));
     if (twin === undefined) continue;
     const what = WHAT[twin.value.kind];
-    file.add(pathOf(position), `the gateway serves this path itself, for ${what}: remove the route`);
+    const where = pattern.host === null ? '' : ' on every host';
+    file.add(pathOf(position), `the gateway serves this path itself${where}, for ${what}: remove the route`);
   }
   for (const [first, second] of findConflicts(patterns)) {
-    file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);
+    const message = `this route matches the same requests${onHost(second)} as the one in line ${lineOf(first)}`;
+    file.add(ownPlaceOf(second), message);
   }
   for (const { index, hiddenBy } of findHidden(patterns)) {
-    const lines = hiddenBy.map(lineOf).join(', ');
-    const message = `no request reaches this route: more specific ones (line ${lines}) take them all`;
-    file.add(pathOf(index), message, { severity: 'warning' });
+    const lines = [...new Set(hiddenBy.map(lineOf))].join(', ');
+    const message = `no request${onHost(index)} reaches this route: more specific ones (line ${lines}) take them all`;
+    file.add(ownPlaceOf(index), message, { severity: 'warning' });
   }
 }
 

@@ -6,7 +6,7 @@ import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
-import { patternOf } from './route-checks.ts';
+import { patternsOf as patternsOfRoute } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
 const CLASSES = ['bot', 'user', 'address'] as const;
@@ -71,14 +71,15 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
   if (!Array.isArray(routes)) return null;
-  const takers = routes.map((route): Taker | null => {
+  const takers = routes.map((route): Taker[] | null => {
     const raw = asMap(route);
-    const pattern = patternOf(raw);
+    const patterns = patternsOfRoute(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
-    if (pattern === null || !authentication.success) return null;
+    if (patterns === null || !authentication.success) return null;
     // A route that requires something of the token takes nobody without one.
     const kind = raw.require === undefined ? authentication.data : 'required';
-    return { pattern, authentication: kind, exempt: raw.global_limit === 'exempt' };
+    const exempt = raw.global_limit === 'exempt';
+    return patterns.map(pattern => ({ pattern, authentication: kind, exempt }));
   });
   const own = ownRoutesIn(gateway).map(
     ({ pattern, value }): Taker => ({
@@ -88,7 +89,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     }),
   );
   const sound = takers.filter(taker => taker !== null);
-  return sound.length === takers.length ? [...sound, ...own] : null;
+  return sound.length === takers.length ? [...sound.flat(), ...own] : null;
 }
 
 /** Lists the patterns of lines, except invalid ones, which validation reports. */

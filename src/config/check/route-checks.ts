@@ -1,5 +1,6 @@
 import { AddressSet, foldName } from '../../http/index.ts';
-import { parseGrpcPattern, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
+import type { RoutePattern } from '../../routing/index.ts';
+import { patternsOfRoute } from '../compile/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { checkPolicies, PATH_ONLY } from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
@@ -152,12 +153,18 @@ function checkUpstream(
     file.add(at, `the upstream "${upstream}" says "protocol: grpc": only routes with "grpc" lead there`);
 }
 
-/** Reads the pattern of a route as it is written; `null` if it is invalid in itself. */
-export function patternOf(route: Readonly<Record<string, unknown>>): RoutePattern | null {
+/** Reads the patterns of a route as it is written, one for each host; `null` if it is invalid in itself. */
+export function patternsOf(route: Readonly<Record<string, unknown>>): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);
+  const hosts = routeKeys.hosts.safeParse(route.hosts);
   const methods = routeKeys.methods.safeParse(route.methods);
-  if (!grpc.success || !path.success || !methods.success) return null;
-  if (grpc.data !== undefined) return path.data === undefined ? parseGrpcPattern(grpc.data) : null;
-  return path.data === undefined ? null : parseRoutePattern(path.data, methods.data ?? null);
+  if (!grpc.success || !path.success || !hosts.success || !methods.success) return null;
+  if ((grpc.data === undefined) === (path.data === undefined)) return null;
+  return patternsOfRoute({
+    grpc: grpc.data,
+    path: path.data,
+    hosts: hosts.data,
+    methods: methods.data,
+  });
 }

@@ -110,9 +110,9 @@ function signsIn(entry: unknown): boolean {
   );
 }
 
-/** Whether both patterns match the same paths, ignoring methods. */
+/** Whether both patterns match the same paths, ignoring methods and hosts. */
 export function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
-  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
+  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null, host: null }))).length > 0;
 }
 
 function isReserved({ segments }: RoutePattern): boolean {

@@ -1,4 +1,4 @@
-import { GRPC_METHOD, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
+import { GRPC_METHOD, nameOf, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareNeutral, differ, joined, someOf } from '../difference.ts';
 import type { ForwardRoute } from '../model/index.ts';
@@ -48,18 +48,22 @@ interface Probe {
   /** The pattern as people read it, with the method if only some methods are meant. */
   readonly label: string;
   readonly method: string;
+  readonly host: string;
   readonly path: string;
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Makes a request for each method that a pattern takes; for each common method if it takes all. */
-function probesOf({ methods, path }: RoutePattern): Probe[] {
+function probesOf(pattern: RoutePattern): Probe[] {
+  const { methods, host, path } = pattern;
   // A name in braces is no literal of any pattern: those write them as %7B and %7D.
   const sample = path.replace('**', '{rest}');
   return (methods ?? METHODS).map(method => ({
-    label: `${method} ${path}`,
+    label: nameOf({ ...pattern, methods: [method] }),
     method,
+    // A pattern with a star is found by its name, as any host that no other names.
+    host: host ?? '',
     path: method === GRPC_METHOD ? `/${sample.replace('/*', '/{method}')}` : sample,
   }));
 }
@@ -87,11 +91,11 @@ export function movesBetween<T>(
   const [tableNow, tableBefore] = [new RouteTable(now), new RouteTable(before)];
   const told = new Set<string>();
   const moves = new Map<string, { labels: string[]; now: T | null; before: T | null }>();
-  const patterns = new Map([...before, ...now].map(({ pattern }) => [labelOf(pattern), pattern]));
+  const patterns = new Map([...before, ...now].map(({ pattern }) => [nameOf(pattern), pattern]));
   for (const [name, pattern] of patterns) {
-    const steps = probesOf(pattern).map(({ label, method, path }) => {
-      const to = tableNow.find(method, path)?.value ?? null;
-      const from = tableBefore.find(method, path)?.value ?? null;
+    const steps = probesOf(pattern).map(({ label, method, host, path }) => {
+      const to = tableNow.find(method, host, path)?.value ?? null;
+      const from = tableBefore.find(method, host, path)?.value ?? null;
       return { label, to, from, key: JSON.stringify([to && keyOf(to, name), from && keyOf(from, name)]) };
     });
     for (const { label, to, from, key } of asOne(steps, name)) {
@@ -112,9 +116,4 @@ function asOne<Step extends { readonly label: string; readonly key: string }>(
 ): readonly Step[] {
   const [first] = steps;
   return first !== undefined && steps.every(({ key }) => key === first.key) ? [{ ...first, label }] : steps;
-}
-
-/** Names a pattern as the operator writes it in limits.yaml. */
-function labelOf({ methods, path }: RoutePattern): string {
-  return methods === null ? path : `${methods.join(',')} ${path}`;
 }

@@ -34,7 +34,8 @@ export function compileLabels(sources: LabelSources): LabelModel {
   const { listen, upstreams, identity, routeDurations } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
-  const routes = sources.routes.map(({ value }) => value);
+  // A route with several hosts has an entry for each.
+  const routes = [...new Set(sources.routes.map(({ value }) => value))];
   return {
     routes: routeLabels(routes, own, listen),
     upstreams: [...upstreams],

@@ -3,11 +3,13 @@ import { mainValue } from '../../http/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import {
+  EVERY_HOST,
   findConflicts,
+  nameOf,
   PathWords,
   parseGrpcPattern,
   parseRoutePattern,
-  shapeOf,
+  placeOf,
 } from '../../routing/index.ts';
 import type {
   ForwardRoute,
@@ -23,21 +25,25 @@ import { compilePolicies, type Requirements, type RouteTimeouts } from '../polic
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
 import { metadataRoutes } from './protected-resource.ts';
 
-/** Compiles a route. Throws where the checks were not made: they report what keeps a route from being compiled. */
+/**
+ * Compiles a route, with a pattern for each of its hosts. Throws where the checks were not made: they report what keeps a route from
+ * being compiled.
+ */
 export function compileRoute(
   config: RouteConfig,
   { upstreams: upstreamConfigs }: GatewayConfig,
   upstreams: ReadonlyMap<string, UpstreamModel>,
   requirements: Requirements,
-): RouteEntry<ForwardRoute> {
+): RouteEntry<ForwardRoute>[] {
   const upstream = upstreams.get(config.upstream);
   const defaults = upstreamConfigs[config.upstream]?.timeouts;
-  const pattern = patternOf(config);
-  if (upstream === undefined || defaults === undefined || pattern === null) {
+  const patterns = patternsOfRoute(config);
+  const [first] = patterns;
+  if (upstream === undefined || defaults === undefined || first === undefined) {
     throw new Error(`a route to the upstream ${config.upstream} was not checked`);
   }
   const serves = config.grpc === undefined ? 'paths' : 'calls';
-  const id = pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`;
+  const id = idOf(first, patterns.length - 1);
   const policies = compilePolicies(config, serves, {
     id,
     upstream,
@@ -49,16 +55,30 @@ export function compileRoute(
     id,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
-    parameters: pattern.parameters,
+    parameters: first.parameters,
     ...policies,
   };
-  return { pattern, value };
+  return patterns.map(pattern => ({ pattern, value }));
 }
 
-/** Returns `null` for a route that was not checked. */
-function patternOf({ path, grpc, methods }: RouteConfig): RoutePattern | null {
-  if (grpc !== undefined) return parseGrpcPattern(grpc);
-  return path === undefined ? null : parseRoutePattern(path, methods ?? null);
+/**
+ * Names a route by the first of its hosts, which no other route has with the same path and method, and by the number of the others: a
+ * route may have a thousand, and its name stands in every metric of it.
+ */
+function idOf(first: RoutePattern, others: number): string {
+  return nameOf(others === 0 ? first : { ...first, host: `${first.host},+${others}` });
+}
+
+/** Returns the patterns of a route, one for each host; none for a route that was not checked. */
+export function patternsOfRoute({
+  path,
+  grpc,
+  hosts,
+  methods,
+}: Pick<RouteConfig, 'path' | 'grpc' | 'hosts' | 'methods'>): RoutePattern[] {
+  const written = hosts ?? [null];
+  if (grpc !== undefined) return written.map(host => parseGrpcPattern(grpc, host));
+  return path === undefined ? [] : written.map(host => parseRoutePattern(path, methods ?? null, host));
 }
 
 /** Merges the timeouts of a route into those of its upstream. */
@@ -77,7 +97,7 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
  */
 export function preflightRoutes(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
   const left = routes.filter(({ value }) => !value.cors);
-  const byPath = Map.groupBy(left, ({ pattern }) => shapeOf(pattern.segments));
+  const byPath = Map.groupBy(left, ({ pattern }) => placeOf(pattern));
   return [...byPath.values()].flatMap(ofOnePath);
 }
 
@@ -158,7 +178,7 @@ function signInRoute(
   authentication: SignInRoute['authentication'] = 'none',
 ): RouteEntry<SignInRoute> {
   return {
-    pattern: parseRoutePattern(path, null),
+    pattern: parseRoutePattern(path, null, EVERY_HOST),
     value: {
       kind: 'sign-in',
       id: path,
@@ -194,7 +214,7 @@ function areOne(one: RoutePattern, other: RoutePattern): boolean {
 /** Makes a route that takes every method, so that no operator's route ever receives what a provider sends there. */
 function noticeRoute(notice: NoticeKind, path: string): RouteEntry<NoticeRoute> {
   return {
-    pattern: parseRoutePattern(path, null),
+    pattern: parseRoutePattern(path, null, EVERY_HOST),
     value: {
       kind: 'notice',
       id: path,

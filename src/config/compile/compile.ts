@@ -1,6 +1,6 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
-import { type RouteEntry, RouteTable } from '../../routing/index.ts';
+import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type {
@@ -61,7 +61,8 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     ]),
   );
   const requirements = new Requirements(config.routes);
-  const routes = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
+  const byRoute = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
+  const routes = byRoute.flat();
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = compileIdentity(config, limits, providers, requirements);
@@ -101,9 +102,10 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       pseudonymKey,
       userAgent: config.log.fields.includes('user_agent'),
       paths: pathNaming([...routes, ...compiledLimits.routes, ...ownRoutes]),
+      hosts: HostNames.in([...routes, ...compiledLimits.routes]),
     },
     tracing: tracingOf(config),
-    outline: outlineOf(sources, routes, ownRoutes),
+    outline: outlineOf(sources, byRoute, ownRoutes),
     labels: compileLabels({
       listen,
       upstreams: upstreams.keys(),
@@ -119,12 +121,12 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
 
 function outlineOf(
   { settings, limits, places, effective }: Sources,
-  routes: readonly RouteEntry<ForwardRoute>[],
+  byRoute: readonly (readonly RouteEntry<ForwardRoute>[])[],
   ownRoutes: readonly RouteEntry<OwnRoute>[],
 ): Outline {
-  const written = routes.flatMap((route, index) => {
+  const written = byRoute.flatMap((entries, index) => {
     const place = places.routes[index];
-    return place === undefined ? [] : [{ ...route, place }];
+    return place === undefined ? [] : entries.map(entry => ({ ...entry, place }));
   });
   return { settings, routes: written, ownRoutes, limits, places: places.limits, effective };
 }

@@ -2,7 +2,7 @@ export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS, quotaPaths, withTrials } from './compile-bucket.ts';
 export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
 export { compileLimits } from './compile-limits.ts';
-export { noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
+export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
 export { metadataRoutes } from './protected-resource.ts';
 export * from './read-limits.ts';
 export { authenticationWithoutSecrets } from './read-provider.ts';

@@ -1,5 +1,5 @@
 import { asciiJson } from '../../core/index.ts';
-import { parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
+import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -43,7 +43,7 @@ function pathOf(resource: string): string {
 
 function metadataRoute(path: string, document: string): RouteEntry<MetadataRoute> {
   return {
-    pattern: parseRoutePattern(path, null),
+    pattern: parseRoutePattern(path, null, EVERY_HOST),
     value: {
       kind: 'metadata',
       id: path,

@@ -1,6 +1,6 @@
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { LabelModel, PathNaming, SpanExportOptions } from '../../observe/index.ts';
-import type { RouteEntry, RouteTable } from '../../routing/index.ts';
+import type { HostNames, RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { ServerNames, TlsOptions } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
@@ -151,6 +151,8 @@ interface LogModel {
   readonly userAgent: boolean;
   /** How paths are named in the log: by the words that the configuration has in paths. */
   readonly paths: PathNaming;
+  /** The hosts that routes and limits name; `null` if they name none. */
+  readonly hosts: HostNames | null;
 }
 
 export interface ListenModel {

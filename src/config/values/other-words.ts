@@ -3,7 +3,7 @@ import type { Path } from '../file/index.ts';
 // Words of other gateways for what is a key here by another name, or for what is not there yet. Delete a word when its key comes.
 
 /** Where the documents list what is missing, and what to do meanwhile. */
-export const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
+const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
 
 type Words = Readonly<Record<string, string>>;
 
@@ -26,7 +26,15 @@ const OF_ROUTE: Words = {
     'groups',
     'permissions',
   ),
-  ...yet('routes by host are', 'host', 'hosts', 'hostname', 'hostnames', 'domain', 'domains', 'server_name'),
+  ...here(
+    'write hosts: [api.example.com, "*.example.com"]',
+    'host',
+    'hostname',
+    'hostnames',
+    'domain',
+    'domains',
+    'server_name',
+  ),
   ...here('write strip_prefix: /api', 'strip_path', 'strip', 'stripprefix', 'remove_prefix'),
   ...here(
     'strip_prefix takes segments away from the front of a path, and the path of the url of the upstream goes before it',
@@ -188,9 +196,4 @@ function wordsAt([section, entry, ...more]: Path, isLimits: boolean): Words {
   if (section === 'listen') return OF_LISTEN;
   if (section === 'upstreams' && entry !== undefined) return OF_UPSTREAM;
   return section === 'routes' && entry !== undefined ? OF_ROUTE : {};
-}
-
-/** Whether a path has a host in front, as `admin.example.test/v1/**` has. */
-export function hasHost(path: string): boolean {
-  return /^(?:(?:[\w*-]+\.)+[A-Za-z][\w-]*|localhost)(?::\d+)?\//.test(path);
 }

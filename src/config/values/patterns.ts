@@ -9,7 +9,7 @@ import {
   type RoutePattern,
 } from '../../routing/index.ts';
 import { didYouMean } from '../file/index.ts';
-import { hasHost, NOT_THERE_YET } from './other-words.ts';
+import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
 import { messageOf, refuseQuoting } from './refuse.ts';
 
 /** A route's path, checked by the parser of patterns. */
@@ -18,13 +18,35 @@ export function routePath() {
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
     .meta({ pattern: PATH_PATTERN })
     .superRefine((path, context) => {
-      const message = hasHost(path) ? HOST : messageOf(PatternError, () => parseRoutePattern(path, null));
+      const message = adviceOnHost(path) ?? messageOf(PatternError, () => parseRoutePattern(path, null));
       if (message !== null)
         refuseQuoting(context, message.replace(`path "${path}": `, ''), 'a path such as /v1/things/{id}');
     });
 }
 
-const HOST = `a path has no host: routes by host are ${NOT_THERE_YET}`;
+/** Says where to write the host that a path begins with; `null` if it begins with none. */
+function adviceOnHost(path: string): string | null {
+  const { host, rest } = splitHost(path);
+  if (host === null) return null;
+  const plain = host.replace(/:\d*$/, '');
+  const written = plain.startsWith('*') ? JSON.stringify(plain) : plain;
+  return `a path has no host: write path: ${rest}, hosts: [${written}]`;
+}
+
+/** A path with a host in front, as lines of limits.yaml have it. */
+interface Placed {
+  /** The host in the form that was written; `null` for a path alone. */
+  readonly host: string | null;
+  readonly rest: string;
+}
+
+/** Takes a path apart. A host of one label has the dot of the root, except localhost: `v1/things` lacks its slash. */
+function splitHost(text: string): Placed {
+  const [, host, rest] = /^([^/\s]*[.*\]:@][^/\s]*|localhost)(\/.*)$/s.exec(text) ?? [];
+  return host === undefined || rest === undefined || /^https?:$/i.test(host)
+    ? { host: null, rest: text }
+    : { host, rest };
+}
 
 /** The gRPC calls of a route, checked by the parser of patterns. */
 export function grpcRoute() {
@@ -110,7 +132,10 @@ export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 const PATH_PATTERN = `^${PATH}$`;
 const GRPC_PATTERN = `^${GRPC_CALLS}$`;
 /** A line of `routes:` in limits.yaml. */
-const LIMIT_ROUTE_PATTERN = `^${oneOf(`(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?${PATH}`, `GRPC\\s+${GRPC_CALLS}`)}$`;
+const LIMIT_ROUTE_PATTERN = `^${oneOf(
+  `(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?(?:${HOST_OF_LINE_PATTERN})?${PATH}`,
+  `GRPC\\s+(?:${HOST_OF_LINE_PATTERN}/)?${GRPC_CALLS}`,
+)}$`;
 
 function oneOf(...ways: readonly string[]): string {
   return `(?:${ways.join('|')})`;
@@ -118,11 +143,11 @@ function oneOf(...ways: readonly string[]): string {
 
 /**
  * Parses a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, a path alone for every method, or
- * `GRPC package.Service/Method`. Throws a PatternError that says what to write instead.
+ * `GRPC package.Service/Method`, each perhaps with a host before the path. Throws a PatternError that says what to write instead.
  */
 export function parseLimitRoute(line: string): RoutePattern {
   const [, method, path] = /^(?:([^\s/]*)\s+)?(.*)$/s.exec(line) ?? [];
-  if (method === GRPC_METHOD && path !== undefined) return parseGrpcPattern(path);
+  if (method === GRPC_METHOD && path !== undefined) return readCalls(path);
   if (path === undefined || /\s/.test(path)) throw new PatternError(`write METHOD /path, or /path alone`);
   if (line === GRPC_METHOD)
     throw new PatternError('the service is missing: write GRPC package.Service/Method');
@@ -135,13 +160,26 @@ export function parseLimitRoute(line: string): RoutePattern {
   return readPath(path, [method]);
 }
 
+/** A line with two slashes names a host: a service and a method have one between them. */
+function readCalls(text: string): RoutePattern {
+  const [, host, calls] = /^([^/\s]+)\/([^/]*\/[^/]*)$/.exec(text) ?? [];
+  if (host === undefined || calls === undefined || /^https?:$/i.test(host)) return parseGrpcPattern(text);
+  return parseGrpcPattern(calls, hostOf(host));
+}
+
 /** Leaves the path out of messages: they name the whole line. */
-function readPath(path: string, methods: readonly string[] | null): RoutePattern {
-  if (hasHost(path)) throw new PatternError(`a path has no host: limits by host are ${NOT_THERE_YET}`);
+function readPath(text: string, methods: readonly string[] | null): RoutePattern {
+  const { host, rest } = splitHost(text);
   try {
-    return parseRoutePattern(path, methods);
+    return parseRoutePattern(rest, methods, host === null ? null : hostOf(host));
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    throw new PatternError(error.message.replace(`path "${path}": `, ''));
+    throw new PatternError(error.message.replace(`path "${rest}": `, ''));
   }
+}
+
+function hostOf(written: string): string {
+  const message = messageOf(PatternError, () => parseHost(written));
+  if (message !== null) throw new PatternError(`host "${written}": ${message}`);
+  return parseHost(written);
 }

@@ -69,6 +69,11 @@ export const ACCESS_FIELDS = {
   protocol: { holds: word(PROTOCOLS), on: 'every', text: 'what the client spoke' },
   method: { holds: TEXT, on: 'every', text: 'the method of the request' },
   route: { holds: TEXT_OR_NULL, on: 'every', text: 'the route as configured; null if none matched' },
+  host: {
+    holds: TEXT,
+    on: 'some',
+    text: 'the host of the request, as routes or limits name it: the name itself, or the wildcard that it falls under. Only where [hosts](configuration.md#hosts) are named, and for those',
+  },
   path: {
     holds: TEXT,
     on: 'some',

@@ -101,6 +101,8 @@ export interface ExchangeRecord {
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
+  /** The host of the request as the configuration names it; `null` if it names none that fits. */
+  readonly host: string | null;
   /** The canonical path; `null` if the request was refused before it was read. May hold secrets: never write it as it is. */
   readonly path: string | null;
   /** The route as configured; `null` if none matched. */

@@ -84,6 +84,8 @@ export interface Downstream {
 /** What the header fields of a request say, and its client's address. */
 export interface Arrival {
   readonly head: RequestHead;
+  /** The host of `Host` in the form that routes are chosen by; `null` if it is missing or not a plain host. */
+  readonly host: string | null;
   readonly clientAddress: string;
   /** The key for the address's permits, limits and restrictions. */
   readonly addressKey: string;

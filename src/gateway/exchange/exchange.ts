@@ -17,7 +17,7 @@ import {
   type Timer,
   type TimerClock,
 } from '../../core/index.ts';
-import { addressKey, forwardedClient, RequestHead } from '../../http/index.ts';
+import { addressKey, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
 import { KnownClient, type Limit } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -124,6 +124,11 @@ export class Exchange {
 
   get head(): RequestHead {
     return this.arrival.head;
+  }
+
+  /** The host that routes are chosen by; '' if the request has none, which is refused. No forwarding header names it. */
+  get host(): string {
+    return this.arrival.host ?? '';
   }
 
   get addressKey(): string {
@@ -324,7 +329,9 @@ function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayS
   const clientAddress =
     head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
   const key = addressKey(clientAddress);
-  return { head, clientAddress, addressKey: key, address: new KnownClient('address', key), rules, fields };
+  const host = head.host === null ? null : readHost(head.host);
+  const address = new KnownClient('address', key);
+  return { head, host, clientAddress, addressKey: key, address, rules, fields };
 }
 
 /** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */

@@ -140,14 +140,14 @@ function noteShadow(
 
 /** The limits of which the exchange consumes a unit; `null` if the value of the main parameter is ambiguous. */
 function claimOf(exchange: Exchange): Claim | null {
-  const { destination, dialect, token, shortfall, snapshot, downstream, callerKey: caller } = exchange;
+  const { destination, dialect, token, shortfall, snapshot, downstream, host, callerKey: caller } = exchange;
   const { path } = destination;
   const { limits } = snapshot;
   const { callerClass } = exchange;
   const claimed = limits.claims === null || token === null ? null : limits.claims.of(token.caller);
   const draws = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
-  return claimOn(limits, { method, path, callerClass, caller, claimed, draws });
+  return claimOn(limits, { method, host, path, callerClass, caller, claimed, draws });
 }
 
 type Conclude = (decision: Decision) => GateResult;

@@ -9,7 +9,6 @@ import type { GatewayError } from '../../core/index.ts';
 import {
   askedMethod,
   type CorsRules,
-  isPlainHost,
   mayConnect,
   parseTarget,
   readMaxForwards,
@@ -48,9 +47,9 @@ export function readHead(exchange: Exchange): GateResult {
   return result;
 }
 
-function judgeFields({ head }: Exchange): GateResult {
+function judgeFields({ head, arrival }: Exchange): GateResult {
   if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
-  if (head.host !== null && isPlainHost(head.host)) return null;
+  if (arrival.host !== null) return null;
   return badRequest('the Host header is missing or not a plain host');
 }
 
@@ -168,7 +167,7 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
 
 /** Brings the target into canonical form and looks up its route. Changes nothing. */
 function whereTo(exchange: Exchange): Destination {
-  const { downstream, dialect, head, snapshot } = exchange;
+  const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return { ...NOWHERE, refusal: badRequest(target.rejected) };
   if (downstream.redirects) {
@@ -180,8 +179,8 @@ function whereTo(exchange: Exchange): Destination {
   const asked = cors === null ? null : askedMethod(head.kept);
   const match =
     asked === null
-      ? snapshot.routes.find(dialect.routedMethod(downstream), target.path)
-      : routeOfPreflight(snapshot, target.path, asked);
+      ? snapshot.routes.find(dialect.routedMethod(downstream), host, target.path)
+      : routeOfPreflight(snapshot, host, target.path, asked);
   if (match !== null) return destinationOf(exchange, target, match, asked === null ? null : cors);
   const refusal = target.semicolon && refusesSemicolons(null) ? badRequest(SEMICOLON) : noRoute();
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
@@ -243,12 +242,13 @@ function makeDestination<
  */
 function routeOfPreflight(
   { routes, preflightRoutes }: Snapshot,
+  host: string,
   path: string,
   asked: string,
 ): RouteMatch<RouteModel> | null {
-  const match = routes.find(asked, path);
+  const match = routes.find(asked, host, path);
   if (match !== null && answersPreflights(match.value)) return match;
-  return preflightRoutes.find(asked, path) ?? routes.find('OPTIONS', path);
+  return preflightRoutes.find(asked, host, path) ?? routes.find('OPTIONS', host, path);
 }
 
 /** Whether the gateway answers preflights for this route by itself. */

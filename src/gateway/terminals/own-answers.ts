@@ -170,7 +170,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): 
   const { routes } = exchange.snapshot;
   // OPTIONS is one of them, since this answers it.
   const isServed = (method: string) =>
-    route === null || method === 'OPTIONS' || routes.find(method, path) !== null;
+    route === null || method === 'OPTIONS' || routes.find(method, exchange.host, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
   addSetFields(fields, { route });
   addOwnFields(fields, exchange, exchange.rate);
@@ -188,9 +188,9 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 
-function serves({ snapshot }: Exchange, { route, path }: PreflightHere, method: string): boolean {
+function serves({ snapshot, host }: Exchange, { route, path }: PreflightHere, method: string): boolean {
   if (route.kind !== 'forward') return route.methods.includes(method);
-  return isRoutable(method) && snapshot.routes.find(method, path)?.value === route;
+  return isRoutable(method) && snapshot.routes.find(method, host, path)?.value === route;
 }
 
 const HTTPS_PORT = 443;

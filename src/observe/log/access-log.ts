@@ -104,6 +104,7 @@ export class AccessLine {
   // Cache rendered members whose values are few: names of the configuration, and methods that the parser knows.
   readonly #method = member('method');
   readonly #route = member('route');
+  readonly #host = member('host');
   readonly #upstream = member('upstream');
   readonly #bucket = member('bucket');
   readonly #class = member('class');
@@ -176,6 +177,7 @@ export class AccessLine {
     if (record.trace !== null) line += `${K.traceId}"${record.trace.traceId}"`;
     line += `${K.arrivedAt}${record.arrivedAtMs}${K.sequence}${record.sequence}`;
     line += PROTOCOL[record.protocol] + this.#method(record.method) + this.#route(record.route);
+    if (record.host !== null) line += this.#host(record.host);
     line += this.#path(record) + this.#upstream(record.upstream);
     line += `${K.client}${quoted(record.clientAddress)}${this.#class(record.caller.class)}`;
     if (record.userAgent !== null)

@@ -28,6 +28,8 @@ export interface LoggedRequest {
   readonly keyId: string;
   /** The method for the route lookup. */
   readonly method: string;
+  /** The host as the configuration named it; '' if it named none that fits. */
+  readonly host: string;
   /** The path, with a pseudonym for each segment that the client chose. */
   readonly path: string;
   readonly callerClass: ClassName;
@@ -109,11 +111,12 @@ function claimedIn({ groups, numbers }: UncheckedLine): ClaimedValues | null {
 /** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if it is unknown. */
 function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket, draws = 'all' } = fields;
-  const { status, upstreamMs, protocol, caller, class: callerClass } = fields;
+  const { status, upstreamMs, protocol, caller, class: callerClass, host = '' } = fields;
   const part = typeof type === 'string' && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
   if (part === undefined) return 'other';
   const writtenAtMs = isAccessValue('time', fields.time) ? Date.parse(fields.time) : Number.NaN;
   if (!isAccessValue('method', method) || !isAccessValue('path', path)) return 'broken';
+  if (!isAccessValue('host', host)) return 'broken';
   if (!isAccessValue('client', client) || !isAccessValue('instance', instance)) return 'broken';
   if (!isAccessValue('keyId', keyId) || !isAccessValue('requestId', fields.requestId)) return 'broken';
   if (!isMoment(decidedAt, writtenAtMs) || !isAccessValue('sequence', sequence)) return 'broken';
@@ -128,6 +131,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     instance,
     keyId,
     method: protocol === 'grpc' ? GRPC_METHOD : method,
+    host,
     path,
     client,
     callerClass,

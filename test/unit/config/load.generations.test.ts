@@ -13,7 +13,7 @@ access_tokens: { audience: api }
 
 async function setOf(limits: string) {
   const result = await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': limits });
-  const set = result.ok && result.snapshot.limits.routes.find('GET', '/things/1')?.value.bucket.sets.user;
+  const set = result.ok && result.snapshot.limits.routes.find('GET', '', '/things/1')?.value.bucket.sets.user;
   if (!set) throw new Error(JSON.stringify(result));
   return set;
 }

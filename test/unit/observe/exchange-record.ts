@@ -8,6 +8,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     sequence: 1,
     protocol: 'http1',
     method: 'GET',
+    host: null,
     path: '/things/42',
     route: '/things/{id}',
     upstream: 'api',

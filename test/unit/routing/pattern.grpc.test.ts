@@ -33,7 +33,7 @@ describe('the pattern of a gRPC route', () => {
   });
 
   it('conflicts only with itself: letter case counts, and paths are different', () => {
-    const patterns = ['a.B/C', 'a.B/c', 'a.B/*', 'a.B/C'].map(parseGrpcPattern);
+    const patterns = ['a.B/C', 'a.B/c', 'a.B/*', 'a.B/C'].map(text => parseGrpcPattern(text));
     expect(findConflicts(patterns)).toEqual([[0, 3]]);
     const path = parseRoutePattern('/a.B/C', null);
     expect(findConflicts([path, parseGrpcPattern('a.B/C')])).toEqual([]);

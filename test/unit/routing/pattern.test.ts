@@ -16,6 +16,7 @@ describe('a route pattern', () => {
   test('is parsed into literals, parameters and the rest', () => {
     expect(parseRoutePattern('/v1/Channels/{channel_id}/**', ['GET', 'POST'])).toEqual({
       methods: ['GET', 'POST'],
+      host: null,
       path: '/v1/Channels/{channel_id}/**',
       segments: [
         { kind: 'literal', folded: 'v1' },

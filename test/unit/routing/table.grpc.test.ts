@@ -9,7 +9,7 @@ describe('the gRPC routes of a table', () => {
     [grpc('a.B/*'), grpc('a.B/C'), grpc('a.Other/C'), path('/a.B/C'), path('/**')],
     [parseRoutePattern('/a.Closed/**', null)],
   );
-  const find = (text: string) => table.find('GRPC', text)?.value ?? null;
+  const find = (text: string) => table.find('GRPC', '', text)?.value ?? null;
 
   it('prefer the one that names the method', () => {
     expect(find('/a.B/C')).toBe('a.B/C');
@@ -28,8 +28,8 @@ describe('the gRPC routes of a table', () => {
   });
 
   it('take no other request, as routes of paths take no call', () => {
-    expect(table.find('POST', '/a.B/D')?.value).toBe('/**');
-    expect(table.find('POST', '/a.B/C')?.value).toBe('/a.B/C');
+    expect(table.find('POST', '', '/a.B/D')?.value).toBe('/**');
+    expect(table.find('POST', '', '/a.B/C')?.value).toBe('/a.B/C');
     expect(find('/v1')).toBeNull();
   });
 });

@@ -40,7 +40,15 @@ function newCounters(): MemoryStore {
 
 function ask(counters: MemoryStore, caller: string, path: string): Decision {
   const callerClass = caller.startsWith('user:') ? 'user' : 'address';
-  const claim = claimOn(model, { method: 'GET', path, callerClass, caller, claimed: null, draws: 'all' });
+  const claim = claimOn(model, {
+    method: 'GET',
+    host: '',
+    path,
+    callerClass,
+    caller,
+    claimed: null,
+    draws: 'all',
+  });
   if (claim === null) throw new Error('there is no claim');
   return { ...counters.decide(claim.set, claim.caller, claim.main) };
 }

@@ -14,6 +14,7 @@ async function engineOf(text: string): Promise<LimitEngine> {
 
 const read = (channel: string, change: Partial<LimitedRequest> = {}): LimitedRequest => ({
   method: 'GET',
+  host: '',
   path: `/v1/channels/${channel}/messages`,
   callerClass: 'user',
   caller: 'alice',

@@ -6,6 +6,7 @@ import {
   grpcRoute,
   mapSuchAs,
   network,
+  routeHosts,
   routePath,
   secrecyOf,
   text,
@@ -38,6 +39,11 @@ export const routeKeys = {
     .optional()
     .describe(
       'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Names are case-sensitive.',
+    ),
+  hosts: routeHosts()
+    .optional()
+    .describe(
+      'Which hosts, before the path: api.example.com, or "*.example.com" for each name of one more label. Left out: the requests that no route with their host takes. Case and port do not matter.',
     ),
   methods: z
     .array(method(), { error: 'expected a list of methods such as [GET, POST]' })

@@ -17,7 +17,7 @@ describe('introspection of a route', () => {
       ['introspection: { cache: 1m }', 60_000],
     ] as const) {
       const loaded = await loadText(text(SECRET, written), { SECRET: 'hunter2' });
-      const route = loaded.ok ? loaded.snapshot.routes.find('GET', '/a')?.value : null;
+      const route = loaded.ok ? loaded.snapshot.routes.find('GET', '', '/a')?.value : null;
       expect(route, written).toMatchObject({ introspectionMs: ms });
     }
     expect(await diagnosticsOf(SECRET, 'introspection: { cache: 0s }')).toEqual([

@@ -23,7 +23,7 @@ async function modelOf(limits: string): Promise<LimitsModel> {
 /** The bucket `b` with these keys, on one line that has the parameter `id`. */
 async function bucketOf(keys: string, more = ''): Promise<BucketModel> {
   const model = await modelOf(`buckets: { b: { ${keys} } }\nroutes: { "GET /{id}": b }\n${more}`);
-  const bucket = model.routes.find('GET', '/7')?.value.bucket;
+  const bucket = model.routes.find('GET', '', '/7')?.value.bucket;
   if (bucket === undefined) throw new Error('no bucket');
   return bucket;
 }
@@ -55,7 +55,7 @@ describe('limits without a file', () => {
       keysPerCaller: 4_096,
     });
     expect(limits.neverRestrict.addresses.has('127.0.0.1')).toBe(false);
-    expect(limits.routes.find('GET', '/')).toBeNull();
+    expect(limits.routes.find('GET', '', '/')).toBeNull();
     expect(result.snapshot.outline.places.of(['global'])).toBeNull();
   });
 });
@@ -204,20 +204,24 @@ describe('a bucket', () => {
     const text =
       'buckets: { b: { main: id, user: 5/5s }, c: { user: 1/1s } }\nroutes: { "GET /{id}": b, "POST /x/{a}/{id}": b, "/c/{id}": c }';
     const { routes } = await modelOf(text);
-    expect(routes.find('GET', '/7')?.value.mainAt).toBe(0);
-    expect(routes.find('POST', '/x/1/7')?.value.mainAt).toBe(1);
-    expect(routes.find('GET', '/c/7')?.value.mainAt).toBeNull();
-    const [b, c] = [routes.find('GET', '/7'), routes.find('GET', '/c/7')].map(match => match?.value.bucket);
+    expect(routes.find('GET', '', '/7')?.value.mainAt).toBe(0);
+    expect(routes.find('POST', '', '/x/1/7')?.value.mainAt).toBe(1);
+    expect(routes.find('GET', '', '/c/7')?.value.mainAt).toBeNull();
+    const [b, c] = [routes.find('GET', '', '/7'), routes.find('GET', '', '/c/7')].map(
+      match => match?.value.bucket,
+    );
     expect(b?.sets.user.caller?.identity).toContain('"id"');
     expect(c?.sets.user.caller?.identity).not.toContain('"id"');
   });
 
   it('is one for all lines that lead to it', async () => {
     const { routes } = await modelOf('buckets: { b: { user: 5/5s } }\nroutes: { GET /a: b, /b/**: b }');
-    const [a, b] = [routes.find('GET', '/a'), routes.find('PUT', '/b/c')].map(match => match?.value.bucket);
+    const [a, b] = [routes.find('GET', '', '/a'), routes.find('PUT', '', '/b/c')].map(
+      match => match?.value.bucket,
+    );
     expect(a).toBeDefined();
     expect(a).toBe(b);
-    expect(routes.find('POST', '/a')).toBeNull();
+    expect(routes.find('POST', '', '/a')).toBeNull();
   });
 
   it.each([
@@ -233,8 +237,8 @@ describe('a bucket', () => {
     const { routes } = await modelOf(
       `buckets: { b: { ${keys} }, c: { user: 1/1s } }\nroutes:\n${lines}  /c: c\n`,
     );
-    expect(routes.find('GET', '/a')?.value.bucket.scope).toBe(scope);
-    expect(routes.find('GET', '/c')?.value.bucket.scope).toBe('user');
+    expect(routes.find('GET', '', '/a')?.value.bucket.scope).toBe(scope);
+    expect(routes.find('GET', '', '/c')?.value.bucket.scope).toBe('user');
   });
 
   it.each([
@@ -242,7 +246,7 @@ describe('a bucket', () => {
     ['GRPC a.B/C', 'user'],
   ])('of gRPC calls by the line %s has the scope %s', async (line, scope) => {
     const { routes } = await modelOf(`buckets: { b: { user: 5/5s } }\nroutes: { ${line}: b }\n`);
-    expect(routes.find('GRPC', '/a.B/C')?.value.bucket.scope).toBe(scope);
+    expect(routes.find('GRPC', '', '/a.B/C')?.value.bucket.scope).toBe(scope);
   });
 
   it('has a hash for each main value, or one for all with bucket_hash: route', async () => {

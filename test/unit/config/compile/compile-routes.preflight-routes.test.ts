@@ -11,7 +11,7 @@ function routeOf(line: string) {
 }
 
 function taker(lines: readonly string[], asked: string, path: string): string | undefined {
-  return new RouteTable(preflightRoutes(lines.map(routeOf))).find(asked, path)?.value.id;
+  return new RouteTable(preflightRoutes(lines.map(routeOf))).find(asked, '', path)?.value.id;
 }
 
 describe('a preflight is taken', () => {

@@ -107,7 +107,7 @@ ${NEEDED}`;
 
   it('finds the routes of the file', async () => {
     const { routes } = await snapshotOf(NEEDED);
-    expect(routes.find('GET', '/x')?.value).toMatchObject({ id: '/**', upstream: { name: 'api' } });
+    expect(routes.find('GET', '', '/x')?.value).toMatchObject({ id: '/**', upstream: { name: 'api' } });
   });
 });
 

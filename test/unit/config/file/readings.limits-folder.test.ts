@@ -28,8 +28,10 @@ describe('a folder of limits', () => {
       'limits/c.yaml',
     ]);
     expect(snapshot.limits.global.user.global?.units).toBe(7);
-    expect(snapshot.limits.routes.find('GET', '/things/1')?.value.bucket.sets.address.caller?.units).toBe(5);
-    expect(snapshot.limits.routes.find('GET', '/others')?.value.bucket.name).toBe('others');
+    expect(snapshot.limits.routes.find('GET', '', '/things/1')?.value.bucket.sets.address.caller?.units).toBe(
+      5,
+    );
+    expect(snapshot.limits.routes.find('GET', '', '/others')?.value.bucket.name).toBe('others');
     const { places: written } = snapshot.outline;
     const places = ['/things/{id}', 'GET /others'].map(line => written.of(['routes', line]));
     expect(places.map(place => `${place?.file.replace(/^.*\//, '')}:${place?.line}`)).toEqual([

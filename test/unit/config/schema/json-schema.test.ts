@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
+import { parseHost } from '../../../../src/config/values/index.ts';
 import { parseLimitRoute } from '../../../../src/config/values/patterns.ts';
 import { parseQuota } from '../../../../src/limits/index.ts';
 import { parseRoutePattern } from '../../../../src/routing/index.ts';
@@ -29,6 +30,35 @@ function* parts(part: JsonSchema, path = ''): Generator<readonly [string, JsonSc
     for (const [inner, child] of parts(way, path)) if (inner !== path) yield [inner, child];
   }
 }
+
+/** Hosts of routes, sound ones and others. */
+const HOSTS = [
+  ...[
+    'api.example.com',
+    'API.example.com',
+    'a_b.test',
+    'localhost',
+    'intranet',
+    'intranet.',
+    'api.example.com.',
+  ],
+  ...['*.example.com', '*.com', '[::1]', '192.0.2.7', 'xn--bcher-kva.example.com'],
+  ...[
+    '*',
+    '*.',
+    '**.a',
+    'a.*.b',
+    'a*.b',
+    '.a.b',
+    'a..b',
+    'a.b:80',
+    'a.b..',
+    'a@b.c',
+    'b\u00fccher.test',
+    'a%2eb.c',
+  ],
+  ...['http://a.b', '{a}.b', 'a b.c', '*.*.a', '*.[::1]'],
+];
 
 /** Paths of routes, sound ones and others. */
 const PATHS = [
@@ -139,6 +169,13 @@ describe('the JSON Schema of gateway.yaml', () => {
     }
   });
 
+  it('takes a host exactly as the gateway does', () => {
+    for (const host of HOSTS) {
+      const text = `upstreams: {}\nroutes: [{ path: /, hosts: [${JSON.stringify(host)}], upstream: a, authentication: none }]\n`;
+      expect(refusedIn(text).length === 0, host).toBe(isSound(() => parseHost(host)));
+    }
+  });
+
   it('accepts a variable in the place of a number, of true and of false', () => {
     const text = `
 upstreams: { api: { url: "http://a", max_requests: "\${A}" } }
@@ -161,7 +198,7 @@ forwarding_headers: ["\${A}"]
 upstreams:
   api: { url: "http://\${A}:\${B}", host: "\${A}", timeouts: { connect: "\${A}" }, max_head: "\${A}" }
 routes:
-  - { path: "/\${A}", methods: ["\${A}"], upstream: "\${A}", authentication: "\${A}", max_body: "\${A}" }
+  - { path: "/\${A}", hosts: ["\${A}", "\${A}.test"], methods: ["\${A}"], upstream: "\${A}", authentication: "\${A}", max_body: "\${A}" }
 log: { level: "\${A}" }
 identity_provider:
   issuer: "\${A}"
@@ -334,7 +371,9 @@ describe('the JSON Schema of limits.yaml', () => {
       'GET',
     ];
     const lines = [...methods.flatMap(method => PATHS.map(path => method + path)), 'GET /a/b c', '/a '];
-    for (const line of lines) {
+    const ofHosts = ['', 'GET '].flatMap(method => HOSTS.map(host => `${method}${host}/v1`));
+    const ofCalls = HOSTS.filter(host => /[.*]|localhost/.test(host)).map(host => `GRPC ${host}/a.B/C`);
+    for (const line of [...lines, ...ofHosts, ...ofCalls]) {
       const accepted = refusedIn(JSON.stringify({ routes: { [line]: 'b' } }), ofLimits).length === 0;
       expect(accepted, line).toBe(isSound(() => parseLimitRoute(line)));
     }

@@ -68,8 +68,7 @@ describe('an unknown key', () => {
   it.each([
     ['scope', ': write require: { scopes: [orders.read], roles: [clerk] }'],
     ['scopes', ': write require: { scopes: [orders.read], roles: [clerk] }'],
-    ['host', `: routes by host are ${YET}`],
-    ['hosts', `: routes by host are ${YET}`],
+    ['host', ': write hosts: [api.example.com, "*.example.com"]'],
     ['strip_path', ': write strip_prefix: /api'],
     ['plugins', `: plug-ins are ${YET}`],
     ['headers', ': write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers'],
@@ -146,26 +145,4 @@ describe('very many errors', () => {
     expect(diagnostics).toHaveLength(202);
     expect(diagnostics.at(-1)).toContain('keys_per_caller: expected a whole number');
   });
-});
-
-describe('a host in front of a path', () => {
-  const YET = 'not there yet, see docs/configuration.md#not-there-yet';
-
-  it.each(['admin.example.test/v1/**', 'localhost:8080/v1', '"*.example.test/v1"'])(
-    'is not there yet: %s',
-    async path => {
-      expect(await diagnosticsIn(NEEDED.replace('/**', path))).toEqual([
-        expect.stringContaining(`routes[0].path: a path has no host: routes by host are ${YET}`),
-      ]);
-      for (const method of ['', 'GET ']) {
-        const files = {
-          'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
-          'limits.yaml': `buckets: { a: { user: 1/1s } }\nroutes: { "${method}${path.replaceAll('"', '')}": a }\n`,
-        };
-        expect(diagnosticsOf(await loadFiles(files))).toContainEqual(
-          expect.stringContaining(`is not a route: a path has no host: limits by host are ${YET}`),
-        );
-      }
-    },
-  );
 });

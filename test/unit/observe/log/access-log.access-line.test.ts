@@ -43,6 +43,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     protocol: record.protocol,
     method: record.method,
     route: record.route,
+    ...(record.host === null ? {} : { host: record.host }),
     path:
       record.path === null
         ? undefined
@@ -117,6 +118,7 @@ const records = fc.record<ExchangeRecord>({
   sequence: fc.maxSafeNat(),
   protocol: fc.constantFrom('http1', 'h2', 'grpc', 'websocket'),
   method: text,
+  host: orNull(text),
   path: orNull(text),
   userAgent: orNull(text),
   lasted: fc.boolean(),
