@@ -133,7 +133,7 @@ function gatherUpstreams(
   const connections = upstreamConnections();
   const states = endpoints();
   const known = new Map(
-    snapshot.upstreams.map(({ name, endpoints }) => [name, endpoints.map(formatHostPort).join(', ')]),
+    snapshot.upstreams.map(({ name, endpoints }) => [name, endpoints.map(placeOf).join(', ')]),
   );
   const draining = [...connections].filter(([name, open]) => open > 0 && !known.has(name));
   return [...known, ...draining.map(([name]) => [name, 'draining'] as const)].map(([name, address]) => ({
@@ -144,6 +144,11 @@ function gatherUpstreams(
     errors: withoutKind(errors.ofUpstream(name)),
     ...endpointStatus(states.get(name)),
   }));
+}
+
+/** The name alone where SRV records name the ports. */
+function placeOf(endpoint: Snapshot['upstreams'][number]['endpoints'][number]): string {
+  return endpoint.lookup === 'srv' ? endpoint.host : formatHostPort(endpoint);
 }
 
 /** The most endpoints of an upstream in the list. */

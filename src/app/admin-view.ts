@@ -61,6 +61,7 @@ export function adminView(parts: ShownParts): AdminView {
       limits: () => generations.current.snapshot.limits,
       snapshot: () => generations.current.snapshot,
       identity: () => generations.current.snapshot.identity,
+      endpoints: sources.endpoints,
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },
   };

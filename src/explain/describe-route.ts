@@ -141,7 +141,11 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
   const scheme = options.tls === null ? 'http' : 'https';
   const addresses = endpoints.map(endpoint => {
     const weight = endpoint.weight === 1 ? '' : ` (weight ${endpoint.weight})`;
-    return `${scheme}://${formatHostPort(endpoint)}${base}${weight}`;
+    const url =
+      endpoint.lookup === 'srv'
+        ? `srv+${scheme}://${endpoint.host}`
+        : `${scheme}://${formatHostPort(endpoint)}`;
+    return `${url}${base}${weight}`;
   });
   const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');

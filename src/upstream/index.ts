@@ -1,6 +1,7 @@
 export type { Balance, EndpointsState } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
 export type { HealthOptions } from './health/index.ts';
+export { serviceHost } from './names/index.ts';
 export type {
   CallSink,
   ConnectionOptions,

@@ -68,6 +68,9 @@ test('every operation answers as /openapi.json says, which is a valid document',
     limits: { global: limits.global, invalid_requests: { shadow: false }, window_slack: '20ms' },
   });
   expect((await api.call('GET', '/api/explain?method=GET&path=/a')).status).toBe(200);
+  expect((await api.call('GET', '/api/upstreams')).body).toMatchObject({
+    upstreams: [{ name: 'api', lookupFault: null, endpoints: [{ state: 'used', why: null }] }],
+  });
   const base = `http://127.0.0.1:${gateway.port}`;
   await api.callAt(base, 'GET', '/v1/anonymous/authorize-url', {});
   await api.callAt(base, 'POST', '/v1/anonymous/auth', { body: '{}' });

@@ -17,7 +17,8 @@ const SERVICE = '_http._tcp.api.test';
 class Service {
   readonly name: string;
   health = 200;
-  /** What was asked for at `/healthz`: the Host. */
+  /** The `Host` of requests, and of those for `/healthz`. */
+  readonly hosts = new Set<string>();
   readonly checkedHosts = new Set<string>();
   readonly #server: Server;
 
@@ -25,7 +26,7 @@ class Service {
     this.name = name;
     this.#server = createServer((request, response) => {
       const isCheck = request.url === '/healthz';
-      if (isCheck) this.checkedHosts.add(request.headers.host ?? '');
+      (isCheck ? this.checkedHosts : this.hosts).add(request.headers.host ?? '');
       response.statusCode = isCheck ? this.health : 200;
       response.end(name);
     });
@@ -131,6 +132,7 @@ describe('an upstream with SRV records', () => {
       return seen.has('200 c');
     });
     expect([...seen].filter(answer => !answer.startsWith('200'))).toEqual([]);
+    expect(b.hosts).toEqual(new Set(['api.test']));
     const { endpoints, lookupFault } = await statusOf(gateway);
     const places = [b, c].map(({ port }) => `127.0.0.1:${port}`);
     expect(endpoints.map(({ address }) => address).toSorted()).toEqual(places.toSorted());
@@ -197,7 +199,11 @@ describe('health checks', () => {
     const gateway = await startGateway({
       upstreamPort: 0,
       api: {
-        ...{ url: undefined, urls: [a, b].map(({ port }) => `http://127.0.0.1:${port}`), host: 'upstream' },
+        ...{
+          url: undefined,
+          urls: [a, b].map(({ port }) => `http://127.0.0.1:${port}`),
+          host: 'api.internal',
+        },
         health: { path: '/healthz', every: '500ms', timeout: '490ms', healthy: 1, unhealthy: 2 },
       },
       config: { log: { level: 'info', access: false } },
@@ -216,6 +222,12 @@ describe('health checks', () => {
     expect(states.get('{upstream="api",state="used"}')).toBe(1);
     const { text } = await gateway.admin('/status');
     expect(text).toContain('it answered 503');
+    const api = JSON.parse((await gateway.admin('/api/upstreams')).text);
+    expect(api).toMatchObject({ upstreams: [{ name: 'api', allEndpointsOut: false, lookupFault: null }] });
+    expect(api.upstreams[0].endpoints).toContainEqual({
+      ...{ address: place, state: 'check', why: 'it answered 503', weight: 1 },
+      ...{ connections: expect.any(Number), requestsInFlight: expect.any(Number) },
+    });
 
     b.health = 500;
     await waitFor('all are out', async () => (await statusOf(gateway)).allEndpointsOut);
@@ -227,7 +239,7 @@ describe('health checks', () => {
     );
     const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'upstream');
     expect(said[0]).toMatchObject({ upstream: 'api', endpoint: place, reason: 'check' });
-    expect([...a.checkedHosts]).toEqual([place]);
+    expect([...a.checkedHosts]).toEqual(['api.internal']);
   });
 
   it('ask a server of gRPC for its health', async () => {

@@ -7,9 +7,10 @@ import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts
 import { openApiDocument } from './openapi.ts';
 import { type ApiReply, notFound, type Operation, readBody, wrongApiMethod } from './operation.ts';
 import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
+import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
-export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources {}
+export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {}
 
 /** A path, whose last segment may be a parameter, and its operations. */
 interface Resource {
@@ -108,6 +109,10 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
     {
       path: /^\/api\/restrictions\/([\w-]{1,64})$/,
       operations: [{ method: 'DELETE', changes: true, run: call => restrictions.lift(call) }],
+    },
+    {
+      path: /^\/api\/upstreams$/,
+      operations: [{ method: 'GET', changes: false, run: () => listUpstreams(sources) }],
     },
   ];
 }

@@ -15,6 +15,7 @@ import {
   restrictionSchema,
   restrictionsSchema,
 } from './shapes.ts';
+import { upstreamsSchema } from './upstreams-api.ts';
 
 /** Makes the description of the API, in the form of OpenAPI 3.1. */
 export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot): object {
@@ -103,6 +104,13 @@ const ADMIN_PATHS: PathItems = {
       responses: { 204: { description: 'It is lifted.' }, ...errors(401, 403, 404, 429) },
     },
   },
+  '/api/upstreams': {
+    get: {
+      operationId: 'listUpstreams',
+      summary: 'Lists the endpoints of each upstream, and why one gets no requests.',
+      responses: { 200: json('The upstreams.', 'Upstreams'), ...errors(401, 403, 429) },
+    },
+  },
 };
 
 /** A parameter in the query for each key of a schema. */
@@ -132,6 +140,7 @@ function schemas(): object {
   registry.add(restrictionSchema, { id: 'Restriction' });
   registry.add(restrictionsSchema, { id: 'Restrictions' });
   registry.add(newRestrictionSchema, { id: 'NewRestriction' });
+  registry.add(upstreamsSchema, { id: 'Upstreams' });
   const made = z.toJSONSchema(registry, { uri: id => `#/components/schemas/${id}`, io: 'input' });
   return Object.fromEntries(
     Object.entries(made.schemas).map(([id, { $id, $schema, ...schema }]) => [id, schema]),

@@ -33,7 +33,7 @@ function readUrl(entry: unknown) {
 }
 
 function placeOf(url: ReturnType<typeof readUrl>): string | null {
-  return url === undefined ? null : `${url.host.toLowerCase()} ${url.port}`;
+  return url === undefined ? null : `${url.lookup} ${url.host.toLowerCase()} ${url.port}`;
 }
 
 /** Reports a missing address, unless a misspelt key, which validation reports, may be it. */

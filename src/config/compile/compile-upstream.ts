@@ -1,4 +1,4 @@
-import type { UpstreamTls } from '../../upstream/index.ts';
+import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { formatHostPort, type UpstreamModel } from '../model/index.ts';
 import { compileUpstreamSettings } from '../policies/index.ts';
 import type { UpstreamConfig } from '../schema/index.ts';
@@ -37,6 +37,7 @@ function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['
 
 /** Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). */
 function authorityOf(url: UpstreamConfig['url']): string {
+  if (url?.lookup === 'srv') return serviceHost(url.host);
   return url === undefined ? '' : formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }
 

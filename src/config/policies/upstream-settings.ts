@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PoolName } from '../../core/index.ts';
+import { formatDuration, type PoolName } from '../../core/index.ts';
 import type {
   Balance,
   ConnectionOptions,
@@ -176,7 +176,7 @@ const connections = upstreamSetting({
     max_connection_age: duration()
       .prefault('5m')
       .describe(
-        'After this age a connection takes no more requests, so that a changed address takes effect.',
+        'After this age a connection takes no more requests, so that replicas behind one address get their share.',
       ),
   },
   compile: ({ keep_alive, max_connection_age }) => ({
@@ -332,7 +332,16 @@ const health = upstreamSetting({
             unhealthyAfter: health.unhealthy,
           },
   }),
+  describe: ({ health }) => (health === null ? [] : [['health', describeHealth(health)]]),
 });
+
+function describeHealth({ target, everyMs }: HealthOptions): string {
+  const asked =
+    target.kind === 'path'
+      ? `GET ${target.path}`
+      : `grpc.health.v1${target.service === '' ? '' : ` for ${target.service}`}`;
+  return `each address is asked ${asked} every ${formatDuration(everyMs)}`;
+}
 
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [

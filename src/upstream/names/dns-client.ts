@@ -190,7 +190,9 @@ class DatagramLink implements Link {
     this.#socket.on('message', bytes => listener.message(bytes));
     this.#socket.on('error', error => listener.fail(error));
     // Connected, the system takes datagrams from this server alone.
-    this.#socket.connect(this.#server.port, this.#server.host, () => this.#socket.send(query));
+    this.#socket.connect(this.#server.port, this.#server.host, () => {
+      if (this.#listener !== null) this.#socket.send(query);
+    });
   }
 
   fail(error: Error): void {
@@ -198,6 +200,7 @@ class DatagramLink implements Link {
   }
 
   close(): void {
+    this.#listener = null;
     this.#socket.close();
   }
 }

@@ -13,8 +13,11 @@ import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 /** However long DNS allows, and however short: a change is noticed in the one time, and no server is flooded in the other. */
 const LONGEST_MS = 300_000;
 const SHORTEST_MS = 5_000;
-/** The number of hosts that are looked up at the same time. */
+/** The number of hosts that are looked up at the same time, and in all. */
 const AT_ONCE = 16;
+const MOST_HOSTS = 1_000;
+/** After this time, hosts that have not been looked up yet keep the addresses that they had. */
+const LONGEST_LOOKUP_MS = 15_000;
 /** The part of an average host that one with weight 0 gets: a very small chance (RFC 2782). */
 const SMALLEST_PART = 0.01;
 
@@ -38,11 +41,14 @@ export function srvLookup(name: string, system: DnsSystem): Lookup {
     const records = srvRecords(reply);
     if (records.length === 0) throw new NoSuchRecords(`${name} says that its service is not offered`);
     const hosts = new Map<string, HostAddresses>();
-    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))];
+    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))].slice(0, MOST_HOSTS);
+    const endMs = system.clock.monotonicMs() + LONGEST_LOOKUP_MS;
     for (let from = 0; from < targets.length; from += AT_ONCE) {
+      const isLate = system.clock.monotonicMs() > endMs;
       const found = targets.slice(from, from + AT_ONCE).map(async target => {
-        const addresses = await findHost(client, target, reply, known.get(target));
-        if (addresses !== null) hosts.set(target, addresses);
+        const last = known.get(target);
+        const addresses = isLate ? last : await findHost(client, target, reply, last);
+        if (addresses !== undefined && addresses !== null) hosts.set(target, addresses);
       });
       await Promise.all(found);
     }
@@ -59,8 +65,8 @@ function srvRecords({ answers }: DnsReply): SrvAnswer[] {
 }
 
 /**
- * Finds the addresses of a host: in the response that named it, or by asking. Returns what was known where no server answers,
- * and `null` where the host has no address.
+ * Finds the addresses of a host: in the response that named it, or by asking. Returns what was known where a question got no
+ * answer, so that a host does not change its family for that, and `null` where the host has no address.
  */
 async function findHost(
   client: DnsClient,
@@ -74,9 +80,9 @@ async function findHost(
   const found = addressesIn(
     replies.flatMap(reply => (reply.status === 'fulfilled' ? reply.value.answers : [])),
   );
-  if (found !== null) return found;
-  const isGone = replies.every(reply => reply.status === 'rejected' && reply.reason instanceof NoSuchRecords);
-  return isGone ? null : (known ?? null);
+  const isUnanswered = (reply: PromiseSettledResult<DnsReply>) =>
+    reply.status === 'rejected' && !(reply.reason instanceof NoSuchRecords);
+  return replies.some(isUnanswered) ? (known ?? found) : found;
 }
 
 function addressesIn(records: DnsReply['answers']): HostAddresses | null {

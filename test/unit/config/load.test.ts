@@ -18,6 +18,9 @@ const upstreamWith = (keys: string): string =>
 const routeWith = (keys: string): string =>
   `routes: [{ ${keys} }]\nupstreams: { api: { url: "http://api:3000" } }\n`;
 
+const NO_SRV_NAME =
+  'SRV records belong to a name, such as srv+http://_http._tcp.api.internal: write an address with http:// alone';
+
 describe('a file that is no configuration', () => {
   it.each([
     ['nothing', ''],
@@ -252,6 +255,13 @@ describe('values', () => {
     ],
     [
       'http://user:secret@api',
+      'the URL of an upstream cannot contain a user or password: remove everything up to the "@"',
+    ],
+    ['srv+http://_http._tcp.api:3000', 'SRV records name the ports themselves: remove the port from the URL'],
+    ['srv+https://10.0.0.1', NO_SRV_NAME],
+    ['srv+http://[::1]', NO_SRV_NAME],
+    [
+      'srv+http://user@api',
       'the URL of an upstream cannot contain a user or password: remove everything up to the "@"',
     ],
     ['http://api:3000/', 'the URL of an upstream ends without a slash: write http://api:3000'],

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { OUT_REASONS } from '../../core/index.ts';
+import type { EndpointsState } from '../../upstream/index.ts';
+import type { ApiReply } from './operation.ts';
+
+export interface UpstreamSources {
+  /** How the addresses of each upstream are now, by its name. */
+  endpoints(): ReadonlyMap<string, EndpointsState>;
+}
+
+const endpointSchema = z.strictObject({
+  address: z.string().describe('The address as host:port, an IPv6 address in brackets.'),
+  state: z.enum(['used', ...OUT_REASONS]).describe('Whether it gets requests, or why it gets none.'),
+  why: z.string().nullable().describe('What was wrong last; null: nothing since it last answered well.'),
+  weight: z.number().describe('Its part of the requests, beside those of the others.'),
+  connections: z.int().describe('Open connections to it.'),
+  requestsInFlight: z
+    .int()
+    .describe(
+      'Requests that it has not answered yet. Not counted, and 0, where an upstream has one fixed address.',
+    ),
+});
+
+export const upstreamsSchema = z.strictObject({
+  upstreams: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('Its name in gateway.yaml.'),
+        allEndpointsOut: z.boolean().describe('Every endpoint is out, so that all of them are used.'),
+        lookupFault: z
+          .string()
+          .nullable()
+          .describe('Why the last lookup of a name found nothing, so that its last addresses stay in use.'),
+        endpoints: z.array(endpointSchema).describe('Its addresses; none while a name was not found yet.'),
+      }),
+    )
+    .describe('The upstreams of the configuration that serves.'),
+});
+
+/** Lists the upstreams with their endpoints. */
+export function listUpstreams({ endpoints }: UpstreamSources): ApiReply {
+  const upstreams: z.input<typeof upstreamsSchema>['upstreams'] = Array.from(
+    endpoints(),
+    ([name, { allOut, lookupFault, endpoints }]) => ({
+      ...{ name, allEndpointsOut: allOut, lookupFault },
+      endpoints: endpoints.map(({ name, outFor, why, weight, connections, inFlight }) => ({
+        ...{ address: name, state: outFor ?? 'used', why, weight, connections },
+        requestsInFlight: inFlight,
+      })),
+    }),
+  );
+  return { status: 200, body: { upstreams }, change: null };
+}

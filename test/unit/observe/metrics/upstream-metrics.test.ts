@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { MetricSet } from '../../../../src/observe/metrics/metric-set.ts';
+import { UpstreamMetrics } from '../../../../src/observe/metrics/upstream-metrics.ts';
+
+it('endpoints are counted by upstream and state, and none is named', async () => {
+  const set = new MetricSet();
+  const metrics = new UpstreamMetrics(set);
+  metrics.observe(() => [
+    {
+      ...{ upstream: 'api', allOut: false, lookupFailed: true },
+      states: [null, null, 'check', 'bad_answers'],
+    },
+    { upstream: 'other', allOut: true, lookupFailed: false, states: ['connect_failures'] },
+  ]);
+  const event = { upstream: 'api', endpoint: '10.0.0.1:80', cause: null };
+  metrics.endpointChanged({ ...event, reason: 'check' });
+  metrics.endpointChanged({ ...event, reason: 'check' });
+  metrics.endpointChanged({ ...event, reason: null });
+  metrics.retried('api', true);
+  metrics.retried('api', false);
+  const text = await set.registry.metrics();
+  const samples = text.split('\n').filter(line => line.startsWith('weir_upstream') && !line.endsWith(' 0'));
+  expect(samples).toEqual([
+    'weir_upstream_endpoints_out_total{upstream="api",reason="check"} 2',
+    'weir_upstream_retries_refused_total{upstream="api"} 1',
+    'weir_upstream_endpoints{upstream="api",state="used"} 2',
+    'weir_upstream_endpoints{upstream="api",state="bad_answers"} 1',
+    'weir_upstream_endpoints{upstream="api",state="check"} 1',
+    'weir_upstream_endpoints{upstream="other",state="connect_failures"} 1',
+    'weir_upstream_all_endpoints_out{upstream="other"} 1',
+    'weir_upstream_lookup_failed{upstream="api"} 1',
+  ]);
+  expect(text).not.toContain('10.0.0.1');
+});
