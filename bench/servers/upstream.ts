@@ -1,12 +1,13 @@
 // The service behind the gateways. Answers as cheaply as Node can, and reads just enough HTTP for requests without a body or
 // with a Content-Length: /bytes/N and /chunked/N at the end of a path ask for N bytes, any other path for 100. Bodies
-// are read and dropped. DELAY_MS makes it slow.
+// are read and dropped. DELAY_MS makes it slow; /count asks how many requests came so far.
 import { createServer, type Socket } from 'node:net';
 
 const HEAD = ['HTTP/1.1 200 OK', 'Content-Type: application/json', 'Date: Thu, 01 Jan 2026 00:00:00 GMT'];
 const PIECE = Buffer.alloc(64 * 1024, '-');
 const LARGEST_KEPT = 2 * 1024 * 1024;
 const kept = new Map<string, Buffer>();
+let count = 0;
 const delayMs = Number(process.env['DELAY_MS'] ?? 0);
 
 createServer({ noDelay: true }, socket => {
@@ -43,6 +44,11 @@ function contentLength(head: string): number {
 }
 
 function respond(socket: Socket, path: string): void {
+  if (path === '/count') {
+    socket.write(whole(`${count}`));
+    return;
+  }
+  count++;
   if (delayMs === 0) answer(socket, path);
   else setTimeout(() => answer(socket, path), delayMs);
 }
