@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const fileWith = (upstream: string, route = 'path: /') =>
-  `upstreams: { api: { url: "http://api", ${upstream} } }\nroutes: [{ ${route}, upstream: api, authentication: none }]\nlisten: { grpc: "127.0.0.1:50051" }\n`;
+  `upstreams: { api: { url: "http://api", ${upstream} } }\nroutes: [{ ${route}, upstream: api, authentication: none }]\nlisten: { http: { address: "127.0.0.1:8080", h2c: true } }\n`;
 const AT = expect.stringMatching(/^1:\d+: upstreams\.api\.health/);
 
 async function wordsOf(upstream: string, route?: string): Promise<string[]> {
