@@ -95,14 +95,24 @@ function describeCaller(
   return [
     ['upstream', describeUpstream(upstream)],
     ...describePolicies(route, serves, 'caller'),
-    ...(route.authentication === 'none' || identity === null ? [] : describeIdentity(identity)),
+    ...(route.authentication === 'none' || identity === null ? [] : describeIdentity(identity, route)),
     ...describeUpstreamSettings(upstream),
   ];
 }
 
-function describeIdentity({ providers }: IdentityModel): ExplainedRow[] {
-  const headers = providers[0]?.accessTokens.identityHeaders ?? [];
+function describeIdentity(
+  { providers, certificateField: field }: IdentityModel,
+  { requirement }: ForwardRoute,
+): ExplainedRow[] {
+  const { identityHeaders: headers = [], roleClaims = [] } = providers[0]?.accessTokens ?? {};
+  const ofRealm = requirement?.roles.some(({ client }) => client === null) === true;
   return [
+    ...(ofRealm ? roleClaims : []).map(
+      (claim): ExplainedRow => ['roles', `those of the realm, and those in the claim ${claim}`],
+    ),
+    ...(field === null
+      ? []
+      : [['certificates', `of tokens that are bound to one: in ${field} of a trusted proxy`] as const]),
     ...headers.map(
       ({ name, claim }): ExplainedRow => ['identity headers', `${name} from the claim ${claim}`],
     ),

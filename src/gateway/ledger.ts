@@ -125,11 +125,13 @@ function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
 }
 
 /** The caller. Known even if the token of this request was not looked at, if the same one came on this connection before. */
-function rememberedCaller({ token, head, destination, downstream: { memory } }: Exchange): Caller | null {
+function rememberedCaller(exchange: Exchange): Caller | null {
+  const { token, head, destination, downstream } = exchange;
   if (token !== null) return token.caller;
-  const known = memory.token;
+  const known = downstream.memory.token;
   if (known === null || known.authorization !== head.authorization) return null;
-  return destination.authentication !== 'none' && known.verifier.accepts(known.caller) ? known.caller : null;
+  if (destination.authentication === 'none' || !exchange.holdsCertificate(known.caller)) return null;
+  return known.verifier.accepts(known.caller) ? known.caller : null;
 }
 
 /** The scope of a 429 that the service sent, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */

@@ -165,9 +165,10 @@ describe('a token that is bound to something else', () => {
 });
 
 describe('a proxy that tells the certificate of its client', () => {
-  async function behind(field: string, more: Readonly<Record<string, unknown>> = {}) {
+  async function behind(field: string, more: Readonly<Record<string, unknown>> = {}, limits = {}) {
     const issuer = await startIssuer();
     const { gateway, upstream } = await startGatewayOf(issuer, {
+      limits,
       tokens: { certificate_field: field },
       config: { trusted_proxies: ['127.0.0.1'], ...more },
     });
@@ -214,6 +215,22 @@ describe('a proxy that tells the certificate of its client', () => {
     expect(await ask(ADA, BOB)).toBe(401);
     expect(await ask(BOB, BOB)).toBe(200);
     expect(await ask(ADA, ADA)).toBe(200);
+  });
+
+  it('has the log name no caller whose certificate did not come, even where its address is restricted', async () => {
+    const rule = { invalid_requests: { limit: '1/1m', restrict_for: '1m' } };
+    const { gateway, issuer } = await behind('Client-Cert', {}, rule);
+    const client = await gateway.connect();
+    const bearer = issuer.bearer(boundTo(ADA));
+    const ask = async (shown: Identity) =>
+      (await client.ask(head('GET /', bearer, `Client-Cert: :${base64Of(shown)}:`))).status;
+    expect([await ask(ADA), await ask(BOB), await ask(BOB), await ask(BOB), await ask(ADA)]).toEqual([
+      ...[200, 401, 401, 429, 429],
+    ]);
+    await expect.poll(() => accessLines(gateway).length).toBe(5);
+    expect(accessLines(gateway).map(line => line['class'])).toEqual([
+      ...['user', 'address', 'address', 'address', 'user'],
+    ]);
   });
 
   it('does not lend its own certificate to its clients', async () => {
@@ -311,6 +328,7 @@ async function startBindingProvider(field: string): Promise<string> {
       },
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' }] },
+    ttl: { ClientCredentials: 60 },
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },

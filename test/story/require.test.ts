@@ -320,3 +320,39 @@ routes:
     expect(await check(file)).toMatchObject({ code: 0, said: expect.not.stringContaining('hint: ') });
   });
 });
+
+it('weir explain says what a route requires, and where rights and certificates are looked for', async () => {
+  const file = await tempText(
+    'gateway.yaml',
+    `identity_provider: { issuer: "https://id" }
+access_tokens: { audience: api, roles: [groups], certificate_field: Client-Cert }
+trusted_proxies: [10.0.0.0/8]
+protected_resource: { resource: "https://api" }
+upstreams: { api: { url: "http://api:3000" } }
+routes: [{ path: /a, upstream: api, require: { scopes: [read], roles: [clerk, "shop:clerk"] } }]
+`,
+  );
+  const out: string[] = [];
+  const explain = async (...words: string[]) => {
+    out.length = 0;
+    const streams = {
+      out: (text: string) => void out.push(text),
+      err: (text: string) => void out.push(text),
+    };
+    expect(await runCommandLine(['explain', ...words, '--config', file], { env: {}, ...streams })).toBe(0);
+    return out.join('').replaceAll(/ +/g, ' ');
+  };
+  const said = await explain('GET', '/a');
+  for (const row of [
+    'requires the scope read',
+    '\n the role clerk\n',
+    '\n the role clerk of the client shop\n',
+    '\n else 403, without drawing on the bucket\n',
+    'roles those of the realm, and those in the claim groups',
+    'certificates of tokens that are bound to one: in Client-Cert of a trusted proxy',
+  ])
+    expect(said).toContain(row);
+  expect(await explain('GET', '/.well-known/oauth-protected-resource')).toContain(
+    'document {"resource":"https://api","authorization_servers":["https://id"]',
+  );
+});

@@ -13,6 +13,8 @@ export interface IdentityModel {
   readonly providers: readonly ProviderModel[];
   /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
+  /** The field in which trusted proxies tell the certificates that tokens may be bound to; `null` if they tell none. */
+  readonly certificateField: string | null;
   /** The budget of failed verifications of an address, whatever the issuer of its tokens; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
 }

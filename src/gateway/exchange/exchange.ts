@@ -165,6 +165,14 @@ export class Exchange {
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
 
+  /** Whether it came with the certificate that this caller's token is bound to, if it is bound to one (RFC 8705, 3). */
+  holdsCertificate({ certificate }: Caller): boolean {
+    if (certificate === null) return true;
+    const { downstream, head } = this;
+    const shown = head.certificate ?? downstream.clientCertificate;
+    return shown !== null && downstream.memory.thumbprintOf(shown) === certificate;
+  }
+
   /** True if it was refused because the process is too far behind. */
   get isShed(): boolean {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';

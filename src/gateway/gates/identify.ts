@@ -57,21 +57,14 @@ export function recallToken(exchange: Exchange): void {
   if (submitted === null || recallLast(exchange, submitted)) return;
   const token = readBearer(submitted.authorization, submitted.schemes);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
-  if (typeof token === 'string' && caller !== null && holdsCertificate(exchange, caller))
+  if (typeof token === 'string' && caller !== null && exchange.holdsCertificate(caller))
     exchange.token = { ...submitted, caller, client: clientOf(caller), token };
-}
-
-/** Whether the request came with the certificate that the token is bound to, if it is bound to one (RFC 8705, 3). */
-function holdsCertificate({ head, downstream }: Exchange, { certificate }: Caller): boolean {
-  if (certificate === null) return true;
-  const shown = head.certificate ?? downstream.clientCertificate;
-  return shown !== null && downstream.memory.thumbprintOf(shown) === certificate;
 }
 
 /** Takes the caller of a valid token, unless the token is bound to a certificate that the request did not come with. */
 function accept(exchange: Exchange, token: ValidToken): void {
   const { caller, verifier } = token;
-  if (holdsCertificate(exchange, caller)) exchange.token = token;
+  if (exchange.holdsCertificate(caller)) exchange.token = token;
   else
     exchange.refusedToken = verifier.refuse(
       { ...invalid('certificate'), principal: caller.principal },
