@@ -73,6 +73,11 @@ function ofProvider(known: readonly CallerClaims[], provider: string | null): re
   return known.filter(each => provider === null || each.provider === provider);
 }
 
+/** The issuer that the names of callers begin with; `null` if there is only one. */
+export function issuerOf(known: readonly CallerClaims[], provider: string | null): string | null {
+  return ofProvider(known, provider)[0]?.issuer ?? null;
+}
+
 /** The principal of the caller with these claims. */
 export function principalBy(
   { kind, claims: names, issuer }: CallerClaims,

@@ -112,13 +112,23 @@ const TITLES = ['BUCKET', 'CLASS', 'CALLERS', '50 %', '95 %', '99 %', '99.9 %', 
 const COLUMNS = [...TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({ title, isNumber: at >= 2 }));
 
 function cells(limit: SuggestedLimit): string[] {
-  const { bucket, class: callerClass, callers, needs, periodMs, now, callersOverNow, suggested } = limit;
+  const {
+    bucket,
+    class: callerClass,
+    callers,
+    needs,
+    periodMs,
+    now,
+    claim,
+    callersOverNow,
+    suggested,
+  } = limit;
   const period = formatDuration(periodMs);
   return [
     bucket ?? '(global)',
     callerClass,
     ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
-    ...[`${now}/${period}`, percent(callersOverNow, callers)],
+    ...[`${claim === null ? '' : 'up to '}${now}/${period}`, percent(callersOverNow, callers)],
     suggested === null ? '-' : `${suggested}/${period}`,
   ];
 }
@@ -155,7 +165,9 @@ function countOrNone(number: number | null): string {
 function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
   const few = FEWEST_CALLERS[percentile];
   const names = [
-    ...limits.map(each => ({ ...each, name: `${each.bucket ?? 'global'}, ${each.class}`, of: each.callers })),
+    ...limits
+      .filter(({ claim }) => claim === null)
+      .map(each => ({ ...each, name: `${each.bucket ?? 'global'}, ${each.class}`, of: each.callers })),
     ...restrictions
       .filter(({ by }) => by === 'address' || by === 'webhook')
       .map(each => ({ ...each, name: `${each.rule}, ${each.by}`, of: each.senders })),
@@ -174,6 +186,11 @@ function notes(suggestion: Suggestion): string {
   return sentences([
     ...(hasNumbers ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`] : []),
     ...tooFew(suggestion),
+    ...limits.flatMap(({ bucket, class: name, claim }) =>
+      claim === null
+        ? []
+        : [`${bucket ?? 'global'}, ${name}: the claim ${claim} says the number, so none is suggested`],
+    ),
     ...refused.map(
       limit =>
         `${limit.bucket ?? 'global'}, ${limit.class}: ${formatCount(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,

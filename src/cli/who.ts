@@ -1,14 +1,15 @@
-import { type CallersResult, readCallers } from '../config/index.ts';
+import { type CallerClaims, type CallersResult, groupName, readCallers } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import { classOf, principalBy, readAddress, readClaims, type Wanted } from './caller-options.ts';
+import { classOf, issuerOf, principalBy, readAddress, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
 
 export const who: Command = {
-  help: `Prints the pseudonym under which a bot or user appears in the log, computed with the key in log.pseudonym_key_file. Takes the
-claims that identify the caller (access_tokens.principal, or those of a bot), exactly as in the caller's tokens.
+  help: `Prints the pseudonym under which a bot, a user or a group appears in the log, computed with the key in log.pseudonym_key_file. Takes
+the claims that identify the caller (access_tokens.principal, or those of a bot), exactly as in the caller's tokens; a caller has the
+same pseudonym in every class.
 
 weir who [FILE] [OPTIONS]
 
@@ -18,6 +19,7 @@ weir who [FILE] [OPTIONS]
   --subject SUB       the claim sub
   --claim NAME=VALUE  any other claim; once for each
   --as CLASS          bot or user, if the same claims identify both
+  --group VALUE       instead of claims: a group of limits.yaml, by the value of its claim, as under "groups" in the log
   --address IP        instead of claims: how a client without a token appears
   --help              show this text
 
@@ -35,6 +37,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
       claim: { type: 'string', multiple: true },
       as: { type: 'string' },
       address: { type: 'string' },
+      group: { type: 'string' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
     const claims = readClaims(values);
@@ -51,32 +54,45 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
       terminal.out(describeAddress(values.address));
       return ExitCode.ok;
     }
-    if (claims.size === 0)
-      throw new UsageError('say who: --client AZP --subject SUB, --claim NAME=VALUE or --address IP');
+    const { group } = values;
+    if (
+      group !== undefined &&
+      (claims.size > 0 || wanted.kind !== null || values.address !== undefined || group === '')
+    )
+      throw new UsageError('--group takes the value of a claim, and goes with --provider alone');
+    if (claims.size === 0 && group === undefined)
+      throw new UsageError(
+        'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP',
+      );
     const file = await configFile(positionals[0], values.config);
     const callers = await readCallers(file, terminal.env);
-    if (callers.ok) return nameCaller(file, callers, claims, wanted, terminal);
+    if (callers.ok) {
+      const keyOf = (classes: readonly CallerClaims[]) =>
+        group === undefined
+          ? principalBy(classOf(classes, claims, wanted), claims)
+          : groupName(group, issuerOf(classes, wanted.provider));
+      return print(file, callers, keyOf, terminal);
+    }
     return reportErrors(terminal, callers.diagnostics);
   },
 };
 
-function nameCaller(
+function print(
   file: string,
   { classes, pseudonymKey }: Extract<CallersResult, { readonly ok: true }>,
-  claims: ReadonlyMap<string, string>,
-  wanted: Wanted,
+  keyOf: (classes: readonly CallerClaims[]) => string,
   terminal: CommandOutput,
 ): number {
   if (classes.length === 0) {
     terminal.err(`${file}: has no identity provider, so every caller is an address: use --address\n`);
     return ExitCode.failure;
   }
-  const found = classOf(classes, claims, wanted);
+  const key = keyOf(classes);
   if (pseudonymKey === null) {
     terminal.err(`${file}: ${WITHOUT_KEY}\n`);
     return ExitCode.failure;
   }
-  terminal.out(`${pseudonymOf(pseudonymKey, principalBy(found, claims))}\n`);
+  terminal.out(`${pseudonymOf(pseudonymKey, key)}\n`);
   return ExitCode.ok;
 }
 

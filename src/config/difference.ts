@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/index.ts';
-import type { Quota } from '../limits/index.ts';
+import { isClaimed, type Quota } from '../limits/index.ts';
 
 /**
  * What a change means for the callers it affects:
@@ -119,7 +119,10 @@ export function formatChange({ effect, subject, text }: Change): string {
 
 /** Formats a quota: `5 in 5s`, or `no limit`. */
 export function describeQuota(quota: Quota | null): string {
-  return quota === null ? 'no limit' : `${quota.units} in ${formatDuration(quota.periodMs)}`;
+  if (quota === null) return 'no limit';
+  const text = `${quota.units} in ${formatDuration(quota.periodMs)}`;
+  if (!isClaimed(quota)) return text;
+  return `what the claim ${quota.claim} says, at most ${quota.maxUnits}, or else ${text}`;
 }
 
 /** Compares what callers may send at once and what they may send over time. Returns `null` if both are equal. */
@@ -127,6 +130,7 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   const text = `${describeQuota(now)}, before ${describeQuota(before)}`;
   if (now === null) return before === null ? null : differ('looser', text, Number.POSITIVE_INFINITY);
   if (before === null) return differ('stricter', text, 0);
+  if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
   const atOnce = now.units / before.units;
   // Multiplied crosswise, so that equal rates of different periods compare as equal: both are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
@@ -136,6 +140,29 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (atOnce >= 1 && overTime >= 1) return differ('looser', text, left);
   const how = atOnce < 1 ? 'fewer at once, more over time' : 'more at once, fewer over time';
   return differ('mixed', `${text} (${how})`, left);
+}
+
+/** Compares quotas of which a claim says one: by what a caller gets at most, and by what it gets without the claim. */
+function compareClaimed(now: Quota, before: Quota, text: string): Difference | null {
+  const parts = [
+    compareQuotas(highestOf(now), highestOf(before)),
+    compareQuotas(withoutClaim(now), withoutClaim(before)),
+  ].filter(part => part !== null);
+  if (isClaimed(now) && isClaimed(before)) {
+    if (now.claim !== before.claim) return differ('mixed', text);
+    return parts.length === 0 ? null : { ...joined(parts), text };
+  }
+  // A claim may also say less than the other number.
+  const effect = isClaimed(now) ? 'stricter' : 'looser';
+  return differ(parts.every(part => part.effect === effect) ? effect : 'mixed', text);
+}
+
+function highestOf(quota: Quota): Quota {
+  return { units: isClaimed(quota) ? quota.maxUnits : quota.units, periodMs: quota.periodMs };
+}
+
+function withoutClaim({ units, periodMs }: Quota): Quota {
+  return { units, periodMs };
 }
 
 /**

@@ -61,10 +61,23 @@ async function loadLimitsUnderTest(
   if (files !== null) checkLimits(files, null);
   const diagnostics = errorsIn(files);
   if (limits === undefined || diagnostics.length > 0) return { ok: false, diagnostics };
-  return { ok: true, snapshot: compile(standInGateway(grpcServices), limits) };
+  return { ok: true, snapshot: compile(standInGateway(grpcServices, classesIn(limits)), limits) };
 }
 
-function standInGateway(grpcServices: Iterable<string>): GatewayConfig {
+/** The names of classes that limits.yaml has numbers for, as many as a gateway may have. */
+function classesIn({ global, buckets }: LimitsConfig): readonly string[] {
+  const parts = [...(global === 'off' ? [] : [global]), ...Object.values(buckets)];
+  const named = parts.flatMap(({ classes = {}, shadow }) => [
+    ...Object.keys(classes),
+    ...(typeof shadow === 'boolean' ? [] : Object.keys(shadow.classes ?? {})),
+  ]);
+  return [...new Set(named)].slice(0, MAX_CLASSES);
+}
+
+const MAX_CLASSES = 8;
+
+/** @param classes those whose tokens say so in the claim `class` */
+function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
   return gatewaySchema.parse({
     identity_provider: {
@@ -73,7 +86,11 @@ function standInGateway(grpcServices: Iterable<string>): GatewayConfig {
       client_authentication: 'none',
       redirect_uri: 'https://app.invalid/',
     },
-    access_tokens: { audience: 'any', bots: { claim: 'client_id' } },
+    access_tokens: {
+      audience: 'any',
+      bots: { claim: 'client_id' },
+      classes: Object.fromEntries(classes.map(name => [name, { claim: 'class', value: name }])),
+    },
     upstreams: {
       service: { url: 'http://service.invalid' },
       calls: { url: 'http://calls.invalid', protocol: 'grpc' },

@@ -182,7 +182,8 @@ class Measuring {
     const name = `${limit.identity} ${callerClass}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
-    const demand = new Demand(limit, this.#room);
+    // Callers whose tokens say different numbers are in one row.
+    const demand = new Demand({ ...limit, units: limit.maxUnits }, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
     const row = { bucket: owner, callerClass, demand, requests: 0, refused: 0 };
     this.#rows.set(name, row);

@@ -60,7 +60,9 @@ export interface SuggestedLimit {
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
   readonly needs: Needs;
-  /** The quota in limits.yaml. */
+  /** The claim that says the number of a caller; `null` if limits.yaml does. */
+  readonly claim: string | null;
+  /** The quota in limits.yaml; where a claim says the number, the most that it may say. */
   readonly now: number;
   readonly callersOverNow: number;
   /** The quota to set; `null` if there are too few callers for the requested percentile. */
@@ -131,8 +133,12 @@ export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Sugge
 function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
   const { limit, needs: sorted } = row.demand;
   const needs = needsOf(sorted);
-  const suggested = withHeadroom(needs[percentile], headroomPercent, limit.largestCost);
+  const claim = limit.role === 'caller' ? limit.claim : null;
+  // What a claim may say is sold, not measured.
+  const suggested =
+    claim === null ? withHeadroom(needs[percentile], headroomPercent, limit.largestCost) : null;
   return {
+    claim,
     ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },

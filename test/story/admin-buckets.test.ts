@@ -161,3 +161,46 @@ test('/api/buckets wants a client, and a value where each is counted by itself',
   expect((await api.call('DELETE', `/api/buckets?${query}`, { token: null })).status).toBe(401);
   expect((await api.call('GET', '/api/buckets?address=127.0.0.1', { token: null })).status).toBe(200);
 });
+
+test('/api/buckets knows the class of a caller, and what a group shares', async () => {
+  const token_file = await tempText('admin-token', ADMIN_TOKEN);
+  const config = { listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } };
+  const group = { claim: 'organization', limit: '3/1h' };
+  const classes = { partner: { claim: 'plan' } };
+  const front = await startLimited(
+    {
+      buckets: {
+        exports: { user: '5/1h', classes: { partner: '9/1h' }, group },
+        channels: { main: 'id', group },
+      },
+      routes: { '/exports': 'exports', '/channels/{id}': 'channels' },
+    },
+    { config, tokens: { classes } },
+  );
+  const api = await ApiClient.of(front.gateway);
+  const bearer = (sub: string) => front.issuer.bearer({ sub, plan: 'partner', organization: 'acme' });
+  for (const sub of ['a', 'b', 'c']) await askOnce(front, 'GET /exports', bearer(sub));
+  await askOnce(front, 'GET /channels/7', bearer('a'));
+  const limitsAt = async (query: string) => (await api.call('GET', `/api/buckets?${query}`)).body;
+  const client = String(front.issuer.claims()['azp']);
+  expect(await limitsAt(`client=${client}&subject=a&class=partner&bucket=exports`)).toMatchObject({
+    limits: [{ counts: 'caller', limit: 9, used: 1 }],
+  });
+  expect(await limitsAt('bucket=exports&group=acme')).toMatchObject({
+    ...{ address: null, caller: null },
+    limits: [{ bucket: 'exports', counts: 'group', quota: '3/1h', used: 3, remaining: 0 }],
+  });
+  expect(await limitsAt('bucket=channels&group=acme&value=7')).toMatchObject({ limits: [{ used: 1 }] });
+  expect(await limitsAt('bucket=channels&group=acme&value=8')).toMatchObject({ limits: [{ used: 0 }] });
+  expect((await askOnce(front, 'GET /exports', bearer('d'))).status).toBe(429);
+  expect((await api.call('DELETE', '/api/buckets?bucket=exports&group=acme')).status).toBe(200);
+  expect((await askOnce(front, 'GET /exports', bearer('d'))).status).toBe(200);
+  for (const query of [
+    'bucket=exports&group=',
+    'group=acme',
+    'bucket=channels&group=acme',
+    'bucket=exports&group=acme&subject=a',
+    `client=${client}&subject=a&class=none`,
+  ])
+    expect((await api.call('GET', `/api/buckets?${query}`)).status, query).toBe(400);
+});

@@ -302,6 +302,26 @@ ignored_refusals: { limit: 1/10m, restrict_for: 3m }
     expect((await errorsOf(() => LIMITS)).err).toContain('this is a limits file: name it under "limits"');
   });
 
+  it('knows classes, groups and numbers by the claims of its callers', async () => {
+    const limits = `buckets:
+  exports: { user: { claim: rate, max: 9/1m, otherwise: 2/1m }, classes: { partner: 6/1m }, group: { claim: org, limit: 8/1m } }
+routes: { GET /exports: exports }
+`;
+    const by = (name: string, claims: string) =>
+      `by: { user: [web, ${name}], claims: { ${claims} } }, send: GET /exports`;
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${by('a', '')}, expect: { limit: 2, outcome: admitted } }`,
+      `{ ${by('b', 'rate: 5')}, expect: { limit: 5 } }`,
+      `{ ${by('c', 'class: partner, rate: 5')}, expect: { limit: 6 } }`,
+      `{ ${by('d', 'class: partner, org: acme')}, repeat: 6, expect: { outcome: admitted } }`,
+      `{ ${by('e', 'org: acme')}, repeat: 2, expect: { outcome: admitted } }`,
+      `{ ${by('f', 'org: acme')}, expect: { outcome: group, limit: 8 } }`,
+      `{ ${by('f', 'org: other')}, expect: { outcome: admitted } }`,
+    ]);
+    expect(ended.out).toContain('1 passed');
+    expect(ended.code).toBe(0);
+  });
+
   it('knows what a line costs', async () => {
     const limits =
       'buckets: { all: { user: 7/5s } }\nroutes: { /cheap: all, /dear: { bucket: all, cost: 5 } }\n';

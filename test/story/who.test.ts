@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { pseudonymOf } from '../../src/observe/index.ts';
 import { documentNamed } from '../support/documents.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { ensureInstalled } from '../support/installed.ts';
@@ -123,6 +124,14 @@ describe('the runbook', () => {
 });
 
 describe('weir who', () => {
+  it('names a group by the value of its claim, with its provider if there are several', async () => {
+    const file = await configOf('');
+    const pseudonym = (value: string) => pseudonymOf(Buffer.from(KEY), value);
+    expect((await weir('who', '--group', 'acme', '--config', file)).out.trim()).toBe(pseudonym('acme'));
+    expect((await weir('who', '--group', 'acme', '--client', 'web', '--config', file)).code).toBe(64);
+    expect((await weir('who', '--group', '', '--config', file)).code).toBe(64);
+  });
+
   it('tells bots from users by the claims it is given', async () => {
     const file = await configOf(', bots: { claim: client_id }');
     const user = await weir('who', file, '--client', 'web', '--subject', 'alice');
@@ -224,7 +233,7 @@ describe('weir who', () => {
   });
 
   it.each<[string[], string]>([
-    [[], 'say who: --client AZP --subject SUB, --claim NAME=VALUE or --address IP'],
+    [[], 'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP'],
     [['--client', 'web'], 'a user takes --client AZP --subject SUB; a bot takes --claim tenant=VALUE'],
     [['--client', ''], '--client is empty: is a shell variable unset?'],
     [['--claim', 'tenant'], '--claim takes NAME=VALUE, not "tenant"'],

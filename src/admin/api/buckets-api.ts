@@ -1,9 +1,25 @@
-import { type BucketModel, type IdentityModel, type LimitsModel, limitsFor } from '../../config/index.ts';
+import {
+  type BucketModel,
+  type ClassName,
+  classNames,
+  groupName,
+  type IdentityModel,
+  type LimitsModel,
+  limitsFor,
+  listedClass,
+} from '../../config/index.ts';
 import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
-import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
+import {
+  type Allowance,
+  groupPart,
+  isSharedRole,
+  type Limit,
+  type LimitSet,
+  type LimitsByRole,
+} from '../../limits/index.ts';
 import type { Allowances } from '../../runtime/index.ts';
-import { type ApiClient, clientOf } from './client.ts';
+import { type ApiClient, clientOf, providerOf } from './client.ts';
 import {
   type ApiCall,
   type ApiReply,
@@ -31,6 +47,10 @@ interface Question {
   readonly bucket: BucketModel | null;
   /** The value of the main parameter; `null` if none is given. */
   readonly value: string | null;
+  /** The class whose numbers the client has. */
+  readonly className: ClassName;
+  /** The group whose allowance is meant, by the name that it is counted under; `null` if none is. */
+  readonly group: string | null;
 }
 
 /** Shows and resets what clients have consumed. */
@@ -51,7 +71,7 @@ export class BucketsApi {
     const reading = await this.#sources.allowances.read(
       shown.map(({ limit }) => limit),
       client?.key ?? '',
-      value ?? '',
+      partOf(asked),
     );
     if (reading === null) return nothingCounts();
     const { countedIn, allowances } = reading;
@@ -63,13 +83,13 @@ export class BucketsApi {
   async reset({ query }: ApiCall): Promise<ApiReply | GatewayError> {
     const asked = this.#ask(query);
     if (asked instanceof GatewayError) return asked;
-    const { client, bucket, value } = asked;
+    const { client, bucket, value, group } = asked;
     // Leave out limits that the client shares with others: they are reset only by a request without a client.
-    const limits = this.#limitsOf(asked).filter(({ limit }) => client === null || limit.role !== 'resource');
+    const limits = this.#limitsOf(asked).filter(({ limit }) => client === null || !isSharedRole(limit.role));
     const countedIn = await this.#sources.allowances.reset(
       limits.map(({ limit }) => limit),
       client?.key ?? '',
-      value,
+      group === null ? value : partOf(asked),
     );
     if (countedIn === null) return nothingCounts();
     const name = this.#nameOf(client);
@@ -85,28 +105,63 @@ export class BucketsApi {
   #ask(query: URLSearchParams): Question | GatewayError {
     const read = readBy(bucketsSchema, queryObject(query));
     if (!read.ok) return read.error;
-    const { bucket: name, value: given, ...who } = read.value;
+    const { bucket: name, value: given, group, class: named, ...who } = read.value;
     const value = given === undefined ? null : mainValue(encodeURIComponent(given));
     const { buckets } = this.#sources.limits();
     const bucket = buckets.find(each => each.name === name) ?? null;
     if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
     if (given !== undefined && (bucket === null || bucket.main === null))
       return badApiRequest('value: give it with a bucket that has a main parameter.');
+    if (group !== undefined) return this.#askOfGroup(group, bucket, value, who);
     const client = this.#clientIn(who);
     if (client instanceof GatewayError) return client;
-    if (client !== null) return { client, bucket, value };
-    if (bucket === null || sharedLimits(bucket).length === 0)
+    const className = this.#classOf(client, named);
+    if (className instanceof GatewayError) return className;
+    if (client !== null) return { client, bucket, value, className, group: null };
+    if (bucket === null || sharedLimits(bucket, 'resource').length === 0)
       return badApiRequest('Give a client, or a bucket with a quota for "resource".');
-    return value === null ? valueNeeded(bucket.main) : { client, bucket, value };
+    return value === null ? valueNeeded(bucket.main) : { client, bucket, value, className, group: null };
   }
 
-  #clientIn(who: Omit<BucketsQuery, 'bucket' | 'value'>): ApiClient | GatewayError | null {
+  #askOfGroup(
+    group: string,
+    bucket: BucketModel | null,
+    value: string | null,
+    { provider, ...who }: Omit<BucketsQuery, 'bucket' | 'value' | 'group' | 'class'>,
+  ): Question | GatewayError {
+    if (bucket === null || sharedLimits(bucket, 'group').length === 0)
+      return badApiRequest('group: give it with a bucket that has a quota for "group".');
+    if (Object.keys(who).length > 0) return badApiRequest('group: give it without a client.');
+    if (bucket.main !== null && value === null) return valueNeeded(bucket.main);
+    const identity = this.#sources.identity();
+    const found = identity === null ? null : providerOf(provider, identity);
+    if (found instanceof GatewayError) return found;
+    const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
+    return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
+  }
+
+  /** The class whose numbers hold: the one that is asked for, or that lists the caller. */
+  #classOf(client: ApiClient | null, named: string | undefined): ClassName | GatewayError {
+    const identity = this.#sources.identity();
+    const names = classNames(identity);
+    if (named !== undefined && !names.includes(named))
+      return badApiRequest(
+        `class: expected one of ${names.join(', ') || 'none, since gateway.yaml has no classes'}.`,
+      );
+    if (client === null || client.kind === 'address') return 'address';
+    return named ?? listedClass(client.key, identity) ?? client.kind;
+  }
+
+  #clientIn(
+    who: Omit<BucketsQuery, 'bucket' | 'value' | 'group' | 'class'>,
+  ): ApiClient | GatewayError | null {
     return Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
   }
 
-  #limitsOf({ client, bucket }: Question): CountedLimit[] {
-    if (client === null) return bucket === null ? [] : sharedLimits(bucket);
-    const all = limitsOfClient(this.#sources.limits(), client);
+  #limitsOf({ client, bucket, className, group }: Question): CountedLimit[] {
+    if (client === null)
+      return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
+    const all = limitsOfClient(this.#sources.limits(), client, className);
     return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
   }
 
@@ -161,16 +216,28 @@ interface CountedLimit {
 }
 
 /** The limits of a client in the order of the file, the global ones first. */
-function limitsOfClient({ global, buckets }: LimitsModel, { kind, key }: ApiClient): CountedLimit[] {
+function limitsOfClient(
+  { global, buckets }: LimitsModel,
+  { key }: ApiClient,
+  className: ClassName,
+): CountedLimit[] {
   return [
-    ...limitsIn(null, global[kind]),
-    ...buckets.flatMap(bucket => limitsIn(bucket, limitsFor(bucket, key).exemptSets[kind])),
+    ...limitsIn(null, global.of(className)),
+    ...buckets.flatMap(bucket => limitsIn(bucket, limitsFor(bucket, key).exemptSets.of(className))),
   ];
 }
 
-/** The limits that all clients share for each value of the bucket's main parameter. */
-function sharedLimits(bucket: BucketModel): CountedLimit[] {
-  return limitsIn(bucket, bucket.exemptSets.user).filter(({ limit }) => limit.role === 'resource');
+/** The limits that all clients share for each value of the bucket's main parameter, or those that groups share. */
+function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): CountedLimit[] {
+  const { user } = bucket.exemptSets;
+  const view = (limit: Limit | null | undefined, isInShadow: boolean) =>
+    limit === null || limit === undefined ? [] : [{ bucket, limit, isInShadow }];
+  return [...view(user[role], false), ...view(user.shadow?.[role], true)];
+}
+
+/** What the counters of a question are found by, beside the client. */
+function partOf({ value, group }: Question): string {
+  return group === null ? (value ?? '') : groupPart(group, value ?? '');
 }
 
 function limitsIn(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {

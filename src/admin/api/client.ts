@@ -48,7 +48,10 @@ export function addressOf(text: string): string | GatewayError {
 }
 
 /** Requires the name of the provider if there are several, because callers of two providers may have the same claims. */
-function providerOf(name: string | undefined, { providers }: IdentityModel): ProviderModel | GatewayError {
+export function providerOf(
+  name: string | undefined,
+  { providers }: IdentityModel,
+): ProviderModel | GatewayError {
   const [only, ...others] = providers.filter(each => name === undefined || each.name === name);
   if (only !== undefined && others.length === 0) return only;
   const names = providers.flatMap(each => each.name ?? []);

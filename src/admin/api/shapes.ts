@@ -121,6 +121,19 @@ export const bucketsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('A value of the main parameter of that bucket. Buckets with one count each value by itself.'),
+  group: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'What a group of that bucket has in common, by the value of its claim, in place of a client; with provider if there are several.',
+    ),
+  class: z
+    .string()
+    .optional()
+    .describe(
+      'The class of the caller. Left out: the one that lists it by name, else none. Of a number that its token says, "otherwise" is shown.',
+    ),
 });
 export type BucketsQuery = z.infer<typeof bucketsSchema>;
 

@@ -1,8 +1,8 @@
+import type { Quota } from '../../limits/index.ts';
 import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS, withTrials } from '../compile/index.ts';
+import { quotaOf, type WrittenQuotas, withTrials } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';
-import type { CallerClass } from '../model/index.ts';
 import { compareBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
@@ -10,42 +10,66 @@ import { type Move, movesBetween } from './compare-routes.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
-/** The quotas of each class of callers, after all fallbacks; `null` is no limit. */
-export type ClassQuotas = Readonly<Record<CallerClass, ReturnType<typeof quotaOf>>>;
-
-/** Returns the quota of a class in a bucket, its own or the one it falls back to. */
-function quotaOf(bucket: BucketConfig | undefined, callerClass: CallerClass) {
-  const key = QUOTA_KEYS[callerClass].find(candidate => bucket?.[candidate] !== undefined);
-  return (key && bucket?.[key]) ?? null;
+/** The quotas that classes have after all fallbacks; `null` is no limit. */
+export interface ClassQuotas {
+  /** The classes of gateway.yaml that have one of their own. */
+  readonly names: readonly string[];
+  of(name: string): Quota | null;
 }
 
-function quotasOf(bucket: BucketConfig | undefined): ClassQuotas {
-  return { user: quotaOf(bucket, 'user'), bot: quotaOf(bucket, 'bot'), address: quotaOf(bucket, 'address') };
+/** @param quotas of a bucket or of the global limit; `undefined` if there is none, so that nobody is limited */
+export function classQuotas(quotas: WrittenQuotas | undefined): ClassQuotas {
+  return {
+    names: Object.keys(quotas?.classes ?? {}),
+    of: name => (quotas === undefined ? null : (quotaOf(quotas, name) ?? null)),
+  };
 }
 
 /** Compares what each caller may send, in one difference for all classes that change alike. */
 export function compareClasses(now: ClassQuotas, before: ClassQuotas): Difference[] {
-  const changed = CLASSES.flatMap(callerClass => {
-    const difference = compareQuotas(now[callerClass], before[callerClass]);
-    return difference === null ? [] : [{ callerClass, difference }];
+  const classes = [...new Set([...CLASSES, ...now.names, ...before.names])];
+  const changed = classes.flatMap(name => {
+    const difference = compareQuotas(now.of(name), before.of(name));
+    return difference === null ? [] : [{ name, difference }];
   });
   const alike = Map.groupBy(changed, ({ difference }) => difference.text);
   return [...alike.values()].flatMap(group => {
     const [first] = group;
     if (first === undefined) return [];
-    const names = group.map(({ callerClass }) => callerClass);
-    const who = names.length === CLASSES.length ? 'caller' : names.join(' and ');
+    const names = group.map(({ name }) => name);
+    const who = names.length === classes.length ? 'caller' : names.map(oneOf).join(' and ');
     return [{ ...first.difference, text: `each ${who} ${first.difference.text}` }];
   });
+}
+
+function oneOf(name: string): string {
+  return CLASSES.some(each => each === name) ? name : `caller of class ${name}`;
 }
 
 /** Compares the quotas of two buckets: of each caller, and of all callers together. `undefined` is no bucket. */
 function compareBucketQuotas(now: BucketConfig | undefined, before: BucketConfig | undefined): Difference[] {
   const resource = compareQuotas(now?.resource ?? null, before?.resource ?? null);
   return [
-    ...compareClasses(quotasOf(now), quotasOf(before)),
+    ...compareClasses(classQuotas(now), classQuotas(before)),
+    ...compareGroups(now?.group, before?.group),
     ...(resource === null ? [] : [{ ...resource, text: `all callers together ${resource.text}` }]),
   ];
+}
+
+type Group = BucketConfig['group'];
+
+function compareGroups(now: Group, before: Group): Difference[] {
+  const quotas = compareQuotas(now?.limit ?? null, before?.limit ?? null);
+  const claim = now?.claim ?? before?.claim ?? '';
+  const text = quotas === null ? '' : `all callers with the same ${claim} together ${quotas.text}`;
+  if (now === undefined || before === undefined || now.claim === before.claim)
+    return quotas === null ? [] : [{ ...quotas, text }];
+  const told = `${describeGroup(now)}, before ${describeGroup(before)}`;
+  return [differ('mixed', told)];
+}
+
+function describeGroup({ claim, limit }: NonNullable<Group>): string {
+  return `all callers with the same ${claim} together ${describeQuota(limit)}`;
 }
 
 /** Compares the buckets that both have; new and removed ones show in the routes that use them. */
@@ -155,9 +179,16 @@ function describeTrials(shadow: Shadow): string {
     const quota = shadow[name];
     return quota === undefined ? [] : [`each ${name} ${describeQuota(quota)}`];
   });
-  const { resource } = { resource: undefined, ...shadow };
-  const parts =
-    resource === undefined ? classes : [...classes, `all callers together ${describeQuota(resource)}`];
+  const named = Object.entries(shadow.classes ?? {}).map(
+    ([name, quota]) => `each ${oneOf(name)} ${describeQuota(quota)}`,
+  );
+  const { resource, group } = { resource: undefined, group: undefined, ...shadow };
+  const parts = [
+    ...classes,
+    ...named,
+    ...(group === undefined ? [] : [describeGroup(group)]),
+    ...(resource === undefined ? [] : [`all callers together ${describeQuota(resource)}`]),
+  ];
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
 

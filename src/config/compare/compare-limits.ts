@@ -3,7 +3,13 @@ import type { Difference, WeighedChange } from '../difference.ts';
 import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import type { ClassQuotas } from './compare-buckets.ts';
-import { compareBuckets, compareClasses, compareLimitRoutes, compareShadow } from './compare-buckets.ts';
+import {
+  classQuotas,
+  compareBuckets,
+  compareClasses,
+  compareLimitRoutes,
+  compareShadow,
+} from './compare-buckets.ts';
 
 /** Compares two limits.yaml. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
@@ -35,7 +41,7 @@ function compareGlobal(now: LimitsConfig, before: LimitsConfig): Difference[] {
 }
 
 function globalOf({ global }: LimitsConfig): ClassQuotas {
-  return global === 'off' ? { user: null, bot: null, address: null } : global;
+  return classQuotas(global === 'off' ? undefined : global);
 }
 
 function compareOffences(now: OffenceConfig, before: OffenceConfig): (Difference | null)[] {

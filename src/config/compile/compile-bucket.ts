@@ -105,17 +105,17 @@ function claimedIn({ group, shadow }: BucketConfig, sets: ByClass<LimitSet>): Cl
   return ofGroup === undefined && !hasNumbers ? null : new ClaimedLimits(ofGroup?.claim ?? null);
 }
 
-/** The quotas of classes, as a bucket or the global limit writes them. */
-interface ClassQuotas<Each = Quota> extends Partial<Record<CallerClass, Each | undefined>> {
+/** The quotas of classes, as a bucket or the global limit writes them; `null` is off. */
+export interface WrittenQuotas<Each = Quota | null> extends Partial<Record<CallerClass, Each | undefined>> {
   readonly classes?: Readonly<Record<string, Each>> | undefined;
 }
 
-function classesIn({ classes = {} }: ClassQuotas<unknown>): string[] {
+function classesIn({ classes = {} }: WrittenQuotas<unknown>): string[] {
   return Object.keys(classes);
 }
 
 /** The quotas that a class may have, each instead of the next; `undefined` where one is not written. */
-function quotaChain<Each>(quotas: ClassQuotas<Each>, callerClass: string): (Each | undefined)[] {
+function quotaChain<Each>(quotas: WrittenQuotas<Each>, callerClass: string): (Each | undefined)[] {
   const { classes = {} } = quotas;
   if (isBuiltIn(callerClass)) return QUOTA_KEYS[callerClass].map(key => quotas[key]);
   return [Object.hasOwn(classes, callerClass) ? classes[callerClass] : undefined, quotas.user];
@@ -125,12 +125,17 @@ function isBuiltIn(callerClass: string): callerClass is CallerClass {
   return Object.hasOwn(QUOTA_KEYS, callerClass);
 }
 
-function quotaOf(quotas: ClassQuotas, callerClass: string): Quota | undefined {
+/** The quota of a class, its own or the one it falls back to; `undefined` if there is none. */
+export function quotaOf<Each>(quotas: WrittenQuotas<Each>, callerClass: string): Each | undefined {
   return quotaChain(quotas, callerClass).find(quota => quota !== undefined);
 }
 
 /** The quota that a class would get if the numbers under `shadow` held; `undefined` if it would keep its own. */
-function triedQuota(held: ClassQuotas<unknown>, trials: ClassQuotas, callerClass: string): Quota | undefined {
+function triedQuota(
+  held: WrittenQuotas<unknown>,
+  trials: WrittenQuotas<Quota>,
+  callerClass: string,
+): Quota | undefined {
   const own = quotaChain(held, callerClass);
   const tried = quotaChain(trials, callerClass);
   return tried[own.findIndex((quota, at) => quota !== undefined || tried[at] !== undefined)];
@@ -154,10 +159,7 @@ export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsCon
   const { shadow } = global;
   const trials = typeof shadow === 'boolean' ? {} : shadow;
   return new ByClass([...classesIn(global), ...classesIn(trials)], callerClass => {
-    const written = limitOf(
-      quotaChain(global, callerClass).find(quota => quota !== undefined),
-      false,
-    );
+    const written = limitOf(quotaOf(global, callerClass), false);
     if (shadow === true) return { held: null, shadow: written };
     return { held: written, shadow: limitOf(triedQuota(global, trials, callerClass), true) };
   });

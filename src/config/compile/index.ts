@@ -1,5 +1,5 @@
 export { compileGateway } from './compile.ts';
-export { QUOTA_KEYS, quotaPaths, withTrials } from './compile-bucket.ts';
+export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withTrials } from './compile-bucket.ts';
 export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
 export { compileLimits } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';

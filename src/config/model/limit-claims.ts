@@ -42,8 +42,7 @@ export class LimitClaims {
     // A lone surrogate has no UTF-8 form, so two of them would be one group in Redis.
     if (!isScalar || text === '' || !text.isWellFormed()) return null;
     if (Buffer.byteLength(text) > MAX_GROUP) return null;
-    // An issuer is a URL, so it holds no blank.
-    return this.#hasIssuers ? `${issuer} ${text}` : text;
+    return groupName(text, this.#hasIssuers ? issuer : null);
   }
 
   #read(caller: Pick<Caller, 'claims' | 'issuer'>): ClaimedValues | null {
@@ -68,4 +67,10 @@ function numberIn(value: unknown): number | null {
   if (Number.isInteger(number)) return Math.min(number, Number.MAX_SAFE_INTEGER);
   // Digits that are more than a number can hold.
   return number === Number.POSITIVE_INFINITY && typeof value === 'string' ? Number.MAX_SAFE_INTEGER : null;
+}
+
+/** The name that a group is counted by, and that has a pseudonym in the log. `issuer`: null if there is only one. */
+export function groupName(value: string, issuer: string | null): string {
+  // An issuer is a URL, so it holds no blank.
+  return issuer === null ? value : `${issuer} ${value}`;
 }

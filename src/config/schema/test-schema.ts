@@ -19,7 +19,7 @@ const caller = z
       .record(text('expected the name of a claim'), z.unknown(), mapSuchAs('{ scope: orders.read }'))
       .prefault({})
       .describe(
-        'Further claims of its token, as in the JSON of a token: { scope: orders.read, realm_access: { roles: [clerk] } }.',
+        'Further claims of its token, as in the JSON of a token: { scope: orders.read, realm_access: { roles: [clerk] } }. Without a gateway.yaml the claim "class" is the class of limits.yaml that it belongs to.',
       ),
     provider: text('expected the name of a provider')
       .optional()

@@ -52,6 +52,52 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('follows classes, which have what users have unless they have their own', () => {
+    const before = oneBucket({ user: '5/5s', classes: { partner: '9/5s' } });
+    expect(changes(before, oneBucket({ user: '5/5s' }))).toEqual([
+      'stricter: bucket b: each caller of class partner 5 in 5s, before 9 in 5s',
+    ]);
+    expect(changes(before, oneBucket({ user: '5/5s', classes: { partner: '9/5s', gold: '5/5s' } }))).toEqual(
+      [],
+    );
+    expect(changes(before, oneBucket({ user: '4/5s', classes: { partner: '9/5s' } }))).toEqual([
+      'stricter: bucket b: each user and bot and address 4 in 5s, before 5 in 5s',
+    ]);
+    expect(changes({}, { global: { classes: { partner: '200/1s' } } })).toEqual([
+      'looser: global limit: each caller of class partner 200 in 1s, before 50 in 1s',
+    ]);
+  });
+
+  it('compares groups, and the claims that tell them apart', () => {
+    const group = (claim: string, limit: string) => oneBucket({ user: '5/5s', group: { claim, limit } });
+    expect(changes(oneBucket({ user: '5/5s' }), group('org', '9/1m'))).toEqual([
+      'stricter: bucket b: all callers with the same org together 9 in 1m, before no limit',
+    ]);
+    expect(changes(group('org', '9/1m'), group('org', '10/1m'))).toEqual([
+      'looser: bucket b: all callers with the same org together 10 in 1m, before 9 in 1m',
+    ]);
+    expect(changes(group('org', '9/1m'), group('team', '9/1m'))).toEqual([
+      'mixed: bucket b: all callers with the same team together 9 in 1m, before all callers with the same org together 9 in 1m',
+    ]);
+  });
+
+  it('compares numbers that a claim says by the most and by what holds without it', () => {
+    const user = (max: string, otherwise: string, claim = 'rate') =>
+      oneBucket({ user: { claim, max, otherwise }, address: '1/1s' });
+    const plain = (quota: string) => oneBucket({ user: quota, address: '1/1s' });
+    const says = (max: number, otherwise: number, claim = 'rate') =>
+      `what the claim ${claim} says, at most ${max}, or else ${otherwise} in 10s`;
+    expect(changes(user('50/10s', '5/10s'), user('50/10s', '5/10s'))).toEqual([]);
+    expect(changes(user('50/10s', '5/10s'), user('40/10s', '5/10s'))).toEqual([
+      `stricter: bucket b: each user and bot ${says(40, 5)}, before ${says(50, 5)}`,
+    ]);
+    expect(changes(user('50/10s', '5/10s'), user('60/10s', '4/10s'))[0]).toMatch(/^mixed: /);
+    expect(changes(user('50/10s', '5/10s'), user('50/10s', '5/10s', 'tier'))[0]).toMatch(/^mixed: /);
+    expect(changes(plain('5/10s'), user('50/10s', '5/10s'))[0]).toMatch(/^mixed: /);
+    expect(changes(plain('50/10s'), user('50/10s', '5/10s'))[0]).toMatch(/^stricter: /);
+    expect(changes(user('50/10s', '5/10s'), plain('50/10s'))[0]).toMatch(/^looser: /);
+  });
+
   it('says what counts together', () => {
     const routes = { 'GET /a/{id}/{other}': 'b' };
     const by = (main?: string) => oneBucket({ user: '5/5s', ...(main && { main }) }, routes);
