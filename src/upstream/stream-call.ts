@@ -24,6 +24,7 @@ import { type SessionFate, StreamResponse, streamFailure } from './stream-respon
 import {
   BrokenRequest,
   type CallSink,
+  SilentResponse,
   type TransportCall,
   type UpstreamFailure,
   type UpstreamOptions,
@@ -118,7 +119,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
       this.fail('timeout', new Error('no response came in time'));
     } else if (!this.#paused && !within(idleTimeoutMs)) {
       session?.suspect();
-      this.fail('truncated', new Error('the response stood still for too long'));
+      this.fail('truncated', new SilentResponse());
     }
   }
 

@@ -41,6 +41,15 @@ export interface Resender {
   resend(failure: UpstreamFailure): TransportCall | null;
 }
 
+/** A response stood still for longer than its route allows. Streams may be silent by nature: that is no fault of the endpoint. */
+export class SilentResponse extends Error {
+  override readonly name = 'SilentResponse';
+
+  constructor() {
+    super('the response stood still for too long');
+  }
+}
+
 /** The body of a request ended before its length: the upstream is not to blame for the connection that was broken then. */
 export class BrokenRequest extends Error {
   override readonly name = 'BrokenRequest';

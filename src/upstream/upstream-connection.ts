@@ -22,6 +22,7 @@ import { Lifetime, type PoolTerms } from './pool.ts';
 import {
   BrokenRequest,
   type CallSink,
+  SilentResponse,
   type TransportCall,
   type UpstreamFailure,
   type UpstreamOptions,
@@ -131,7 +132,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     // A paused response waits for the client, not for the upstream.
     if (this.#paused) return;
     const late = upstreamLateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
-    if (late !== null) this.#fail(late.kind, new Error(late.why));
+    if (late !== null) this.#fail(late.kind, late.cause());
   }
 
   requestSent(): void {
@@ -317,12 +318,12 @@ type UpstreamPhase =
 /** How an upstream is late: the failure to report, and what to write to the log. */
 interface Lateness {
   readonly kind: UpstreamFailure['kind'];
-  readonly why: string;
+  readonly cause: () => Error;
 }
 
-const CONNECT: Lateness = { kind: 'connect', why: 'the connect timed out' };
-const FIRST_BYTE: Lateness = { kind: 'timeout', why: 'no response came in time' };
-const IDLE_BODY: Lateness = { kind: 'truncated', why: 'the response stood still for too long' };
+const CONNECT: Lateness = { kind: 'connect', cause: () => new Error('the connect timed out') };
+const FIRST_BYTE: Lateness = { kind: 'timeout', cause: () => new Error('no response came in time') };
+const IDLE_BODY: Lateness = { kind: 'truncated', cause: () => new SilentResponse() };
 
 /** Decides whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
 function upstreamLateness(

@@ -5,6 +5,7 @@ import {
   BrokenRequest,
   type CallSink,
   type Resender,
+  SilentResponse,
   type TransportCall,
   type UpstreamFailure,
 } from '../transport.ts';
@@ -228,10 +229,13 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 }
 
 /**
- * Whether a failure speaks against the endpoint. A request that was refused unread, or that met a connection as it was closed for
- * being idle, says nothing; and servers of gRPC cancel calls whose deadline, which the client chooses, has passed.
+ * Whether a failure speaks against the endpoint. It does not where the endpoint is there and ends this one request, such as a gRPC call
+ * whose deadline has passed: clients could bring that about. Nor where it refused the request unread, or closed a connection that was
+ * idle, or where a stream was silent.
  */
-function isEndpointsFault({ kind, onReusedConnection, responseBegun, resetCode }: UpstreamFailure): boolean {
-  if (kind === 'refused' || resetCode === ErrorCode.CANCEL) return false;
+function isEndpointsFault(failure: UpstreamFailure): boolean {
+  const { kind, onReusedConnection, responseBegun, resetCode, cause } = failure;
+  if (resetCode !== null) return resetCode === ErrorCode.INTERNAL_ERROR;
+  if (kind === 'refused' || cause instanceof SilentResponse) return false;
   return kind !== 'reset' || !onReusedConnection || responseBegun;
 }

@@ -12,6 +12,7 @@ import {
   type EndpointAddress,
   type EndpointOptions,
   type Resender,
+  SilentResponse,
   type Transport,
   type TransportCall,
   type UpstreamFailure,
@@ -343,6 +344,12 @@ describe('an endpoint', () => {
     },
   );
 
+  it('that ends requests by an error of its own is left out', () => {
+    useNow(1, 2, 3);
+    times(5, 1, ({ sink }) => sink.fail(failed('reset', { resetCode: 2 })));
+    expect(outside()).toEqual(['10.0.0.1:1']);
+  });
+
   it('that cannot be connected to is left out after three times', () => {
     useNow(1, 2, 3);
     times(3, 1, ({ sink }) => sink.fail(failed('connect')));
@@ -363,6 +370,11 @@ describe('an endpoint', () => {
     [
       'calls that were cancelled for their deadline',
       ({ sink }: Sent) => sink.fail(failed('reset', { resetCode: 8 })),
+    ],
+    ['requests that it finds wrong', ({ sink }: Sent) => sink.fail(failed('malformed', { resetCode: 1 }))],
+    [
+      'streams that are silent for too long',
+      ({ sink }: Sent) => sink.fail(failed('truncated', { cause: new SilentResponse() })),
     ],
     ['requests that are too large for it', ({ sink }: Sent) => sink.fail(failed('oversized'))],
     ['faults of the gateway', ({ sink }: Sent) => sink.fail(failed('fault'))],
