@@ -57,6 +57,20 @@ describe('the document of a protected resource', () => {
     expect(challenge).toBe(`Bearer resource_metadata="${URL}/v1/mcp"`);
   });
 
+  it('answers on every host, before the routes of that host', async () => {
+    const { gateway, upstream } = await front({
+      routes: [
+        { path: '/**', hosts: ['api.example.com'], upstream: 'api' },
+        { path: '/.well-known/{name}', hosts: ['gateway.test'], upstream: 'api', authentication: 'none' },
+      ],
+    });
+    expect((await gateway.ask(head(`GET ${PATH}`))).status).toBe(200);
+    expect((await gateway.ask(`GET ${PATH} HTTP/1.1\r\nHost: other.test:8080\r\n\r\n`)).status).toBe(200);
+    expect(upstream.requests).toEqual([]);
+    expect((await gateway.ask(head('GET /.well-known/other'))).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
   it("draws on the address's global limit", async () => {
     const { gateway } = await front({}, { limits: { global: { address: '2/1m' } } });
     const statuses = [];
