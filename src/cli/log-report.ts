@@ -50,6 +50,11 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
     ...(log.ambiguous > 0
       ? [`${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`]
       : []),
+    ...(log.unseen.length > 0
+      ? [
+          `no request in the log has the ${log.unseen.join(', the ')}: a log has the classes and claims of the configuration that wrote it`,
+        ]
+      : []),
     ...log.torn.map(torn => `read only up to damaged data: ${torn}`),
     ...unanswered.map(
       ({ path, word, requests }) =>

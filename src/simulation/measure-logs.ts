@@ -5,6 +5,7 @@ import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './dema
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import { SeenPlans } from './seen-plans.ts';
 
 export interface MeasureOptions {
   /** Supplies the routes, buckets and periods. Its quotas are ignored. */
@@ -37,6 +38,8 @@ export interface MeasuredLogs {
   readonly ambiguous: number;
   /** Requests refused by a restriction or a block. They are no demand. */
   readonly early: number;
+  /** Classes and claims of the limits that no request had. */
+  readonly unseen: readonly string[];
   /** Counted requests left out because a table was full. */
   readonly unmeasured: number;
   readonly requests: number;
@@ -65,6 +68,7 @@ class Measuring {
   readonly #offences: OffenceDemand;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
+  readonly #plans: SeenPlans;
   readonly #paths: KnownPaths<LimitRouteModel>;
   #ambiguous = 0;
   #early = 0;
@@ -73,6 +77,7 @@ class Measuring {
   #endMs = 0;
 
   constructor(options: MeasureOptions) {
+    this.#plans = new SeenPlans(options.limits);
     const { limits } = options;
     this.#offences = new OffenceDemand(limits, this.#room);
     this.#paths = new KnownPaths(limits.routes);
@@ -82,6 +87,7 @@ class Measuring {
   get result(): Omit<MeasuredLogs, 'counts'> {
     return {
       offences: this.#offences.rows,
+      unseen: this.#plans.unseen,
       ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
       ...{
         early: this.#early,
@@ -101,6 +107,7 @@ class Measuring {
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
+    this.#plans.note(request);
     if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
     if (request.outcome === 'restricted' || request.outcome === 'blocked') {
       this.#early++;

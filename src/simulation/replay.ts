@@ -7,6 +7,7 @@ import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
 import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
+import { SeenPlans } from './seen-plans.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -32,6 +33,8 @@ export interface Replayed {
   readonly ambiguous: number;
   /** Requests refused before their token was checked. Their callers are unknown, so they are left out. */
   readonly early: number;
+  /** Classes and claims of the limits that no request had. */
+  readonly unseen: readonly string[];
   /** How often a gateway came back after its counters had been dropped. */
   readonly restarts: number;
   readonly restrictions: RestrictionReport;
@@ -76,6 +79,7 @@ class Replay {
   readonly #engines: Engines;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
+  readonly #plans: SeenPlans;
   readonly #paths: KnownPaths<LimitRouteModel>;
   readonly #units = new RecentMap<Units>(MAX_UNITS);
   readonly #restrictions: RestrictionLedger;
@@ -87,6 +91,7 @@ class Replay {
   constructor(options: ReplayOptions) {
     const { limits } = options;
     this.#paths = new KnownPaths(limits.routes);
+    this.#plans = new SeenPlans(limits);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
     this.#restrictions = new RestrictionLedger(limits);
     const noteShadowed = () => this.#restrictions.noteShadowed();
@@ -102,6 +107,7 @@ class Replay {
     const { patienceMs } = this.#options.limits;
     const restrictions = this.#restrictions.report;
     return {
+      unseen: this.#plans.unseen,
       ...{ restrictions, early: restrictions.unknown.callers },
       ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
       restarts: this.#engines.restarts,
@@ -119,6 +125,7 @@ class Replay {
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
+    this.#plans.note(request);
     this.#paths.count(request);
     this.#restrictions.ran(request);
     const outcome = this.#outcomeOf(atMs, request);

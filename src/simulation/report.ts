@@ -115,6 +115,8 @@ export interface LogReport {
   readonly gateways: number;
   readonly store: 'memory' | 'redis';
   readonly torn: readonly string[];
+  /** Classes and claims that limits.yaml has and no request in the logs does: `class partner`, `claim organization`. */
+  readonly unseen: readonly string[];
 }
 
 /** What a replay or a measurement found in the logs. */
@@ -124,14 +126,18 @@ interface FoundInLogs {
   readonly ambiguous: number;
   /** Requests left out in addition to those in `counts`. */
   readonly early: number;
+  readonly unseen: readonly string[];
 }
 
 export function logReportOf(
-  { counts, instances, ambiguous, early }: FoundInLogs,
+  { counts, instances, ambiguous, early, unseen }: FoundInLogs,
   store: 'memory' | 'redis',
 ): LogReport {
   const { lines, other: others, broken, torn } = counts;
-  return { lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn };
+  return {
+    ...{ lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn },
+    unseen,
+  };
 }
 
 /** A literal segment of a route that the log cannot tell from a parameter's value. */

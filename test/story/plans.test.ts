@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
 import { replayLogs } from '../../src/simulation/index.ts';
 import { changeConfig, changeLimits, configPart, serves } from '../support/edit-config.ts';
@@ -297,6 +299,50 @@ describe('a log of classes, groups and numbers', () => {
     expect(outcomes).toEqual(lines.map(line => line['decision']));
     expect(new Set(outcomes)).toEqual(new Set(['admitted', 'caller', 'group']));
   });
+});
+
+it('simulate and suggest say what the log lacks of the plans that they are given, and what it has', async () => {
+  const limits = {
+    buckets: {
+      b: {
+        user: { claim: 'rate', max: '9/1m', otherwise: '3/1m' },
+        classes: { partner: '20/1m' },
+        group: { claim: 'organization', limit: '5/1m' },
+      },
+    },
+    routes: { '/b': 'b' },
+  };
+  const { ask, gateway } = await front({ limits });
+  for (let i = 0; i < 6; i++) await ask('/b', { sub: 'a', organization: 'acme', rate: 4 });
+  for (let i = 0; i < 2; i++) await ask('/b', { sub: 'p', plan: 'partner' });
+  await expect.poll(() => accessLines(gateway).length).toBe(8);
+  const log = await tempText('access.log', `${gateway.logLines.join('\n')}\n`);
+  const weir = async (...words: readonly string[]) => {
+    let out = '';
+    const terminal = { env: {}, out: (text: string) => (out += text), err: (text: string) => (out += text) };
+    expect(await runCommandLine([...words, log], terminal)).toBe(0);
+    return out;
+  };
+  const told = await weir(
+    'suggest',
+    '--percentile',
+    '100',
+    '--limits',
+    await tempText('l.yaml', stringify(limits)),
+  );
+  expect(told).toMatch(/^b +user +1 .* up to 9\/1m +0 % +-$/m);
+  expect(told).toMatch(/^b +partner +1 .* 20\/1m +0 % +3\/1m$/m);
+  expect(told).toMatch(/^b +group +1 .* 5\/1m +100 % +8\/1m$/m);
+  expect(told).toContain('b, user: the claim rate says the number, so none is suggested.');
+  expect(told).not.toContain('no request in the log has');
+  const others = {
+    ...limits,
+    buckets: { b: { user: '9/1m', classes: { silver: '3/1m' }, group: { claim: 'team', limit: '5/1m' } } },
+  };
+  const tried = await weir('simulate', '--limits', await tempText('l.yaml', stringify(others)));
+  expect(tried).toContain(
+    'no request in the log has the class silver, the claim team: a log has the classes and claims',
+  );
 });
 
 it('a bucket without groups gets one while requests are served', async () => {
