@@ -89,10 +89,12 @@ describe('a route that requires scopes', () => {
   it('tells the log whose token lacked what', async () => {
     const { ask, gateway } = await front();
     await ask('GET /orders', { scope: 'profile' });
-    await expect.poll(() => accessLines(gateway).length).toBe(1);
-    const [line] = accessLines(gateway);
-    expect(line).toMatchObject({ status: 403, route: '/orders', class: 'user' });
-    expect(line?.['cause']).toBe('the token lacks scopes that the route requires');
+    await ask('GET /clerks');
+    await expect.poll(() => accessLines(gateway).length).toBe(2);
+    const [scopes, roles] = accessLines(gateway);
+    expect(scopes).toMatchObject({ status: 403, route: '/orders', class: 'user' });
+    expect(scopes?.['cause']).toBe('the token lacks scopes that the route requires: orders.read, profile');
+    expect(roles?.['cause']).toBe('the token lacks roles that the route requires: clerk, orders-api:clerk');
   });
 });
 

@@ -79,8 +79,17 @@ export function insufficient(requirement: Requirement, shortfall: Shortfall): Ga
       ? `The access token needs these scopes here: ${scopes}.`
       : 'This caller has no right to what is here.',
     fields: lacksScopes ? ['WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes}"`] : [],
-    cause: `the token lacks ${shortfall} that the route requires`,
+    cause: `the token lacks ${shortfall} that the route requires: ${demandedOf(requirement)[shortfall]}`,
   });
+}
+
+/** What a requirement demands, for the log, in the words of the configuration. */
+function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Shortfall, string>> {
+  return {
+    scopes: scopes.join(', '),
+    roles: roles.map(({ client, name }) => (client === null ? name : `${client}:${name}`)).join(', '),
+    claims: claims.map(({ claim }) => claim).join(', '),
+  };
 }
 
 /**
