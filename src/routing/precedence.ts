@@ -150,7 +150,7 @@ function methodsCover(outer: Methods, inner: Methods): boolean {
 }
 
 /** Whether every path of the second matches the first. */
-function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: RoutePattern): boolean {
+export function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: RoutePattern): boolean {
   for (let i = 0; ; i++) {
     const [one, other] = [outer[i], inner[i]];
     if (one?.kind === 'tail') return true;

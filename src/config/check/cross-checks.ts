@@ -8,6 +8,7 @@ import type { ProtocolKey } from '../values/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, patternsOf } from './route-checks.ts';
+import { checkServicePaths } from './service-path-checks.ts';
 import {
   checkNotices,
   checkProtectedResource,
@@ -33,6 +34,7 @@ export function crossCheck(file: ConfigFile): void {
   checkUpstreamHealth(file);
   checkUpstreamProtocols(file);
   checkRoutes(file);
+  checkServicePaths(file);
   checkIdentity(file);
   checkClasses(file);
   checkIntrospection(file);

@@ -35,10 +35,14 @@ function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['
   return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
 }
 
-/** Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). */
+/**
+ * Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). Of an SRV name it is the
+ * host behind the service and its protocol.
+ */
 function authorityOf(url: UpstreamConfig['url']): string {
-  if (url?.lookup === 'srv') return serviceHost(url.host);
-  return url === undefined ? '' : formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
+  if (url === undefined) return '';
+  if (url.lookup === 'srv') return serviceHost(url.host);
+  return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }
 
 function compileUpstreamTls(

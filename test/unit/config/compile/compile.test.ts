@@ -185,6 +185,8 @@ describe('an upstream', () => {
     ['http://api', 'api'],
     ['http://[::80]:8080', '[::80]:8080'],
     ['http://[1::80]', '[1::80]'],
+    ['http://api:3000/base', 'api:3000'],
+    ['srv+http://_http._tcp.api.internal', 'api.internal'],
   ])('that gets its own name is sent the Host of %s as %s', async (url, host) => {
     expect(await upstreamOf(`url: "${url}", host: upstream`)).toMatchObject({ hostHeader: host });
   });

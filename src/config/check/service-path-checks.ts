@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
+import { asMap, type ConfigFile, isMap } from '../file/index.ts';
+import { routeKeys, upstreamKeys } from '../schema/index.ts';
+import { patternsOf } from './route-checks.ts';
+
+type Segments = RoutePattern['segments'];
+
+/** A route of paths on one of its hosts, and what it sends. */
+interface SentRoute {
+  readonly index: number;
+  readonly raw: Readonly<Record<string, unknown>>;
+  /** What it takes. */
+  readonly pattern: RoutePattern;
+  /** How many segments it takes away, and which, joined by slashes. */
+  readonly stripped: number;
+  readonly prefix: string;
+  readonly upstreams: readonly string[];
+}
+
+/** Checks what routes with `strip_prefix`, and URLs with a path, make of the paths of one service. */
+export function checkServicePaths(file: ConfigFile): void {
+  const { routes, upstreams } = asMap(file.value);
+  if (!Array.isArray(routes)) return;
+  const sent = routes.flatMap((route, index) => sentRouteOf(asMap(route), index));
+  const byUpstream = new Map<string, SentRoute[]>();
+  for (const route of sent)
+    for (const name of route.upstreams) {
+      const others = byUpstream.get(name);
+      if (others === undefined) byUpstream.set(name, [route]);
+      else others.push(route);
+    }
+  for (const [name, group] of byUpstream) hintAtPrefixes(file, asMap(asMap(upstreams)[name]), name, group);
+  warnOfWaysAround(file, sent, byUpstream);
+}
+
+/** Returns nothing for a route that is invalid in itself, or of gRPC. */
+function sentRouteOf(raw: Readonly<Record<string, unknown>>, index: number): SentRoute[] {
+  const patterns = raw.grpc === undefined ? patternsOf(raw) : null;
+  const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
+  if (patterns === null || !prefix.success) return [];
+  const stripped = (prefix.data ?? '').split('/').length - 1;
+  const { upstream } = raw;
+  const upstreams = typeof upstream === 'string' ? [upstream] : Object.keys(asMap(upstream));
+  return patterns.flatMap(pattern => {
+    const literals = literalsOf(pattern.segments);
+    // The policy itself reports a prefix that is no beginning of the path.
+    if (stripped > literals.length) return [];
+    return [{ index, raw, pattern, stripped, prefix: literals.slice(0, stripped).join('/'), upstreams }];
+  });
+}
+
+/** The literal segments in front, in the form in which they are compared. */
+function literalsOf(segments: Segments): string[] {
+  const end = segments.findIndex(({ kind }) => kind !== 'literal');
+  return segments
+    .slice(0, end === -1 ? segments.length : end)
+    .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
+}
+
+/** Hints at routes whose prefix the service probably does not know. */
+function hintAtPrefixes(
+  file: ConfigFile,
+  upstream: Readonly<Record<string, unknown>>,
+  name: string,
+  routes: readonly SentRoute[],
+): void {
+  const base = baseOf(upstream);
+  const strippers = new Map(routes.map(route => [route.prefix, route] as const).reverse());
+  const whole = routes.filter(({ stripped }) => stripped === 0);
+  const shapes = new Map(whole.map(route => [shapeOf(route.pattern.segments), route] as const).reverse());
+  for (const route of routes) {
+    const path = ['routes', route.index, 'path'];
+    const twice = route.stripped === 0 ? prefixOfAnother(route, strippers, shapes) : null;
+    if (file.holdsVariable(path)) continue;
+    const hint = (message: string) => file.add(path, message, { severity: 'hint' });
+    const lineOf = ({ index }: SentRoute) => file.place(['routes', index, 'path']).line;
+    if (beginsWith(route, base)) {
+      const text = `/${base.join('/')}`;
+      hint(
+        `the url of "${name}" has the path ${text} as well, so the service gets ${text}${text}: take it out of the url, or add it to strip_prefix`,
+      );
+    } else if (twice !== null) {
+      const text = route.pattern.path.split('/', 1 + twice.length).join('/');
+      hint(
+        `the service gets ${text} with these paths, and without it by the route in line ${lineOf(twice.other)}: add strip_prefix: ${text} if it does not know it`,
+      );
+    }
+  }
+}
+
+/** The segments of the path in the URL; none for a URL without a path, or for an invalid one. */
+function baseOf({ url, urls }: Readonly<Record<string, unknown>>): readonly string[] {
+  const first = Array.isArray(urls) ? urls[0] : url;
+  const { data } = upstreamKeys.url.safeParse(isMap(first) ? first.url : first);
+  return data === undefined || data.base === ''
+    ? []
+    : literalsOf(parseRoutePattern(data.base, null).segments);
+}
+
+/** Whether what a route sends begins with the base, in front of which it goes. */
+function beginsWith({ pattern, stripped }: SentRoute, base: readonly string[]): boolean {
+  const literals = literalsOf(pattern.segments).slice(stripped);
+  return base.length > 0 && base.every((segment, index) => segment === literals[index]);
+}
+
+/**
+ * Finds another route to the same upstream that sends the paths of this one without some first segments: because it takes those away
+ * wherever they are, or because it serves the same paths without them. What only says a version is no sign of that.
+ */
+function prefixOfAnother(
+  { pattern: { segments } }: SentRoute,
+  strippers: ReadonlyMap<string, SentRoute>,
+  shapes: ReadonlyMap<string, SentRoute>,
+): { readonly length: number; readonly other: SentRoute } | null {
+  const literals = literalsOf(segments);
+  for (let length = 1; length <= literals.length; length++) {
+    const prefix = literals.slice(0, length);
+    const rest = segments.slice(length);
+    const isTold = rest.some(({ kind }) => kind === 'literal') && !prefix.every(text => /^v\d+$/.test(text));
+    const other = strippers.get(prefix.join('/')) ?? (isTold ? shapes.get(shapeOf(rest)) : undefined);
+    if (other !== undefined) return { length, other };
+  }
+  return null;
+}
+
+function shapeOf(segments: Segments): string {
+  return segments
+    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : segment.kind))
+    .join('/');
+}
+
+/** Most lookups of routes at a reload. A file with more pairs of prefixes and guarded routes is not looked at whole. */
+const MAX_LOOKUPS = 5_000;
+
+/**
+ * Warns of routes that lead around another: `/pub/**` without its prefix sends `/pub/admin/x` as `/admin/x`, which another route lets
+ * only some callers ask for. A more specific route that someone wrote for such paths is meant so.
+ */
+function warnOfWaysAround(
+  file: ConfigFile,
+  sent: readonly SentRoute[],
+  byUpstream: ReadonlyMap<string, readonly SentRoute[]>,
+): void {
+  if (sent.every(({ stripped }) => stripped === 0)) return;
+  const reach = new Reach(sent.map(({ pattern }) => pattern));
+  let lookups = 0;
+  for (const [upstream, routes] of byUpstream) {
+    const doors = new Map(routes.map(route => [`${route.pattern.host} ${route.prefix}`, route] as const));
+    for (const guarded of routes.filter(({ raw }) => demandOf(raw) > 0 || raw.require !== undefined))
+      for (const door of doors.values()) {
+        if (door.prefix === guarded.prefix || ++lookups > MAX_LOOKUPS) continue;
+        const segments = [
+          ...door.pattern.segments.slice(0, door.stripped),
+          ...guarded.pattern.segments.slice(guarded.stripped),
+        ];
+        const line = { ...guarded.pattern, host: door.pattern.host, segments };
+        for (const index of reach.takersOf(line)) {
+          const route = sent[index];
+          const isAround = route?.prefix === door.prefix && route.upstreams.includes(upstream);
+          if (
+            route !== undefined &&
+            isAround &&
+            pathCovers(route.pattern, line) &&
+            demandsLess(route, guarded)
+          )
+            addWayAround(file, route, guarded);
+        }
+      }
+  }
+}
+
+const LEVELS = ['none', 'optional', 'required'];
+
+function demandOf({ authentication = 'required' }: Readonly<Record<string, unknown>>): number {
+  return LEVELS.indexOf(String(authentication));
+}
+
+/** Two different requirements are not weighed: each may keep out callers whom the other lets in. */
+function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
+  const lacks = guarded.require !== undefined && !isDeepStrictEqual(raw.require, guarded.require);
+  return demandOf(raw) < demandOf(guarded) || lacks;
+}
+
+function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): void {
+  const at = (index: number, key: string) => ['routes', index, key];
+  const { line } = file.place(at(guarded.index, 'path'));
+  const hidden = [route, guarded].some(({ index }) => file.holdsVariable(at(index, 'path')));
+  const rest = `/${guarded.pattern.path
+    .split('/')
+    .slice(1 + guarded.stripped)
+    .join('/')}`;
+  const through = route.pattern.path.split('/', 1 + route.stripped).join('/') + rest;
+  const sends = through === rest ? `it sends ${rest} as well` : `${through} is sent as ${rest}`;
+  const how = hidden ? '' : `: ${sends}`;
+  const message = `this route leads around the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
+  file.add(at(route.index, route.stripped === 0 ? 'path' : 'strip_prefix'), message, { severity: 'warning' });
+}

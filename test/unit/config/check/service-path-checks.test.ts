@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { formatDiagnostic } from '../../../../src/config/index.ts';
+import { loadText } from '../../../support/config-text.ts';
+
+const UPSTREAMS =
+  'upstreams: { api: { url: "http://api" }, other: { url: "http://other" }, base: { url: "http://base/api" } }\n';
+
+/** The warnings and hints about these routes, of which the first stands in line 3. */
+async function found(...routes: string[]): Promise<string[]> {
+  const others = ['/unused/a', '/unused/b'].map(
+    (path, i) => `path: ${path}, upstream: ${i === 0 ? 'other' : 'base'}, authentication: none`,
+  );
+  const loaded = await loadText(
+    `${UPSTREAMS}routes:\n${[...routes, ...others].map(route => `  - { ${route} }\n`).join('')}${IDENTITY}`,
+  );
+  if (!loaded.ok) return loaded.diagnostics.map(formatDiagnostic);
+  return [...loaded.warnings, ...loaded.hints].map(each =>
+    formatDiagnostic(each).replace(/^.*gateway\.yaml:/, ''),
+  );
+}
+
+const IDENTITY = 'identity_provider: { issuer: "https://id.test" }\naccess_tokens: { audience: api }\n';
+const OPEN = 'authentication: none';
+
+describe('a route whose prefix the service may not know', () => {
+  it('is told where another route takes the prefix away', async () => {
+    expect(
+      await found(
+        'path: /api/**, strip_prefix: /api, upstream: api',
+        'path: "/API/admin/{id}", upstream: api',
+        'path: /api/free, upstream: other',
+      ),
+    ).toEqual([
+      '4:13: hint: routes[1].path: the service gets /API with these paths, and without it by the route in line 3: add strip_prefix: /API if it does not know it',
+    ]);
+  });
+
+  it('is told where another route serves the same paths without it', async () => {
+    expect(
+      await found('path: "/orders/{id}", upstream: api', 'path: "/shop/orders/{order}", upstream: api'),
+    ).toEqual([
+      '4:13: hint: routes[1].path: the service gets /shop with these paths, and without it by the route in line 3: add strip_prefix: /shop if it does not know it',
+    ]);
+  });
+
+  it('is told where the URL of the service has the same path', async () => {
+    expect(
+      await found(
+        'path: /api/**, upstream: base',
+        'path: /y, upstream: api',
+        'path: /api/x, strip_prefix: /api, upstream: base',
+      ),
+    ).toEqual([
+      '3:13: hint: routes[0].path: the url of "base" has the path /api as well, so the service gets /api/api: take it out of the url, or add it to strip_prefix',
+    ]);
+  });
+
+  it.each([
+    ['of another service', ['path: /orders, upstream: api', 'path: /shop/orders, upstream: other']],
+    ['that only says a version', ['path: /orders, upstream: api', 'path: /v1/orders, upstream: api']],
+    ['in front of everything', ['path: /**, upstream: api', 'path: /api/**, upstream: api']],
+    ['in front of any one segment', ['path: "/{a}", upstream: api', 'path: "/api/{b}", upstream: api']],
+    [
+      'that only begins alike',
+      ['path: /api/**, strip_prefix: /api, upstream: api', 'path: /apis/x, upstream: api'],
+    ],
+  ])('is not one %s', async (_, routes) => {
+    expect(await found(...routes)).toEqual([]);
+  });
+});
+
+describe('a route that leads around another', () => {
+  const AROUND = (line: number, through: string, rest: string) =>
+    `this route leads around the one in line ${line}, which demands more of callers: ${through} is sent as ${rest}. Add a route for those paths that demands as much`;
+
+  it('sends without its prefix what another guards', async () => {
+    const admin = 'path: /admin/**, upstream: api, require: { roles: [admin] }';
+    const pub = 'path: /pub/**, strip_prefix: /pub, upstream: api';
+    expect(await found(admin, pub)).toEqual([
+      `4:36: warning: routes[1].strip_prefix: ${AROUND(3, '/pub/admin/**', '/admin/**')}`,
+    ]);
+    expect(await found(admin, `${pub}, ${OPEN}`)).toHaveLength(1);
+    expect(await found(admin, `${pub}, require: { roles: [admin] }`)).toEqual([]);
+    expect(
+      await found(admin, `${pub}, require: { roles: [admin] }, ${OPEN.replace('none', 'optional')}`),
+    ).toHaveLength(1);
+    expect(await found(admin, 'path: /pub/**, strip_prefix: /pub, upstream: other')).toEqual([]);
+  });
+
+  it('sends everything, while another does so behind a prefix', async () => {
+    expect(
+      await found('path: /api/**, strip_prefix: /api, upstream: api', `path: /**, upstream: api, ${OPEN}`),
+    ).toEqual([
+      `4:13: warning: routes[1].path: this route leads around the one in line 3, which demands more of callers: it sends /** as well. Add a route for those paths that demands as much`,
+    ]);
+  });
+
+  it('is none where a more specific route demands as much', async () => {
+    expect(
+      await found(
+        'path: /admin/**, upstream: api, require: { roles: [admin] }',
+        `path: /pub/**, strip_prefix: /pub, upstream: api, ${OPEN}`,
+        'path: /pub/admin/**, strip_prefix: /pub, upstream: api, require: { roles: [admin] }',
+      ),
+    ).toEqual([]);
+  });
+
+  it('is none where only a path of its own is open, on purpose', async () => {
+    expect(
+      await found(
+        'path: /api/**, strip_prefix: /api, upstream: api',
+        `path: /healthz, upstream: api, ${OPEN}`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('is none where the same demands stand behind two prefixes', async () => {
+    expect(
+      await found(
+        'path: /api/**, strip_prefix: /api, upstream: api',
+        'path: /old/**, strip_prefix: /old, upstream: api',
+      ),
+    ).toEqual([]);
+  });
+
+  it('does so on another host, too', async () => {
+    const admin = 'path: /admin/**, hosts: [admin.test], upstream: api, require: { roles: [admin] }';
+    expect(
+      await found(admin, 'path: /pub/**, hosts: [www.test, w3.test], strip_prefix: /pub, upstream: api'),
+    ).toEqual([`4:63: warning: routes[1].strip_prefix: ${AROUND(3, '/pub/admin/**', '/admin/**')}`]);
+  });
+
+  it('takes the methods into account', async () => {
+    const guarded = 'path: /a, methods: [POST], upstream: api';
+    expect(
+      await found(guarded, `path: /p/a, methods: [GET], strip_prefix: /p, upstream: api, ${OPEN}`),
+    ).toEqual([]);
+    expect(await found(guarded, `path: /p/a, strip_prefix: /p, upstream: api, ${OPEN}`)).toHaveLength(1);
+  });
+});
