@@ -148,6 +148,8 @@ export interface ConnectionOptions {
   /** How TLS is spoken; `null` for cleartext. */
   readonly tls: UpstreamTls | null;
   readonly protocol: UpstreamProtocol;
+  /** Whether each address is sent the host of its own URL as `Host`, whatever the request says. */
+  readonly ownHosts: boolean;
   readonly http2: Http2Options;
   /** Longest time to connect, name resolution and TLS included. */
   readonly connectTimeoutMs: number;

@@ -1,13 +1,21 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamListener } from '../core/index.ts';
-import { type EndpointsState, EndpointTransport, type Spreading } from './balancing/index.ts';
+import type { OutgoingRequest } from '../http1/index.ts';
+import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import { NamedEndpoints, serviceHost, srvLookup, systemLookup } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
-import type { ConnectionOptions, EndpointOptions, Transport, UpstreamOptions } from './transport.ts';
+import type {
+  CallSink,
+  ConnectionOptions,
+  EndpointOptions,
+  Transport,
+  TransportCall,
+  UpstreamOptions,
+} from './transport.ts';
 
 /** An upstream as the configuration describes it. */
 export interface ConfiguredUpstream extends Spreading {
@@ -151,7 +159,37 @@ function optionsFor({ host, port, name }: SourcedEndpoint, options: ConnectionOp
 
 /** Makes the pool of one address for the protocol of the upstream. */
 function openPool(options: UpstreamOptions, system: PoolSystem): Transport {
-  return options.protocol === 'http1'
-    ? new ConnectionPool(options, system)
-    : new SessionPool(options, system);
+  const pool =
+    options.protocol === 'http1' ? new ConnectionPool(options, system) : new SessionPool(options, system);
+  return options.ownHosts ? new OwnHost(pool, ownHostOf(options)) : pool;
+}
+
+/** The host of an address as a client would write it that has it in a URL: without the default port (RFC 9110, 7.2). */
+function ownHostOf({ name, port, tls }: UpstreamOptions): string {
+  return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
+}
+
+/** Sends one `Host` to an address, in place of the one that was written before the address was chosen. */
+class OwnHost implements Transport {
+  readonly #pool: Transport;
+  readonly #host: string;
+
+  constructor(pool: Transport, host: string) {
+    this.#pool = pool;
+    this.#host = host;
+  }
+
+  get connections(): number {
+    return this.#pool.connections;
+  }
+
+  send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {
+    const fields = request.fields.slice();
+    for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i] === 'Host') fields[i + 1] = this.#host;
+    return this.#pool.send({ ...request, fields }, sink, caller);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
 }

@@ -35,6 +35,26 @@ describe('a Host that names one place', () => {
     expect(values(upstream.onlyRequest.fields, 'x-forwarded-host')).toEqual(['gateway.test']);
   });
 
+  test('is replaced by that of the address that the request goes to, where addresses have several', async () => {
+    const services = [await startUpstream(), await startUpstream()];
+    const gateway = await startGateway({
+      upstreamPort: 0,
+      config: {
+        upstreams: {
+          api: { urls: services.map(({ port }) => `http://127.0.0.1:${port}`), host: 'upstream' },
+        },
+      },
+    });
+    const isAsked = () => services.every(({ requests }) => requests.length > 0);
+    for (let asked = 0; asked < 200 && !isAsked(); asked++)
+      expect((await gateway.ask(head('GET /'))).status).toBe(200);
+    expect(isAsked()).toBe(true);
+    for (const { port, requests } of services)
+      expect(new Set(requests.flatMap(({ fields }) => values(fields, 'host')))).toEqual(
+        new Set([`127.0.0.1:${port}`]),
+      );
+  });
+
   test('is replaced by a name where its configuration says so, for WebSockets too', async () => {
     const upstream = await startUpstream();
     const api = { host: 'api.internal:8443' };

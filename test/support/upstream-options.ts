@@ -8,6 +8,7 @@ export function upstreamAt(port: number, options: Partial<UpstreamOptions> = {})
       name: options.host ?? '127.0.0.1',
       port,
       protocol: 'http1',
+      ownHosts: false,
       connectTimeoutMs: 2_000,
       keepAliveMs: 60_000,
     },

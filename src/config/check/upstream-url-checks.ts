@@ -4,36 +4,19 @@ import { upstreamKeys } from '../schema/index.ts';
 /** Reports upstreams without an address, or with addresses that do not go together. */
 export function checkUpstreamUrls(file: ConfigFile): void {
   for (const [name, value] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const { url, urls, host } = asMap(value);
+    const { url, urls } = asMap(value);
     const path = ['upstreams', name];
     if (url !== undefined && urls !== undefined) {
       const message = 'an upstream has "url" or "urls", not both: move the address into "urls"';
       file.add([...path, 'url'], message, { about: 'key' });
     } else if (urls === undefined) checkPresence(file, path);
-    else if (Array.isArray(urls)) {
-      checkList(file, [...path, 'urls'], urls);
-      if (host === 'upstream') checkHost(file, path, urls);
-    }
+    else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
   }
-}
-
-/** A request is made before the address is chosen that it goes to, so one Host is sent to all of them. */
-function checkHost(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
-  const hosts = urls.map(entry => placeOf(readUrl(entry)));
-  const other = hosts.findIndex(host => host !== null && host !== hosts[0]);
-  if (other === -1) return;
-  const { line } = file.place([...path, 'urls', other]);
-  const message = `the addresses under "urls" have several hosts (line ${line} has another than the first): write the name that the service goes by, such as host: api.internal`;
-  file.add([...path, 'host'], message);
 }
 
 /** Returns the address; `undefined` if it is none, which validation reports. */
 function readUrl(entry: unknown) {
   return upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry).data;
-}
-
-function placeOf(url: ReturnType<typeof readUrl>): string | null {
-  return url === undefined ? null : `${url.lookup} ${url.host.toLowerCase()} ${url.port}`;
 }
 
 /** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
@@ -48,7 +31,9 @@ function checkPresence(file: ConfigFile, path: Path): void {
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
   const listed = urls.map(entry => {
     const url = readUrl(entry);
-    return url === undefined ? null : { ...url, place: placeOf(url) };
+    return url === undefined
+      ? null
+      : { ...url, place: `${url.lookup} ${url.host.toLowerCase()} ${url.port}` };
   });
   const lineOf = (index: number) => file.place([...path, index]).line;
   const baseAt = (index: number) => {

@@ -15,10 +15,11 @@ export function compileUpstream(
   files: TlsFiles | undefined,
 ): UpstreamModel {
   const listed = listedUrls(config);
-  const authority = authorityOf(listed[0]?.url);
+  const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
+  const hasOthers = others.some(other => other !== authority);
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
-  const { options, ...settings } = compileUpstreamSettings(config, { name, authority, protocol });
+  const { options, ...settings } = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
   return {
     name,
     protocol,
@@ -39,8 +40,7 @@ function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['
  * Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). Of an SRV name it is the
  * host behind the service and its protocol.
  */
-function authorityOf(url: UpstreamConfig['url']): string {
-  if (url === undefined) return '';
+function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
   if (url.lookup === 'srv') return serviceHost(url.host);
   return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }

@@ -19,6 +19,8 @@ interface UpstreamContext {
   readonly name: string;
   /** The host of its URL, with the port if it is not the default one. */
   readonly authority: string;
+  /** Whether other URLs of it have other hosts. */
+  readonly hasOthers: boolean;
   readonly protocol: UpstreamProtocol;
 }
 
@@ -42,7 +44,7 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
 }
 
 interface HostModel {
-  /** The `Host` it is sent; `null` if that is the client's. */
+  /** The `Host` it is sent; `null` if that is the client's. Where addresses are sent hosts of their own, that of the first. */
   readonly hostHeader: string | null;
 }
 
@@ -54,7 +56,13 @@ const host = upstreamSetting({
         "The Host header it gets: the client's (client), the host of its url (upstream), or this name, such as api.internal.",
       ),
   },
-  compile: ({ host }, { authority }): HostModel => ({ hostHeader: hostFor(host, authority) }),
+  compile: (
+    { host },
+    { authority, hasOthers },
+  ): HostModel & { readonly options: { readonly ownHosts: boolean } } => ({
+    hostHeader: hostFor(host, authority),
+    options: { ownHosts: hasOthers && host === 'upstream' },
+  }),
   describe: ({ hostHeader }) => [['Host', hostHeader ?? "the client's own"]],
 });
 

@@ -9,6 +9,7 @@ import {
 
 const options: ConnectionOptions = {
   protocol: 'http1',
+  ownHosts: false,
   http2: { maxConnections: 1, maxStreams: 1, pingIntervalMs: 1, pingTimeoutMs: 1 },
   connectTimeoutMs: 1,
   keepAliveMs: 1,

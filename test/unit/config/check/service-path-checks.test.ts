@@ -127,7 +127,7 @@ describe('a route that leads around another', () => {
     const admin = 'path: /admin/**, hosts: [admin.test], upstream: api, require: { roles: [admin] }';
     expect(
       await found(admin, 'path: /pub/**, hosts: [www.test, w3.test], strip_prefix: /pub, upstream: api'),
-    ).toEqual([`4:63: warning: routes[1].strip_prefix: ${AROUND(3, '/pub/admin/**', '/admin/**')}`]);
+    ).toEqual([`4:64: warning: routes[1].strip_prefix: ${AROUND(3, '/pub/admin/**', '/admin/**')}`]);
   });
 
   it('takes the methods into account', async () => {

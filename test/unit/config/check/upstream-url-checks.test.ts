@@ -74,15 +74,6 @@ describe('the addresses of an upstream', () => {
     ]);
   });
 
-  it('are no names for a Host where they differ', async () => {
-    const lines = ['urls:', '  - http://a', '  - { url: "http://b" }'];
-    expect(await diagnosticsIn(upstream(...lines, 'host: upstream'))).toEqual([
-      '6:11: upstreams.api.host: the addresses under "urls" have several hosts (line 5 has another than the first): write the name that the service goes by, such as host: api.internal',
-    ]);
-    expect(await diagnosticsIn(upstream(...lines, 'host: api.internal'))).toEqual([]);
-    expect(await diagnosticsIn(upstream('urls: ["http://a/x"]', 'host: upstream'))).toEqual([]);
-  });
-
   it('become endpoints with weights', async () => {
     const text = upstream(
       'urls: ["http://10.0.0.1", { url: "http://[::1]:81", weight: 3 }]',

@@ -122,6 +122,7 @@ describe('an upstream', () => {
       health: null,
       options: {
         protocol: 'http1',
+        ownHosts: false,
         http2: { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 },
         connectTimeoutMs: 2_000,
         keepAliveMs: 4_000,
@@ -152,6 +153,7 @@ describe('an upstream', () => {
       health: null,
       options: {
         protocol: 'h2',
+        ownHosts: false,
         http2: { maxConnections: 2, maxStreams: 3, pingIntervalMs: 4_000, pingTimeoutMs: 5_000 },
         connectTimeoutMs: 1_000,
         keepAliveMs: 2_000,
