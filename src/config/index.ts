@@ -7,7 +7,13 @@ export { didYouMean, formatDiagnostic } from './file/index.ts';
 export { loadLimitTest } from './limit-test-files.ts';
 export * from './load.ts';
 export * from './model/index.ts';
-export { describeBucketSettings, describePolicies, describeUpstreamSettings } from './policies/index.ts';
+export {
+  describeAnswer,
+  describeBucketSettings,
+  describePolicies,
+  describeUpstreamSettings,
+  locationFor,
+} from './policies/index.ts';
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
 export { gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';

@@ -20,6 +20,7 @@ import {
 import type { Diagnostic, Environment, FilePlace } from './file/index.ts';
 import { asMap, ConfigFile, formatDiagnostic, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
 import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
+import { fillAnsweredRoutes } from './policies/index.ts';
 import {
   accessTokensSchema,
   EffectiveConfig,
@@ -83,6 +84,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
+  fillAnsweredRoutes(file);
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;

@@ -1,4 +1,6 @@
 import {
+  type AnswerRoute,
+  describeAnswer,
   describePolicies,
   describeUpstreamSettings,
   type FilePlace,
@@ -52,6 +54,18 @@ export const PATH_SENT = 'path sent';
 function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
   const sent = servicePath(path, route, route.upstream.base);
   return sent === path ? [] : [[PATH_SENT, sent]];
+}
+
+/** Describes what the gateway answers on a route by itself. */
+export function describeAnswered(route: AnswerRoute, params: readonly string[]): ExplainedRow[] {
+  return [
+    ...route.parameters.map(
+      (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
+    ),
+    ['answer', describeAnswer(route.answer)],
+    ...describePolicies(route, 'paths', 'caller'),
+    ...describePolicies(route, 'paths', 'request'),
+  ];
 }
 
 /** Describes what a route of gRPC does with its calls. */

@@ -8,6 +8,7 @@ import {
   type FilePlace,
   hasBots,
   type IdentityModel,
+  isOfFile,
   type LimitRouteModel,
   type LimitsModel,
   limitsFor,
@@ -37,7 +38,7 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Exp
   const { limits: model, identity, outline } = snapshot;
   const bucket = findBucket(request, snapshot);
   const { route, caller } = request;
-  const exempt = route.kind === 'forward' && route.globalLimitExempt;
+  const exempt = isOfFile(route) && route.globalLimitExempt;
   const context = { model, outline, bucket, exempt };
   const { callers, why } = callersOf(route, identity, caller.as);
   return [

@@ -1,9 +1,10 @@
 import { METHODS } from 'node:http';
-import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
+import { isOfFile, type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
 import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
 import type { Rejection } from '../http1/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
 import {
+  describeAnswered,
   describeCall,
   describeForwarding,
   PATH_SENT,
@@ -11,6 +12,7 @@ import {
   routeRow,
   routesOf,
 } from './describe-route.ts';
+import { chooseFor } from './describe-shares.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import {
   type ActiveRestrictions,
@@ -117,8 +119,7 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
 /** Follows a request from its route on. */
 function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
-  const refusal =
-    value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
+  const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, host, path, route: value, caller };
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
@@ -140,8 +141,12 @@ function refused(
   return { rows: [...before, ['refused', why], ...after], taken: false };
 }
 
-function describePolicies({ route, path, params }: Matched, { identity }: Snapshot): ExplainedRow[] {
-  if (route.kind === 'forward') return describeForwarding(route, path, params, identity);
+function describePolicies({ route, path, params, caller }: Matched, { identity }: Snapshot): ExplainedRow[] {
+  if (route.kind === 'answer') return describeAnswered(route, params);
+  if (route.kind === 'forward') {
+    const chosen = chooseFor(route, caller);
+    return [...chosen.rows, ...describeForwarding(chosen.route, path, params, identity)];
+  }
   if (identity === null) return [];
   switch (route.kind) {
     case 'sign-in':
@@ -171,11 +176,13 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
       taken: false,
     };
   const { value } = match;
+  const chosen = chooseFor(value, caller);
   return {
     rows: [
       ...describeHost(target, host, snapshot),
       routeRow(route),
-      ...describeCall(value, path, snapshot.identity),
+      ...chosen.rows,
+      ...describeCall(chosen.route, path, snapshot.identity),
       ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
       ...rivalsOf(route, GRPC_METHOD, host, path, routes),

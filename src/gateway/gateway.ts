@@ -15,6 +15,7 @@ import {
 } from './responses/index.ts';
 import {
   forward,
+  serveAnswer,
   serveMetadata,
   serveNotice,
   serveOptions,
@@ -36,7 +37,8 @@ const LASTING_MS = 1_000;
  *  4. `restrictAddress`  refuses an address that is restricted or blocked                  (gates/identify.ts)
  *  5. `findRoute`        finds out where it leads: the route, the terminal, the pool       (gates/read-request.ts)
  *  6. `identify`         makes a caller of its token; may wait for keys                    (gates/identify.ts)
- *  7. `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/limit.ts)
+ *  7. `chooseUpstream`   takes the upstream of its caller where several share a route      (gates/read-request.ts)
+ *     `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/limit.ts)
  *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
  *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/identify.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
@@ -239,6 +241,8 @@ function serve(exchange: Exchange, state: GatewayState): Served {
       return serveMetadata(exchange, destination);
     case 'preflight':
       return servePreflight(exchange, destination);
+    case 'answer':
+      return serveAnswer(exchange, destination);
     case 'redirect':
       return serveRedirect(exchange, destination);
     case 'options':

@@ -3,7 +3,8 @@ import { missingSdk } from '../../observe/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort, OwnRoute } from '../model/index.ts';
-import { listenSchema, PROTOCOL_KEYS, routeKeys } from '../schema/index.ts';
+import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
+import { listenSchema, PROTOCOL_KEYS, type RouteConfig, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
@@ -49,31 +50,46 @@ export function crossCheck(file: ConfigFile): void {
 interface RouteSketch {
   /** One for each host. */
   readonly patterns: readonly RoutePattern[] | null;
-  readonly upstream: string | null;
+  readonly upstreams: readonly string[] | null;
 }
 
 function sketchOf(route: unknown): RouteSketch {
   const raw = asMap(route);
   const upstream = routeKeys.upstream.safeParse(raw.upstream);
-  return { patterns: patternsOf(raw), upstream: upstream.success ? upstream.data : null };
+  return { patterns: patternsOf(raw), upstreams: upstream.success ? namesOf(upstream.data, raw) : null };
 }
 
 function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
   const known = new Set(names);
-  for (const [index, { upstream }] of routes.entries()) {
-    if (upstream === null || known.has(upstream)) continue;
-    const path = ['routes', index, 'upstream'];
-    file.add(path, `no upstream is named ${file.shown(path)}${didYouMean(upstream, names)}`);
-  }
+  for (const [index] of routes.entries()) checkNamed(file, index, names);
   // A route with an unknown upstream may have been meant to use an unused one.
-  const used = new Set(routes.map(({ upstream }) => upstream));
-  if ([...used].some(upstream => upstream === null || !known.has(upstream))) return;
+  if (!routes.every(({ upstreams }) => upstreams?.every(name => known.has(name)) === true)) return;
+  const used = new Set(routes.flatMap(({ upstreams }) => upstreams ?? []));
   for (const name of names) {
     if (used.has(name)) continue;
     file.add(['upstreams', name], `no route uses the upstream "${name}"`, {
       about: 'key',
       severity: 'warning',
     });
+  }
+}
+
+/** The upstreams of a route; `null` if it lacks one. */
+function namesOf(
+  upstream: RouteConfig['upstream'],
+  route: Readonly<Record<string, unknown>>,
+): readonly string[] | null {
+  if (upstream !== undefined) return partsOf(upstream).map(({ name }) => name);
+  return isAnswered(route) ? [] : null;
+}
+
+/** Reports upstreams that are not there. */
+function checkNamed(file: ConfigFile, index: number, names: readonly string[]): void {
+  const route = asMap(file.valueAt(['routes', index]));
+  for (const { name, path, about } of upstreamsNamed(route, ['routes', index])) {
+    if (names.includes(name)) continue;
+    const shown = about === 'key' ? file.shownKey(path) : file.shown(path);
+    file.add(path, `no upstream is named ${shown}${didYouMean(name, names)}`, { about });
   }
 }
 

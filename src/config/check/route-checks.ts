@@ -1,8 +1,17 @@
 import { AddressSet, foldName } from '../../http/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
-import { asMap, type ConfigFile } from '../file/index.ts';
-import { checkPolicies, PATH_ONLY } from '../policies/index.ts';
+import { asMap, type ConfigFile, type Path } from '../file/index.ts';
+import {
+  checkPolicies,
+  checkServed,
+  checkShares,
+  FORWARD_ONLY,
+  isAnswered,
+  PATH_ONLY,
+  SERVED_BY,
+  upstreamsNamed,
+} from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { network } from '../values/index.ts';
 
@@ -86,9 +95,34 @@ function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
   for (const [index, value] of routes.entries()) {
-    const route = asMap(value);
-    const upstream = typeof route.upstream === 'string' ? asMap(upstreams)[route.upstream] : null;
-    checkPolicies({ file, path: ['routes', index], route, upstream: asMap(upstream) });
+    const [route, path] = [asMap(value), ['routes', index]];
+    checkServed(file, path, route);
+    checkShares(file, path, route);
+    if (isAnswered(route)) checkAnswered(file, path, route);
+    addUnserved(file, path, route);
+    const named = upstreamsNamed(route, path).map(({ name }) => name);
+    for (const upstream of named.length === 0 ? [undefined] : named) {
+      const keys = upstream === undefined ? {} : asMap(asMap(upstreams)[upstream]);
+      checkPolicies({ file, path, route: { ...route, upstream }, upstream: keys });
+    }
+  }
+}
+
+/** Reports that nothing serves a route, unless a misspelt key, which validation reports, may say what does. */
+function addUnserved(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+  if (SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
+  file.add(path, 'missing key "upstream": expected the name of an upstream');
+}
+
+function hasKnownKeys(route: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
+}
+
+/** Reports keys about an upstream on a route that has none. */
+function checkAnswered(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+  for (const key of FORWARD_ONLY) {
+    const message = `"${key}" is about an upstream, and none serves this route: leave it out`;
+    if (route[key] !== undefined) file.add([...path, key], message, { about: 'key' });
   }
 }
 
@@ -133,24 +167,26 @@ function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<strin
 /** Reports a missing path, unless a misspelt key, which validation reports, may be it. */
 function addMissing(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
   const path = ['routes', index];
-  const isKnown = Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
-  if (isKnown && file.has([...path, 'upstream']))
+  if (hasKnownKeys(route) && SERVED_BY.some(key => file.has([...path, key])))
     file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
 }
 
 function checkUpstream(
   file: ConfigFile,
   index: number,
-  { grpc, path, upstream }: Readonly<Record<string, unknown>>,
+  route: Readonly<Record<string, unknown>>,
   upstreams: Readonly<Record<string, unknown>>,
 ): void {
-  if (typeof upstream !== 'string' || !Object.hasOwn(upstreams, upstream)) return;
-  const speaksGrpc = asMap(upstreams[upstream]).protocol === 'grpc';
-  const at = ['routes', index, 'upstream'];
-  if (grpc !== undefined && !speaksGrpc)
-    file.add(at, `the upstream "${upstream}" does not say "protocol: grpc", which gRPC calls need`);
-  if (path !== undefined && grpc === undefined && speaksGrpc)
-    file.add(at, `the upstream "${upstream}" says "protocol: grpc": only routes with "grpc" lead there`);
+  const { grpc, path } = route;
+  for (const { name, path: at, about } of upstreamsNamed(route, ['routes', index])) {
+    if (!Object.hasOwn(upstreams, name)) continue;
+    const speaksGrpc = asMap(upstreams[name]).protocol === 'grpc';
+    const add = (message: string) => file.add(at, message, { about });
+    if (grpc !== undefined && !speaksGrpc)
+      add(`the upstream "${name}" does not say "protocol: grpc", which gRPC calls need`);
+    if (path !== undefined && grpc === undefined && speaksGrpc)
+      add(`the upstream "${name}" says "protocol: grpc": only routes with "grpc" lead there`);
+  }
 }
 
 /** Reads the patterns of a route as it is written, one for each host; `null` if it is invalid in itself. */

@@ -1,10 +1,10 @@
 import { GRPC_METHOD, nameOf, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareNeutral, differ, joined, someOf } from '../difference.ts';
-import type { ForwardRoute } from '../model/index.ts';
-import { comparePolicies } from '../policies/index.ts';
+import type { RouteOfFile } from '../model/index.ts';
+import { compareAnswers, comparePolicies, describeAnswer } from '../policies/index.ts';
 
-type RouteEntries = readonly RouteEntry<ForwardRoute>[];
+type RouteEntries = readonly RouteEntry<RouteOfFile>[];
 
 /** Compares which requests the routes of gateway.yaml take, and their policies. */
 export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedChange[] {
@@ -20,27 +20,63 @@ export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedC
   });
 }
 
-function isNamed({ id }: ForwardRoute, pattern: string): boolean {
+function isNamed({ id }: RouteOfFile, pattern: string): boolean {
   return id === pattern;
 }
 
 function compareTaken(
-  to: ForwardRoute | null,
-  from: ForwardRoute | null,
+  to: RouteOfFile | null,
+  from: RouteOfFile | null,
   labels: readonly string[],
 ): Difference[] {
   if (to === null) return from === null ? [] : [differ('stricter', 'no route takes it any more: 404', 0)];
-  if (from === null) return [differ('looser', `served by ${to.upstream.name}, before 404`)];
+  if (from === null) return [differ('looser', `${servedBy(to)}, before 404`)];
   const other =
     to.id !== from.id && !labels.includes(to.id) ? [differ('neutral', `by the route "${to.id}"`)] : [];
-  const upstream = compareNeutral('upstream', to.upstream.name, from.upstream.name);
-  const changes = [...(upstream === null ? [] : [upstream]), ...comparePolicies(to, from)];
+  const target = compareTargets(to, from);
+  const changes = [
+    ...(target === null ? [] : [target]),
+    ...comparePolicies(to, from, to.kind === 'forward' && from.kind === 'forward'),
+  ];
   return changes.length === 0 ? [] : [...other, ...changes];
 }
 
-/** What makes a difference to callers: the upstream and the policies. */
-function policiesOf({ pool: _, parameters: __, kind: ___, id: ____, upstream, ...policies }: ForwardRoute) {
-  return { upstream: upstream.name, ...policies };
+/** Compares what serves the requests. */
+function compareTargets(to: RouteOfFile, from: RouteOfFile): Difference | null {
+  if (to.kind === 'answer' && from.kind === 'answer') return compareAnswers(to.answer, from.answer);
+  if (to.kind === 'forward' && from.kind === 'forward')
+    return compareNeutral('upstream', upstreamsOf(to), upstreamsOf(from));
+  return differ('mixed', `${servedBy(to)}, before ${servedBy(from)}`);
+}
+
+function servedBy(route: RouteOfFile): string {
+  return route.kind === 'answer'
+    ? `answered with ${describeAnswer(route.answer)}`
+    : `served by ${upstreamsOf(route)}`;
+}
+
+/** Names the upstream, or all of them with their shares: `api 95%, api-next 5%`. */
+function upstreamsOf({ upstream, shares }: Extract<RouteOfFile, { kind: 'forward' }>): string {
+  if (shares === null) return upstream.name;
+  return shares.map(({ percent, route }) => `${route.upstream.name} ${percent}%`).join(', ');
+}
+
+/** What makes a difference to callers: what serves the requests, and the policies. */
+function policiesOf(route: RouteOfFile) {
+  if (route.kind === 'answer') {
+    const { parameters: _, kind: __, id: ___, ...policies } = route;
+    return policies;
+  }
+  const {
+    pool: _,
+    parameters: __,
+    kind: ___,
+    id: ____,
+    upstream: _____,
+    shares: ______,
+    ...policies
+  } = route;
+  return { upstream: upstreamsOf(route), ...policies };
 }
 
 /** A request that stands for those that a pattern matches. */

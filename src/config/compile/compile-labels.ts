@@ -5,12 +5,12 @@ import type { RouteEntry } from '../../routing/index.ts';
 import type {
   BucketModel,
   ClassName,
-  ForwardRoute,
   IdentityModel,
   LimitRouteModel,
   LimitsModel,
   ListenModel,
   OwnRoute,
+  RouteOfFile,
   SignInEndpoint,
 } from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
@@ -19,7 +19,7 @@ import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/ind
 interface LabelSources {
   readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
-  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly routes: readonly RouteEntry<RouteOfFile>[];
   /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   readonly limits: LimitsModel;
@@ -35,12 +35,16 @@ export function compileLabels(sources: LabelSources): LabelModel {
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
   // A route with several hosts has an entry for each.
-  const routes = [...new Set(sources.routes.map(({ value }) => value))];
+  const routes = [...new Set(sources.routes.map(({ value }) => value))].flatMap(waysOf);
   return {
     routes: routeLabels(routes, own, listen),
     upstreams: [...upstreams],
     webSocketUpstreams: [
-      ...new Set(routes.filter(({ websocket }) => websocket !== null).map(({ upstream }) => upstream.name)),
+      ...new Set(
+        routes.flatMap(({ websocket, upstream }) =>
+          websocket === null || upstream === null ? [] : [upstream.name],
+        ),
+      ),
     ],
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
@@ -54,7 +58,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
 }
 
 function routeLabels(
-  routes: readonly ForwardRoute[],
+  routes: readonly RouteOfFile[],
   own: readonly OwnRoute[],
   { http, grpc }: ListenModel,
 ): RouteLabels[] {
@@ -77,11 +81,21 @@ function routeLabels(
   ];
 }
 
-function labelsOfRoute(forward: ForwardRoute, ofPaths: readonly Protocol[]): RouteLabels[] {
+/** A route for each of the upstreams that share its callers. */
+function waysOf(route: RouteOfFile): readonly RouteOfFile[] {
+  if (route.kind === 'answer' || route.shares === null) return [route];
+  return route.shares.map(share => share.route);
+}
+
+function labelsOfRoute(forward: RouteOfFile, ofPaths: readonly Protocol[]): RouteLabels[] {
   const { id: route, authentication, requirement, websocket } = forward;
-  const upstream = forward.upstream.name;
   const known = authentication === 'required' ? 'guarded' : 'open';
   const access = requirement === null ? known : 'restricted';
+  if (forward.kind === 'answer') {
+    const endings = [...answered(String(forward.answer.status)), ...ANSWER[access]];
+    return [{ route, upstream: 'none', protocols: ofPaths, endings }];
+  }
+  const upstream = forward.upstream.name;
   if (isGrpc(forward)) return [{ route, upstream, protocols: ['grpc'], endings: CALL[access] }];
   const requests = { route, upstream, protocols: ofPaths, endings: REQUEST[access] };
   if (websocket === null) return [requests];
@@ -99,8 +113,8 @@ function endingsOfOwn(own: OwnRoute): readonly Ending[] {
   }
 }
 
-function isGrpc({ pool }: ForwardRoute): boolean {
-  return pool.name === 'grpc_calls';
+function isGrpc(route: RouteOfFile): boolean {
+  return route.kind === 'forward' && route.pool.name === 'grpc_calls';
 }
 
 /** The outcomes that are counted from 0, so that the first failure of a service shows as a rate. Others may occur as well. */
@@ -118,6 +132,11 @@ const WEB_SOCKET = endings([
   ['101', 'abandoned'],
   ['101', 'truncated'],
 ]);
+const ANSWER = {
+  open: answered('429', '503'),
+  guarded: answered('401', '429', '503'),
+  restricted: answered('401', '403', '429', '503'),
+};
 const ANONYMOUS = answered('200', '400', '405', '429', '500', '502', '503', '504');
 const SIGN_IN: Readonly<Record<SignInEndpoint, readonly Ending[]>> = {
   'authorize-url': ANONYMOUS,

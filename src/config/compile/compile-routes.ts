@@ -1,5 +1,6 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
+import { CallerShare } from '../../limits/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import {
@@ -12,18 +13,34 @@ import {
   placeOf,
 } from '../../routing/index.ts';
 import type {
+  AnswerRoute,
   ForwardRoute,
   IdentityModel,
   NoticePlaces,
   NoticeRoute,
   OwnRoute,
+  RouteOfFile,
   SignInEndpoint,
   SignInRoute,
   UpstreamModel,
+  UpstreamShare,
 } from '../model/index.ts';
-import { compilePolicies, type Requirements, type RouteTimeouts } from '../policies/index.ts';
+import {
+  compileAnswer,
+  compilePolicies,
+  partsOf,
+  type Requirements,
+  type RouteTimeouts,
+} from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
 import { metadataRoutes } from './protected-resource.ts';
+
+/** Where routes lead, and what they require. */
+interface RouteContext {
+  readonly config: GatewayConfig;
+  readonly upstreams: ReadonlyMap<string, UpstreamModel>;
+  readonly requirements: Requirements;
+}
 
 /**
  * Compiles a route, with a pattern for each of its hosts. Throws where the checks were not made: they report what keeps a route from
@@ -31,34 +48,82 @@ import { metadataRoutes } from './protected-resource.ts';
  */
 export function compileRoute(
   config: RouteConfig,
-  { upstreams: upstreamConfigs }: GatewayConfig,
+  gateway: GatewayConfig,
   upstreams: ReadonlyMap<string, UpstreamModel>,
   requirements: Requirements,
-): RouteEntry<ForwardRoute>[] {
-  const upstream = upstreams.get(config.upstream);
-  const defaults = upstreamConfigs[config.upstream]?.timeouts;
+): RouteEntry<RouteOfFile>[] {
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
-  if (upstream === undefined || defaults === undefined || first === undefined) {
-    throw new Error(`a route to the upstream ${config.upstream} was not checked`);
-  }
-  const serves = config.grpc === undefined ? 'paths' : 'calls';
-  const id = idOf(first, patterns.length - 1);
-  const policies = compilePolicies(config, serves, {
-    id,
-    upstream,
-    timeouts: timeoutsOf(config.timeouts, defaults),
-    requirements,
+  if (first === undefined) throw new Error('a route without a path was not checked');
+  const name = { id: idOf(first, patterns.length - 1), parameters: first.parameters };
+  const value = compileTarget(config, name, { config: gateway, upstreams, requirements });
+  return patterns.map(pattern => ({ pattern, value }));
+}
+
+type RouteName = Pick<ForwardRoute, 'id' | 'parameters'>;
+
+/** Compiles what a route does with its requests. */
+function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): RouteOfFile {
+  const answer = compileAnswer(config);
+  if (answer !== null) return compileAnswered(config, name, answer, context);
+  const parts = partsOf(config.upstream ?? '').filter(({ percent }) => percent > 0);
+  const routes = parts.map(part => ({ ...part, route: compileForwarding(config, name, part.name, context) }));
+  const [largest] = routes.toSorted((a, b) => b.percent - a.percent);
+  if (largest === undefined) throw new Error(`the route ${name.id} leads to no upstream`);
+  return routes.length === 1 ? largest.route : { ...largest.route, shares: sharesOf(routes) };
+}
+
+/** The name is that of all upstreams, so that a caller is on the same side on every route with the same ones. */
+function sharesOf(
+  routes: readonly { readonly name: string; readonly percent: number; readonly route: ForwardRoute }[],
+): UpstreamShare[] {
+  const seed = routes.map(({ name }) => name).join(' ');
+  let sum = 0;
+  return routes.map(({ percent, route }) => {
+    sum += percent;
+    return { percent, upTo: new CallerShare(seed, sum), route };
   });
-  const value: ForwardRoute = {
+}
+
+function compileForwarding(
+  config: RouteConfig,
+  name: RouteName,
+  upstreamName: string,
+  { config: { upstreams: configs }, upstreams, requirements }: RouteContext,
+): ForwardRoute {
+  const upstream = upstreams.get(upstreamName);
+  const defaults = configs[upstreamName]?.timeouts;
+  if (upstream === undefined || defaults === undefined)
+    throw new Error(`a route to the upstream ${upstreamName} was not checked`);
+  const serves = config.grpc === undefined ? 'paths' : 'calls';
+  const timeouts = timeoutsOf(config.timeouts, defaults);
+  const policies = compilePolicies(config, serves, { id: name.id, upstream, timeouts, requirements });
+  return {
     kind: 'forward',
-    id,
+    id: name.id,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
-    parameters: first.parameters,
+    parameters: name.parameters,
+    shares: null,
     ...policies,
   };
-  return patterns.map(pattern => ({ pattern, value }));
+}
+
+const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 };
+
+function compileAnswered(
+  config: RouteConfig,
+  { id, parameters }: RouteName,
+  answer: AnswerRoute['answer'],
+  { requirements }: RouteContext,
+): AnswerRoute {
+  const policies = compilePolicies(config, 'paths', {
+    id,
+    upstream: null,
+    timeouts: NO_TIMEOUTS,
+    requirements,
+  });
+  return { kind: 'answer', id, parameters, upstream: null, answer, ...policies };
 }
 
 /**
@@ -95,20 +160,20 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
  * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
  * all of them for the path.
  */
-export function preflightRoutes(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+export function preflightRoutes(routes: readonly RouteEntry<RouteOfFile>[]): RouteEntry<RouteOfFile>[] {
   const left = routes.filter(({ value }) => !value.cors);
   const byPath = Map.groupBy(left, ({ pattern }) => placeOf(pattern));
   return [...byPath.values()].flatMap(ofOnePath);
 }
 
-function ofOnePath(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
+function ofOnePath(routes: readonly RouteEntry<RouteOfFile>[]): RouteEntry<RouteOfFile>[] {
   const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
   const others = named === undefined ? routes : [];
   const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
   return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
 }
 
-function forEveryMethod({ pattern, value }: RouteEntry<ForwardRoute>): RouteEntry<ForwardRoute> {
+function forEveryMethod({ pattern, value }: RouteEntry<RouteOfFile>): RouteEntry<RouteOfFile> {
   return { pattern: { ...pattern, methods: null }, value };
 }
 

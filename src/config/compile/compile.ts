@@ -4,12 +4,12 @@ import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type {
-  ForwardRoute,
   ListenModel,
   Outline,
   OwnRoute,
   RedirectModel,
   RouteModel,
+  RouteOfFile,
   Snapshot,
   StoreModel,
 } from '../model/index.ts';
@@ -121,7 +121,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
 
 function outlineOf(
   { settings, limits, places, effective }: Sources,
-  byRoute: readonly (readonly RouteEntry<ForwardRoute>[])[],
+  byRoute: readonly (readonly RouteEntry<RouteOfFile>[])[],
   ownRoutes: readonly RouteEntry<OwnRoute>[],
 ): Outline {
   const written = byRoute.flatMap((entries, index) => {

@@ -1,24 +1,62 @@
 import type { CallerClass, ClassName, NoticeKind } from '../../core/index.ts';
-import type { PolicyModels, PoolModel, UpstreamModel } from '../policies/index.ts';
+import type { CallerShare } from '../../limits/index.ts';
+import type { AnswerModel, PolicyModels, PoolModel, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
 import type { BucketLimits, BucketModel } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
-export type RouteModel = ForwardRoute | OwnRoute;
+export type RouteModel = RouteOfFile | OwnRoute;
+
+/** A match rule of gateway.yaml. */
+export type RouteOfFile = ForwardRoute | AnswerRoute;
 
 /** One of the gateway's own match rules. It takes every method, and answers 405 to most. */
 export type OwnRoute = SignInRoute | NoticeRoute | MetadataRoute;
 
-/** A match rule of gateway.yaml, with its policies. */
-export interface ForwardRoute extends PolicyModels {
-  readonly kind: 'forward';
+/** What the match rules of gateway.yaml have in common. */
+interface RouteWithPolicies extends PolicyModels {
   /** Its name in metrics and logs, as the operator wrote it: `GET,HEAD /v1/things/{id}`, `/v1/**` or `GRPC package.Service/*`. */
   readonly id: string;
+  /** Names of the path's parameters, in order. */
+  readonly parameters: readonly string[];
+}
+
+/** A match rule whose requests go to an upstream. */
+export interface ForwardRoute extends RouteWithPolicies {
+  readonly kind: 'forward';
   readonly upstream: UpstreamModel;
   /** The pool of its upstream that its exchanges take their permits from. */
   readonly pool: PoolModel;
-  /** Names of the path's parameters, in order. */
-  readonly parameters: readonly string[];
+  /** Where its requests really go, if several upstreams share its callers: then the rest is that of the largest share. Else `null`. */
+  readonly shares: readonly UpstreamShare[] | null;
+}
+
+/** Callers of a route that go to one of its upstreams. */
+export interface UpstreamShare {
+  readonly percent: number;
+  /** These callers and those of all shares before. */
+  readonly upTo: CallerShare;
+  /** The same route with this upstream, its pools and its timeouts. */
+  readonly route: ForwardRoute;
+}
+
+/** A match rule that the gateway answers, always alike. */
+export interface AnswerRoute extends RouteWithPolicies {
+  readonly kind: 'answer';
+  readonly upstream: null;
+  readonly answer: AnswerModel;
+}
+
+/** Whether a route is one of gateway.yaml, with policies. */
+export function isOfFile(route: RouteModel | null): route is RouteOfFile {
+  return route !== null && (route.kind === 'forward' || route.kind === 'answer');
+}
+
+/** The route that a caller takes. */
+export function routeOfCaller(route: ForwardRoute, caller: string): ForwardRoute {
+  const { shares } = route;
+  if (shares === null) return route;
+  return shares.find(({ upTo }) => upTo.includes(caller))?.route ?? route;
 }
 
 /** The endpoints for sign-in. The first two are always there, the others if the configuration names them. */

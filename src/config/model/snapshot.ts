@@ -8,7 +8,7 @@ import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
 import type { HostPort } from '../values/index.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
-import type { ForwardRoute, OwnRoute, RouteModel } from './route-model.ts';
+import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
  * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it as a whole. Times
@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
-  readonly preflightRoutes: RouteTable<ForwardRoute>;
+  readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
   /** How preflights are answered; `null` if they are ordinary requests. */
@@ -74,7 +74,7 @@ export interface Outline {
 }
 
 /** A route of gateway.yaml with its pattern and where it is written. */
-export interface WrittenRoute extends RouteEntry<ForwardRoute> {
+export interface WrittenRoute extends RouteEntry<RouteOfFile> {
   readonly place: FilePlace;
 }
 

@@ -50,6 +50,7 @@ export const authentication = routePolicy({
       ),
   },
   pathOnly: [],
+  forwardOnly: ['close_at_expiry'],
   compile: ({ authentication, close_at_expiry, introspection }): AuthenticationModel => ({
     authentication,
     closeAtExpiry: close_at_expiry,
@@ -66,7 +67,9 @@ export const authentication = routePolicy({
   describe: ({ authentication, closeAtExpiry, introspectionMs, upstream }) => [
     ['authentication', WHO[authentication]],
     ...(closeAtExpiry ? [['authentication', 'a response is cut off when its token expires'] as const] : []),
-    ['Authorization', upstream.passAuthorization ? PASSED_ON[authentication] : 'removed'],
+    ...(upstream === null
+      ? []
+      : [['Authorization', upstream.passAuthorization ? PASSED_ON[authentication] : 'removed'] as const]),
     ...(introspectionMs === null ? [] : [['introspection', describeIntrospection(introspectionMs)] as const]),
   ],
   compare: (now, before) => [

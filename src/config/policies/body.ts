@@ -21,6 +21,7 @@ export const body = routePolicy({
       ),
   },
   pathOnly: ['min_body_rate'],
+  forwardOnly: ['max_body', 'min_body_rate'],
   compile: ({ max_body, min_body_rate }): BodyModel => ({
     body: { maxBytes: max_body, minBytesPerS: min_body_rate, deadlineMs: null },
   }),

@@ -14,8 +14,8 @@ const EMPTY = 'an empty value sets nothing: to take the field away, list its nam
 /** Visible characters of ASCII, with blanks between them (RFC 9110, 5.5). */
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Values may come from variables that hold secrets, so no message repeats them. */
-function value() {
+/** The value of a header field, fixed. Values may come from variables that hold secrets, so no message repeats them. */
+export function fieldValue() {
   return unshown(
     z
       .string({ error: VALUE })
@@ -27,11 +27,11 @@ function value() {
 
 const LIKE_ONE = /\{(?:request_id|client_address|route|claim\.[^{}]*)\}/;
 
-const literal = value().refine(text => !LIKE_ONE.test(text), {
+const literal = fieldValue().refine(text => !LIKE_ONE.test(text), {
   error: 'placeholders stand for something in "request_headers" only: write a fixed value',
 });
 
-const template = value().superRefine((text, context) => {
+const template = fieldValue().superRefine((text, context) => {
   try {
     new FieldTemplate(text);
   } catch (error) {

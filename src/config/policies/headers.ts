@@ -20,6 +20,7 @@ interface RequestHeadersModel {
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   pathOnly: [],
+  forwardOnly: ['request_headers'],
   compile: ({ request_headers: edits }, { id }): RequestHeadersModel => ({
     requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
   }),

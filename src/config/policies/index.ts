@@ -1,6 +1,8 @@
+export * from './answers.ts';
 export * from './bucket-settings.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export type { RouteTimeouts } from './policy.ts';
 export { Requirements } from './requirements.ts';
 export * from './route-policies.ts';
+export * from './shares.ts';
 export * from './upstream-settings.ts';

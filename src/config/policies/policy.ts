@@ -15,7 +15,8 @@ export interface RouteTimeouts {
 export interface PolicyContext {
   /** The name of the route in metrics and logs. */
   readonly id: string;
-  readonly upstream: UpstreamModel;
+  /** `null` if the route is answered without one. */
+  readonly upstream: UpstreamModel | null;
   readonly timeouts: RouteTimeouts;
   /** What all routes require. */
   readonly requirements: Requirements;
@@ -39,6 +40,8 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   /** The keys that mean nothing for gRPC calls, so that they are errors beside `grpc`. */
   readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
+  /** The keys that mean nothing on a route that is answered without an upstream. Default: none. */
+  readonly forwardOnly?: readonly NoInfer<keyof Keys & string>[];
   compile(config: PolicyConfig<Keys>, context: PolicyContext): Model;
   /** Compiles the policy of a route of gRPC calls. Left out if `compile` does. */
   compileCall?(config: PolicyConfig<Keys>): NoInfer<Model>;
@@ -48,7 +51,7 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly section?: ExplainedSection;
   /** Describes what the policy does, for `weir explain`: what each fact is about, and the fact in words. */
   describe?(
-    route: NoInfer<Model> & { readonly upstream: UpstreamModel },
+    route: NoInfer<Model> & { readonly upstream: UpstreamModel | null },
   ): readonly (readonly [about: string, fact: string])[];
   /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];

@@ -75,6 +75,11 @@ export type PolicyModels = Intersection<ModelOf<Policy>>;
 /** The keys that mean nothing for gRPC calls, in the order of the schema. */
 export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly string[] => policy.pathOnly);
 
+/** The keys that mean nothing on a route that is answered without an upstream, in the order of the schema. */
+export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
+  ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
+);
+
 /** Compiles the policies of a route. */
 export function compilePolicies(
   config: PolicyConfig<typeof policyKeys>,
@@ -96,16 +101,27 @@ export function checkPolicies(route: RouteInFile): void {
   for (const policy of POLICIES) policy.check?.(route);
 }
 
-type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel };
+type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel | null };
 
 /** Describes the policies in one section of what `weir explain` says about a route. */
 export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls', section: ExplainedSection) {
   return EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
+    .filter(policy => route.upstream !== null || !isForwardOnly(policy))
     .filter(({ keys, pathOnly }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length)
     .flatMap(policy => policy.describe?.(route) ?? []);
 }
 
-/** Says what changes of policies mean to callers. */
-export function comparePolicies(now: PolicyModels, before: PolicyModels): Difference[] {
-  return COMPARED.flatMap(policy => policy.compare(now, before)).filter(difference => difference !== null);
+/**
+ * Says what changes of policies mean to callers.
+ *
+ * @param areServed whether upstreams serve the requests, now and before
+ */
+export function comparePolicies(now: PolicyModels, before: PolicyModels, areServed: boolean): Difference[] {
+  return COMPARED.filter(policy => areServed || !isForwardOnly(policy))
+    .flatMap(policy => policy.compare(now, before))
+    .filter(difference => difference !== null);
+}
+
+function isForwardOnly({ keys, forwardOnly = [] }: Policy): boolean {
+  return forwardOnly.length === Object.keys(keys).length;
 }

@@ -17,6 +17,7 @@ export const stripPrefix = routePolicy({
       ),
   },
   pathOnly: ['strip_prefix'],
+  forwardOnly: ['strip_prefix'],
   compile: ({ strip_prefix = NONE }): PathChange => ({
     strippedPrefix: strip_prefix,
     strippedSegments: strip_prefix.split('/').length - 1,
@@ -72,6 +73,7 @@ export const rewriteLocation = routePolicy({
       ),
   },
   pathOnly: ['rewrite_location'],
+  forwardOnly: ['rewrite_location'],
   compile: ({ rewrite_location }): LocationModel => ({ rewritesLocation: rewrite_location }),
   compileCall: () => ({ rewritesLocation: false }),
   describe: ({ rewritesLocation }) =>

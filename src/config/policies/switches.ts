@@ -41,6 +41,7 @@ export const webhook = routePolicy({
       ),
   },
   pathOnly: ['webhook'],
+  forwardOnly: ['webhook'],
   compile: ({ webhook }): WebhookModel => ({ webhook }),
   compare: (now, before) => [
     compareStrictness(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
@@ -83,6 +84,7 @@ export const upstream429 = routePolicy({
       ),
   },
   pathOnly: ['upstream_429'],
+  forwardOnly: ['upstream_429'],
   compile: ({ upstream_429 }): Upstream429Model => ({ upstream429: upstream_429 }),
   compileCall: (): Upstream429Model => ({ upstream429: 'pass' }),
   describe: ({ upstream429 }) => [['upstream 429', IN_WORDS[upstream429]]],

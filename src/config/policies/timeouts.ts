@@ -24,6 +24,7 @@ export const timeouts = routePolicy({
       .describe('Timeouts that differ from those of the upstream.'),
   },
   pathOnly: ['timeouts'],
+  forwardOnly: ['timeouts'],
   compile: (_, { timeouts: { first_byte, idle } }): TimeoutsModel => ({
     firstByteTimeoutMs: first_byte,
     idleTimeoutMs: idle,
@@ -32,7 +33,7 @@ export const timeouts = routePolicy({
   compileCall: () => ({ firstByteTimeoutMs: null, idleTimeoutMs: null }),
   describe({ upstream, firstByteTimeoutMs, idleTimeoutMs }) {
     const times = [
-      ['connect', upstream.options.connectTimeoutMs],
+      ['connect', upstream?.options.connectTimeoutMs ?? null],
       ['first byte', firstByteTimeoutMs],
       ['idle', idleTimeoutMs],
     ] as const;

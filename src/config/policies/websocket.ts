@@ -25,8 +25,12 @@ export const websocket = routePolicy({
       ),
   },
   pathOnly: ['websocket'],
+  forwardOnly: ['websocket'],
   compile: ({ websocket }, { upstream, timeouts }): WebSocketModel => ({
-    websocket: websocket ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle } : null,
+    websocket:
+      websocket && upstream !== null
+        ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle }
+        : null,
   }),
   check(written) {
     const { file, path, route } = written;

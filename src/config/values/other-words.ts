@@ -55,7 +55,15 @@ const OF_ROUTE: Words = {
   ),
   ...yet('plug-ins are', 'plugins', 'plugin', 'middlewares', 'middleware', 'filters', 'handlers', 'policies'),
   ...yet('routes by query are', 'query', 'queries', 'query_params'),
-  ...yet('answers without an upstream are', 'redirect', 'respond', 'response', 'return', 'static', 'root'),
+  ...here(
+    'write respond: { status: 200, body: "ok" }, or redirect: { to: "https://new.example.com/" }',
+    ...['response', 'return', 'rewrite_to', 'redirect_to', 'fixed_response'],
+  ),
+  ...yet('files are', 'static', 'root'),
+  ...here(
+    'shares of callers stand beside the names of upstreams: upstream: { api: 95, api-next: 5 }',
+    ...['canary', 'weight', 'weighted_clusters', 'split'],
+  ),
   ...yet(
     'lists of addresses for a route are',
     'allow',
@@ -65,15 +73,8 @@ const OF_ROUTE: Words = {
     'allowed_ips',
     'whitelist',
   ),
-  ...yet(
-    'retries by rule, mirrors, weights and caches are',
-    'retries',
-    'retry',
-    'mirror',
-    'weight',
-    'canary',
-  ),
-  ...yet('retries by rule, mirrors, weights and caches are', 'cache', 'caching', 'backends', 'upstreams'),
+  ...yet('retries by rule, mirrors and caches are', 'retries', 'retry', 'mirror'),
+  ...yet('retries by rule, mirrors and caches are', 'cache', 'caching', 'backends', 'upstreams'),
   ...here(
     'name the upstream: "upstream"',
     'backend',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type {
+  AnswerRoute,
   ForwardRoute,
   MetadataRoute,
   NoticeRoute,
@@ -19,6 +20,7 @@ export type Destination =
   | SignInHere
   | NoticeHere
   | MetadataHere
+  | AnsweredHere
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
@@ -39,6 +41,9 @@ export type NoticeHere = At<'notice', NoticeRoute>;
 
 /** Where clients find out whose tokens are accepted. */
 export type MetadataHere = At<'metadata', MetadataRoute>;
+
+/** An answer that the operator wrote. */
+export type AnsweredHere = At<'answer', AnswerRoute>;
 
 export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 

@@ -1,5 +1,5 @@
 import { type Caller, classOf, type Invalid, type Requirement, type Shortfall } from '../../auth/index.ts';
-import type { Snapshot } from '../../config/index.ts';
+import { isOfFile, type Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
   type ClassName,
@@ -280,13 +280,13 @@ export function limitsConsumedBy(
   if (kind === 'options' && route === null) return 'none';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
-  const exempt = route.kind === 'forward' && route.globalLimitExempt;
+  const exempt = isOfFile(route) && route.globalLimitExempt;
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
 
 /** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
 export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return route === null || isPreflight || !('requirement' in route) ? null : route.requirement;
+  return isPreflight || !isOfFile(route) ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */

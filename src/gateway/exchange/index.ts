@@ -1,4 +1,5 @@
 export {
+  type AnsweredHere,
   type At,
   type Destination,
   type Forwarded,

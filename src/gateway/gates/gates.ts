@@ -10,6 +10,7 @@ import {
 } from './identify.ts';
 import { addressCapacity, capacity, limit, pressure, requirePermit, upstreamCapacity } from './limit.ts';
 import {
+  chooseUpstream,
   consumeIfRefused,
   findRoute,
   judgeUpgrade,
@@ -61,7 +62,9 @@ export const GATES: readonly Gate[] = [
   introspect,
   // After everything that may turn its caller into an address.
   judge,
-  // Step 7. Before the limits: if the upstream has no room for a request, its limits are checked but not consumed.
+  // Step 7. After everything that decides who the caller is.
+  chooseUpstream,
+  // Before the limits: if the upstream has no room for a request, its limits are checked but not consumed.
   upstreamCapacity,
   // Step 8. One decision about all limits of the request.
   limit,

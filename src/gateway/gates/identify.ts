@@ -6,6 +6,7 @@ import {
   shortfallOf,
   type Verdict,
 } from '../../auth/index.ts';
+import { isOfFile } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 import type { Activity } from '../../signin/index.ts';
@@ -154,7 +155,7 @@ export function authorise({ destination, token, refusedToken, shortfall }: Excha
 export function introspect(exchange: Exchange): GateResult | Promise<GateResult> {
   const { token, destination, generation, addressKey } = exchange;
   const { route } = destination;
-  if (token === null || route?.kind !== 'forward' || route.introspectionMs === null) return null;
+  if (token === null || !isOfFile(route) || route.introspectionMs === null) return null;
   const { identity } = generation;
   if (identity === null) return null;
   const answer = identity.introspect(token.caller, token.token, route.introspectionMs, addressKey);

@@ -1,8 +1,10 @@
 import {
   type ForwardRoute,
+  isOfFile,
   type PoolModel,
   type RouteModel,
   refusesSemicolons,
+  routeOfCaller,
   type Snapshot,
 } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
@@ -71,7 +73,7 @@ export function refuseMethod(exchange: Exchange): GateResult {
   if (isRoutable(exchange.downstream.method)) return null;
   // Only tells which methods there are, since the gateway's own endpoints have others. No route serves the request.
   const { route } = whereTo(exchange);
-  return methodNotSupported(route === null || route.kind === 'forward' ? USUAL_METHODS : route.methods);
+  return methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
 }
 
 /** Starts the time that the client gives the exchange, where its protocol has a way to say so. */
@@ -147,10 +149,20 @@ export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
   return downstream.onlyCalls && protocol !== 'grpc' ? notGrpc() : null;
 }
 
-/** Step 5: finds out where the request leads. The only place that sets the destination of an exchange. */
+/** Step 5: finds out where the request leads. Only this and `chooseUpstream` set the destination of an exchange. */
 export function findRoute(exchange: Exchange): GateResult {
   exchange.destination = whereTo(exchange);
   return exchange.destination.refusal;
+}
+
+/** Step 7: chooses among the upstreams that share the callers of a route. The same caller goes to the same one on every gateway. */
+export function chooseUpstream(exchange: Exchange): GateResult {
+  const { destination, downstream } = exchange;
+  if (destination.kind !== 'forward' || destination.route.shares === null) return null;
+  const route = routeOfCaller(destination.route, exchange.callerKey);
+  const pool = poolOf(route, downstream.framing.upgrade);
+  exchange.destination = makeDestination('forward', destination, route, null, pool);
+  return null;
 }
 
 /**
@@ -208,6 +220,7 @@ function destinationOf(
   if (route.kind === 'notice') return makeDestination('notice', place, route, null, null);
   if (route.kind === 'metadata') return makeDestination('metadata', place, route, null, null);
   if (maxForwards === 0) return makeDestination('options', place, route, null, null);
+  if (route.kind === 'answer') return makeDestination('answer', place, route, null, null);
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
 }
 
@@ -253,5 +266,5 @@ function routeOfPreflight(
 
 /** Whether the gateway answers preflights for this route by itself. */
 function answersPreflights(route: RouteModel): boolean {
-  return route.kind !== 'forward' || route.cors;
+  return !isOfFile(route) || route.cors;
 }

@@ -1,4 +1,4 @@
-import type { Policies, RouteModel, Snapshot } from '../../config/index.ts';
+import { isOfFile, type Policies, type RouteModel, type Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
 import {
   addRequestId,
@@ -40,12 +40,12 @@ export function addOwnFields(
 
 /** Adds the fields that the operator sets on the route to an answer of the gateway's own. */
 export function addSetFields(fields: string[], { route }: Answered['destination']): void {
-  if (route?.kind === 'forward') route.responseEdits?.addToOwn(fields);
+  if (isOfFile(route)) route.responseEdits?.addToOwn(fields);
 }
 
 function addCorsFields(fields: string[], { snapshot, destination, head }: Answered): void {
   const { route } = destination;
-  if (snapshot.cors === null || (route?.kind === 'forward' && !route.cors)) return;
+  if (snapshot.cors === null || (isOfFile(route) && !route.cors)) return;
   for (const part of corsFields(snapshot.cors, firstValue(head.kept, 'origin'))) fields.push(part);
 }
 

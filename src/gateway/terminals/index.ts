@@ -1,5 +1,6 @@
 export { forward } from './forward.ts';
 export {
+  serveAnswer,
   serveMetadata,
   serveNotice,
   serveOptions,

@@ -1,10 +1,12 @@
 import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
+import { isOfFile, locationFor } from '../../config/index.ts';
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import { addTrace, askedMethod, preflightFields } from '../../http/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
 import { isRoutable } from '../../routing/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import {
+  type AnsweredHere,
   type Exchange,
   type MetadataHere,
   type NoticeHere,
@@ -108,6 +110,15 @@ function replyToNotice(exchange: Exchange, { status, reason, fields, body }: Not
   return exchange.response.finish('answered', status, reason, all, body);
 }
 
+/** Gives the answer that the operator wrote for a route, or sends the client elsewhere. Its body is never read. */
+export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere): Served {
+  const { status, reason, body, location, fields: own } = route.answer;
+  const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
+  route.responseEdits?.addToAnswer(fields);
+  addOwnFields(fields, exchange, exchange.rate);
+  return exchange.response.finish('answered', status, reason, fields, body);
+}
+
 /** Serves the document that says whose tokens are accepted (RFC 9728). */
 export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Served {
   if (!route.methods.includes(exchange.downstream.method))
@@ -189,7 +200,7 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
 }
 
 function serves({ snapshot, host }: Exchange, { route, path }: PreflightHere, method: string): boolean {
-  if (route.kind !== 'forward') return route.methods.includes(method);
+  if (!isOfFile(route)) return route.methods.includes(method);
   return isRoutable(method) && snapshot.routes.find(method, host, path)?.value === route;
 }
 

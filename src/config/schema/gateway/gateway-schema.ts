@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { ROUTABLE_METHODS } from '../../../routing/index.ts';
-import { policyKeys } from '../../policies/index.ts';
+import {
+  policyKeys,
+  redirectSchema,
+  respondSchema,
+  routeUpstreamSchema,
+  SERVED_BY,
+} from '../../policies/index.ts';
 import {
   doorAsWhole,
   grpcRoute,
@@ -51,14 +57,18 @@ export const routeKeys = {
     .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
     .optional()
     .describe('Which methods; left out: all. GET includes HEAD.'),
-  upstream: z
-    .string({ error: 'expected the name of an upstream' })
-    .describe('The name of the upstream that serves it.'),
+  upstream: routeUpstreamSchema
+    .optional()
+    .describe(
+      'The name of the upstream that serves it; or several upstreams with the percentages of callers that each serves, such as { api: 95, api-next: 5 }.',
+    ),
+  redirect: redirectSchema,
+  respond: respondSchema,
   ...policyKeys,
 };
 const route = z
   .strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api }'))
-  .meta({ oneOf: [holding('path'), holding('grpc')] });
+  .meta({ allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)] });
 
 /** `routes` of gateway.yaml. */
 const routesSchema = z
@@ -125,6 +135,11 @@ export const gatewaySecrecy = secrecyOf(gatewaySchema);
 
 /** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;
+
+/** The JSON Schema of a map with exactly one of these keys. */
+function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
+  return { oneOf: keys.map(holding) };
+}
 
 /** The JSON Schema of a map with this key. */
 function holding(key: keyof typeof routeKeys) {

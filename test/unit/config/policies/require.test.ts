@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ForwardRoute } from '../../../../src/config/index.ts';
+import type { RouteOfFile } from '../../../../src/config/index.ts';
 import { changesInWords } from '../../../../src/config/index.ts';
 import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
@@ -20,7 +20,7 @@ async function requirementsOf(text: string) {
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const { routes } = loaded.snapshot.outline;
   return {
-    routes: routes.map(({ value }: { readonly value: ForwardRoute }) => value),
+    routes: routes.map(({ value }: { readonly value: RouteOfFile }) => value),
     tokens: loaded.snapshot.identity?.providers[0]?.accessTokens,
   };
 }

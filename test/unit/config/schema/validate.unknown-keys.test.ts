@@ -72,7 +72,7 @@ describe('an unknown key', () => {
     ['strip_path', ': write strip_prefix: /api'],
     ['plugins', `: plug-ins are ${YET}`],
     ['headers', ': write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers'],
-    ['retries', `: retries by rule, mirrors, weights and caches are ${YET}`],
+    ['retries', `: retries by rule, mirrors and caches are ${YET}`],
     ['limit', `: ${LIMITS}`],
     ['service', ': name the upstream: "upstream"'],
     ['prefix', ': write path: /v1/things, with /** at its end for everything below'],

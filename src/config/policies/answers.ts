@@ -1,0 +1,222 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import type { Fields } from '../../core/index.ts';
+import { OWNED_OF_RESPONSES } from '../../http/index.ts';
+import { compareNeutral, type Difference } from '../difference.ts';
+import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { mapSuchAs, shown, token } from '../values/index.ts';
+import { fieldValue } from './header-fields.ts';
+
+// The answers that routes give without an upstream: `redirect` and `respond`.
+
+const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
+const REDIRECTS = [301, 302, 303, 307, 308] as const;
+const MAX_BODY = 16_384;
+/** The statuses of responses that have no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** An address that goes out as it is written: visible ASCII, without what browsers read as something else. */
+function target() {
+  return z
+    .string({ error: TO })
+    .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
+    .refine(to => !/[{}]/.test(to), {
+      error: 'the path of a request does not go along: write one address, without parameters',
+      abort: true,
+    })
+    .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
+}
+
+/** Two slashes would begin a host. */
+function isPath(to: string): boolean {
+  return /^\/(?!\/)/.test(to);
+}
+
+function isHttpUrl(to: string): boolean {
+  const url = /^https?:\/\/[^/]/i.test(to) ? URL.parse(to) : null;
+  return url !== null && url.username === '' && url.password === '';
+}
+
+export const redirectSchema = z
+  .strictObject(
+    {
+      to: target().describe('Where clients are sent: an http or https URL, or a path on the same host.'),
+      status: z
+        .union(
+          REDIRECTS.map(status => z.literal(status)),
+          { error: `expected ${REDIRECTS.slice(0, -1).join(', ')} or 308` },
+        )
+        .prefault(308)
+        .describe('The status. 307 and 308 keep the method and the body.'),
+    },
+    mapSuchAs('{ to: "https://new.example.com/" }'),
+  )
+  .optional()
+  .describe(
+    'In place of an upstream: sends clients elsewhere. The query of a request goes along if the address has none.',
+  );
+
+const STATUS = 'expected a status from 200 to 599';
+
+export const respondSchema = shown(
+  z.strictObject(
+    {
+      status: z
+        .int({ error: STATUS })
+        .min(200, { error: STATUS })
+        .max(599, { error: STATUS })
+        .describe('The status.'),
+      body: z
+        .string({ error: 'expected text' })
+        .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })
+        .refine(body => body.isWellFormed(), { error: 'expected text' })
+        .prefault('')
+        .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
+      headers: z
+        .record(
+          token('is not a header field name: use letters, digits and "-", such as Content-Type'),
+          fieldValue(),
+          mapSuchAs('{ Content-Type: text/plain }'),
+        )
+        .prefault({})
+        .describe(
+          'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
+        ),
+    },
+    mapSuchAs('{ status: 200, body: "ok" }'),
+  ),
+)
+  .optional()
+  .describe('In place of an upstream: always gives the same answer.');
+
+type RedirectConfig = NonNullable<z.output<typeof redirectSchema>>;
+type RespondConfig = NonNullable<z.output<typeof respondSchema>>;
+
+/** The answer of a route that no upstream serves, ready to be sent. */
+export interface AnswerModel {
+  readonly status: number;
+  readonly reason: string;
+  /** All fields but a Location. */
+  readonly fields: Fields;
+  /** Where clients are sent; `null` if the answer is no redirect. */
+  readonly location: LocationModel | null;
+  /** Each character is one byte. */
+  readonly body: string;
+}
+
+/** An address, in two parts if the query of a request goes between them. */
+interface LocationModel {
+  readonly beforeQuery: string;
+  /** The fragment; `null` if the query of a request does not go along. */
+  readonly afterQuery: string | null;
+}
+
+/** Compiles what a route answers; `null` for a route that an upstream serves. */
+export function compileAnswer(config: {
+  readonly redirect?: RedirectConfig | undefined;
+  readonly respond?: RespondConfig | undefined;
+}): AnswerModel | null {
+  if (config.redirect !== undefined) return compileRedirect(config.redirect);
+  return config.respond === undefined ? null : compileRespond(config.respond);
+}
+
+function compileRedirect({ to, status }: RedirectConfig): AnswerModel {
+  const [address = '', ...fragment] = to.split(/(?=#)/);
+  const afterQuery = fragment.join('');
+  return {
+    status,
+    reason: STATUS_CODES[status] ?? '',
+    fields: ['Content-Length', '0'],
+    location: address.includes('?')
+      ? { beforeQuery: to, afterQuery: null }
+      : { beforeQuery: address, afterQuery },
+    body: '',
+  };
+}
+
+function compileRespond({ status, body, headers }: RespondConfig): AnswerModel {
+  const names = Object.keys(headers).map(name => name.toLowerCase());
+  const isTyped = body === '' || names.includes('content-type');
+  const bytes = Buffer.from(body).toString('latin1');
+  const length = status === 204 || status === 304 ? [] : ['Content-Length', String(bytes.length)];
+  return {
+    status,
+    reason: STATUS_CODES[status] ?? '',
+    fields: [
+      ...(isTyped ? [] : ['Content-Type', 'text/plain; charset=utf-8']),
+      ...Object.entries(headers).flat(),
+      ...length,
+    ],
+    location: null,
+    body: bytes,
+  };
+}
+
+/** The address that a redirect sends a client to, whose query begins with its `?`. */
+export function locationFor({ beforeQuery, afterQuery }: LocationModel, query: string): string {
+  return afterQuery === null ? beforeQuery : `${beforeQuery}${query}${afterQuery}`;
+}
+
+/** Describes an answer, for `weir explain`. */
+export function describeAnswer({ status, location, body }: AnswerModel): string {
+  if (location === null)
+    return `${status}, ${body === '' ? 'without a body' : `with a body of ${body.length} bytes`}`;
+  const { beforeQuery, afterQuery } = location;
+  return `${status} to ${locationFor(location, '')}${afterQuery === null || beforeQuery.includes('?') ? '' : ', with the query of the request'}`;
+}
+
+/** Says what a change of an answer means to callers. */
+export function compareAnswers(now: AnswerModel, before: AnswerModel): Difference | null {
+  const difference = compareNeutral('answer', describeAnswer(now), describeAnswer(before));
+  if (difference !== null || JSON.stringify(now) === JSON.stringify(before)) return difference;
+  return compareNeutral('answer', 'with other fields or another body', 'its own');
+}
+
+/** The ways to serve a route, of which each has one. */
+export const SERVED_BY = ['upstream', 'redirect', 'respond'] as const;
+
+/** Whether a route, as it is written, is answered without an upstream. */
+export function isAnswered(route: Readonly<Record<string, unknown>>): boolean {
+  return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
+}
+
+/**
+ * Writes down what a route leaves open by being answered without an upstream: it needs no token unless it says so. Before any check, so
+ * that all of them see the same route.
+ */
+export function fillAnsweredRoutes(file: ConfigFile): void {
+  const { routes } = asMap(file.value);
+  if (!Array.isArray(routes)) return;
+  for (const route of routes)
+    if (isMap(route) && isAnswered(route) && route.authentication === undefined)
+      Object.assign(route, { authentication: 'none' });
+}
+
+/** Checks how a route is served: exactly one way, with a body only where the status allows it, and fields that are its to write. */
+export function checkServed(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+  const [first, ...others] = SERVED_BY.filter(key => route[key] !== undefined);
+  for (const key of others) {
+    const message = `a route has one of ${SERVED_BY.join(', ')}: keep "${first}" or "${key}"`;
+    file.add([...path, key], message, { about: 'key' });
+  }
+  checkAnswer(file, [...path, 'respond'], asMap(route.respond));
+  if (route.grpc === undefined || first === 'upstream' || first === undefined) return;
+  file.add([...path, first], `"${first}" says nothing of gRPC calls: name an upstream`, { about: 'key' });
+}
+
+function checkAnswer(
+  file: ConfigFile,
+  path: Path,
+  { status, body, headers }: Readonly<Record<string, unknown>>,
+): void {
+  if (typeof status === 'number' && WITHOUT_BODY.has(status) && typeof body === 'string' && body !== '')
+    file.add([...path, 'body'], `a response with status ${status} has no body: leave it out`);
+  const seen = new Set<string>();
+  for (const name of Object.keys(asMap(headers))) {
+    const add = (message: string) => file.add([...path, 'headers', name], message, { about: 'key' });
+    if (OWNED_OF_RESPONSES.get(name) !== undefined)
+      add(`the gateway writes or removes "${name}" itself: leave it out`);
+    else if (seen.has(name.toLowerCase())) add(`"${name}" is named twice: keep one`);
+    seen.add(name.toLowerCase());
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { ConfigFile, Path } from '../file/index.ts';
+import { asMap, isMap } from '../file/index.ts';
+import { mapSuchAs } from '../values/index.ts';
+
+const SHARE = 'expected a whole number from 0 to 100';
+const UPSTREAM = 'expected the name of an upstream';
+const WHOLE = 100;
+
+/** The value of `upstream` of a route: a name, or names with their percentages of callers. */
+export const routeUpstreamSchema = z.union(
+  [
+    z.string({ error: UPSTREAM }),
+    z.record(
+      z.string(),
+      z.int({ error: SHARE }).min(0, { error: SHARE }).max(WHOLE, { error: SHARE }),
+      mapSuchAs('{ api: 95, api-next: 5 }'),
+    ),
+  ],
+  { error: `${UPSTREAM}, or a map such as { api: 95, api-next: 5 }` },
+);
+
+/** An upstream and its percentage of the callers of a route. */
+export interface UpstreamPart {
+  readonly name: string;
+  readonly percent: number;
+}
+
+/**
+ * The upstreams that a route leads to. Sorted by name, so that the order of the file makes no difference, and a larger share keeps the
+ * callers of a smaller one.
+ */
+export function partsOf(upstream: z.output<typeof routeUpstreamSchema>): readonly UpstreamPart[] {
+  if (typeof upstream === 'string') return [{ name: upstream, percent: WHOLE }];
+  return Object.entries(upstream)
+    .map(([name, percent]) => ({ name, percent }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The names of the upstreams of a route as it is written, each with its place. */
+export function upstreamsNamed(
+  { upstream }: Readonly<Record<string, unknown>>,
+  path: Path,
+): readonly { readonly name: string; readonly path: Path; readonly about: 'key' | 'value' }[] {
+  const at = [...path, 'upstream'];
+  if (typeof upstream === 'string') return [{ name: upstream, path: at, about: 'value' }];
+  return Object.keys(asMap(upstream)).map(name => ({ name, path: [...at, name], about: 'key' as const }));
+}
+
+/** Checks that the shares of a route's upstreams are all of its callers. */
+export function checkShares(
+  file: ConfigFile,
+  path: Path,
+  { upstream }: Readonly<Record<string, unknown>>,
+): void {
+  if (!isMap(upstream)) return;
+  const shares = routeUpstreamSchema.safeParse(upstream);
+  if (!shares.success) return;
+  const sum = partsOf(shares.data).reduce((total, { percent }) => total + percent, 0);
+  if (sum !== WHOLE)
+    file.add([...path, 'upstream'], `the shares of callers add up to ${sum}, and not to ${WHOLE}`);
+}

@@ -1,0 +1,35 @@
+import { type ForwardRoute, routeOfCaller } from '../config/index.ts';
+import { addressKey } from '../http/index.ts';
+import type { AskedCaller, ExplainedRow } from './explanation.ts';
+
+/** The route that a caller takes where several upstreams share its callers, and what to say about it. */
+export interface Chosen {
+  readonly route: ForwardRoute;
+  readonly rows: readonly ExplainedRow[];
+}
+
+/** Finds the upstream of a caller. Where the caller is not known, it is the one with the largest share. */
+export function chooseFor(route: ForwardRoute, caller: AskedCaller): Chosen {
+  const { shares } = route;
+  if (shares === null) return { route, rows: [] };
+  const listed = shares.map(share => `${share.route.upstream.name} for ${share.percent}%`).join(', ');
+  const key = keyOf(route, caller);
+  if (key === null)
+    return {
+      route,
+      rows: [
+        ['shares', `${listed} of callers; which one is this caller's is not known: name it, or its address`],
+      ],
+    };
+  const chosen = routeOfCaller(route, key);
+  return {
+    route: chosen,
+    rows: [['shares', `${listed} of callers; this one goes to ${chosen.upstream.name}`]],
+  };
+}
+
+/** The key that decides; `null` if it is not known. */
+function keyOf({ authentication }: ForwardRoute, { as, address, principal }: AskedCaller): string | null {
+  if (authentication !== 'none' && as !== 'address') return principal;
+  return address === null ? null : addressKey(address);
+}

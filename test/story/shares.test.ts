@@ -1,0 +1,165 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { changeConfig, serves } from '../support/edit-config.ts';
+import { startGateway } from '../support/gateway.ts';
+import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
+import { head } from '../support/requests.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+const SPLIT = { api: 50, 'api-next': 50 };
+
+/** An upstream that says its name. */
+const named = (name: string) => startUpstream(exchange => exchange.answer(200, [], name));
+
+async function twoSides() {
+  const [one, two] = [await named('api'), await named('api-next')];
+  return {
+    api: { url: `http://127.0.0.1:${one.port}` },
+    'api-next': { url: `http://127.0.0.1:${two.port}`, max_requests: 7 },
+  };
+}
+
+const CALLERS = Array.from({ length: 12 }, (_, index) => `u${index}`);
+
+async function sides(
+  gateway: { ask(bytes: string): Promise<{ readonly body: Buffer }> },
+  issuer: TestIssuer,
+  target = '/a',
+): Promise<string[]> {
+  const answers: string[] = [];
+  for (const sub of CALLERS)
+    answers.push((await gateway.ask(head(`GET ${target}`, issuer.bearer({ sub })))).body.toString());
+  return answers;
+}
+
+describe('upstreams that share the callers of a route', () => {
+  it('serve the same callers on every gateway, route and connection, and the counts tell them apart', async () => {
+    const issuer = await startIssuer();
+    const upstreams = await twoSides();
+    const routes = [
+      { path: '/a', upstream: SPLIT },
+      { path: '/b', upstream: { 'api-next': 50, api: 50 } },
+    ];
+    const config = { upstreams, routes };
+    const [{ gateway }, { gateway: other }] = [
+      await startGatewayOf(issuer, { config }),
+      await startGatewayOf(issuer, { config }),
+    ];
+    const found = await sides(gateway, issuer);
+    expect(new Set(found)).toEqual(new Set(['api', 'api-next']));
+    expect(await sides(gateway, issuer, '/b')).toEqual(found);
+    expect(await sides(other, issuer)).toEqual(found);
+    const counted = await other.counted('weir_upstream_duration_seconds_count');
+    for (const name of ['api', 'api-next'])
+      expect(counted.get(`{upstream="${name}"}`)).toBe(found.filter(side => side === name).length);
+  });
+
+  it('keep their callers when the share grows, and get the rest with all of it', async () => {
+    const issuer = await startIssuer();
+    const upstreams = await twoSides();
+    const { gateway } = await startGatewayOf(issuer, {
+      config: { upstreams, routes: [{ path: '/a', upstream: { api: 70, 'api-next': 30 } }] },
+    });
+    const before = await sides(gateway, issuer);
+    await changeConfig(gateway, { routes: [{ path: '/a', upstream: SPLIT }] });
+    await serves(gateway, 2);
+    const after = await sides(gateway, issuer);
+    for (const [index, side] of before.entries())
+      if (side === 'api-next') expect(after[index]).toBe('api-next');
+    await changeConfig(gateway, { routes: [{ path: '/a', upstream: { api: 0, 'api-next': 100 } }] });
+    await serves(gateway, 3);
+    expect(new Set(await sides(gateway, issuer))).toEqual(new Set(['api-next']));
+  });
+
+  it('go by address where there is no token', async () => {
+    const gateway = await startGateway({
+      upstreamPort: 1,
+      config: {
+        trusted_proxies: ['127.0.0.1'],
+        upstreams: await twoSides(),
+        routes: [{ path: '/**', upstream: SPLIT, authentication: 'none' }],
+      },
+    });
+    const of = async (address: string) =>
+      (await gateway.ask(head('GET /', `X-Forwarded-For: ${address}`))).body.toString();
+    const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
+    const found = await Promise.all(addresses.map(of));
+    expect(new Set(found)).toEqual(new Set(['api', 'api-next']));
+    expect(await Promise.all(addresses.map(of))).toEqual(found);
+    // The IPv6 addresses of one network are one client.
+    expect(await of('2001:db8::1')).toBe(await of('2001:db8::ffff'));
+  });
+
+  it('serve WebSockets, each from the side of its caller', async () => {
+    const issuer = await startIssuer();
+    const raw = (name: string) =>
+      startRawUpstream(({ socket }) => void socket.write(agreement(`X-Side: ${name}`), 'latin1'));
+    const [one, two] = [await raw('api'), await raw('api-next')];
+    const { gateway } = await startGatewayOf(issuer, {
+      config: {
+        upstreams: {
+          api: { url: `http://127.0.0.1:${one.port}` },
+          'api-next': { url: `http://127.0.0.1:${two.port}` },
+        },
+        routes: [{ path: '/**', upstream: SPLIT, websocket: true }],
+      },
+    });
+    const found = new Set<string>();
+    for (const sub of CALLERS) {
+      const client = await gateway.connect();
+      await client.send(handshake('/', issuer.bearer({ sub })));
+      const received = () => client.received.toString('latin1');
+      await expect.poll(received).toMatch(/\r\n\r\n/);
+      const [, side = ''] = /X-Side: (\S+)/.exec(received()) ?? [];
+      expect(await explained(gateway, sub)).toContain(
+        `api for 50%, api-next for 50% of callers; this one goes to ${side}"`,
+      );
+      found.add(side);
+      client.destroy();
+    }
+    expect(found).toEqual(new Set(['api', 'api-next']));
+  });
+
+  it('serve calls of gRPC', async () => {
+    const issuer = await startIssuer();
+    const server = (name: string) =>
+      startGrpcServer({
+        Talk: (call: ServerDuplexStream<Buffer, Buffer>) => {
+          call
+            .on('data', () => {})
+            .on('end', () => {
+              call.write(Buffer.from(name));
+              call.end();
+            });
+        },
+      });
+    const [one, two] = [await server('api'), await server('api-next')];
+    const { gateway } = await startGatewayOf(issuer, {
+      config: {
+        listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
+        upstreams: {
+          api: { url: `http://127.0.0.1:${one}`, protocol: 'grpc' },
+          'api-next': { url: `http://127.0.0.1:${two}`, protocol: 'grpc' },
+        },
+        routes: [{ grpc: 'test.v1.Echo/*', upstream: SPLIT }],
+      },
+    });
+    const client = grpcClient(gateway.port);
+    const sideOf = async (sub: string) => {
+      const metadata = { authorization: `Bearer ${issuer.token({ sub })}` };
+      const { messages } = await callOnce(client, '/test.v1.Echo/Talk', [], { metadata });
+      return String(messages[0]);
+    };
+    const found = await Promise.all(CALLERS.map(sideOf));
+    expect(new Set(found)).toEqual(new Set(['api', 'api-next']));
+    expect(await Promise.all(CALLERS.map(sideOf))).toEqual(found);
+  });
+});
+
+async function explained(gateway: { admin(path: string): Promise<{ readonly text: string }> }, sub: string) {
+  const query = new URLSearchParams({ method: 'GET', path: '/', client: 'app', subject: sub });
+  return (await gateway.admin(`/api/explain?${query}`)).text;
+}
