@@ -6,6 +6,7 @@ import {
   FixedEndpoints,
   type SourcedEndpoint,
 } from '../../../../src/upstream/endpoint-source.ts';
+import type { HealthOptions } from '../../../../src/upstream/health/index.ts';
 import {
   BrokenRequest,
   type CallSink,
@@ -18,7 +19,7 @@ import {
   type UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
 import { GET } from '../../../support/get-request.ts';
-import { FrozenClock } from '../../limits/frozen-clock.ts';
+import { HandClock } from '../../../support/hand-clock.ts';
 
 /** A request at a pool. */
 interface Sent {
@@ -113,7 +114,7 @@ class NameStub implements EndpointSource {
   }
 }
 
-let clock: FrozenClock;
+let clock: HandClock;
 let pools: Map<number, PoolStub>;
 let names: NameStub[];
 let heard: string[];
@@ -121,7 +122,7 @@ let transport: EndpointTransport;
 let latest: EndpointTransport | null;
 
 beforeEach(() => {
-  clock = new FrozenClock();
+  clock = new HandClock();
   pools = new Map();
   names = [];
   heard = [];
@@ -156,9 +157,13 @@ function open(): EndpointTransport {
 }
 
 /** Takes these addresses into use, as a start or a reload does. */
-function use(endpoints: readonly EndpointOptions[], balance: Balance = 'least_requests'): void {
+function use(
+  endpoints: readonly EndpointOptions[],
+  balance: Balance = 'least_requests',
+  health: HealthOptions | null = null,
+): void {
   transport = open();
-  transport.use({ endpoints, balance, health: null }, latest);
+  transport.use({ endpoints, balance, health }, latest);
   latest = transport;
 }
 
@@ -604,6 +609,64 @@ describe('a name', () => {
     names[0]?.found(1);
     await settled();
     expect([sink.status, pool(1).sent.length]).toEqual([502, 2]);
+  });
+});
+
+describe('addresses that are checked', () => {
+  const HEALTH: HealthOptions = {
+    ...{ target: { kind: 'path', path: '/h' }, host: 'api', everyMs: 5_000, timeoutMs: 2_000 },
+    ...{ healthyAfter: 2, unhealthyAfter: 1 },
+  };
+  const checked = (...ports: number[]) =>
+    use(
+      ports.map(port => at(port)),
+      'least_requests',
+      HEALTH,
+    );
+  const answerCheck = (port: number, status: number) => pool(port).last.sink.whole(status, '', [], '');
+
+  it('get no requests while they fail, also after a reload', () => {
+    checked(1, 2);
+    answerCheck(1, 500);
+    answerCheck(2, 200);
+    expect(heard).toEqual(['10.0.0.1:1 check']);
+    checked(1, 2, 3);
+    answerCheck(3, 200);
+    const before = pool(1).sent.length;
+    for (let i = 0; i < 20; i++) send();
+    expect(pool(1).sent).toHaveLength(before);
+    expect(heard).toEqual(['10.0.0.1:1 check']);
+    expect(transport.state.endpoints.map(({ name, outFor, why }) => [name, outFor, why])).toEqual([
+      ['10.0.0.1:1', 'check', 'it answered 500'],
+      ['10.0.0.1:2', null, null],
+      ['10.0.0.1:3', null, null],
+    ]);
+  });
+
+  it('are used again when they are not checked any more', () => {
+    checked(1, 2);
+    answerCheck(1, 500);
+    useNow(1, 2);
+    expect(heard).toEqual(['10.0.0.1:1 check', '10.0.0.1:1 back']);
+    clock.pass(60_000);
+    expect(pool(2).sent).toHaveLength(1);
+  });
+
+  it('are not checked once they are gone, nor once the upstream is', () => {
+    checked(1, 2);
+    checked(2);
+    expect(pool(1).last.isAborted).toBe(true);
+    void transport.close();
+    expect(pool(2).last.isAborted).toBe(true);
+    clock.pass(60_000);
+    expect([pool(1).sent.length, pool(2).sent.length]).toEqual([1, 1]);
+  });
+
+  it('of a name are looked up again when a check cannot connect', () => {
+    use([named(1)], 'least_requests', HEALTH);
+    names[0]?.found(1);
+    pool(1).last.sink.fail(failed('connect'));
+    expect(names[0]?.refreshed).toEqual([{ host: '10.0.0.1', port: 1 }]);
   });
 });
 
