@@ -107,6 +107,23 @@ describe('an upstream with a name', () => {
   });
 });
 
+describe('an upstream with addresses of both families', () => {
+  it('is reached by the other one where the first refuses, bodies included', async () => {
+    const dns = await DnsServer.start();
+    const service = await Service.start('v4', '127.0.0.1');
+    dns.records.set('api.test', [hostAt('127.0.0.1'), hostAt('::1')]);
+    const gateway = await startGateway({
+      ...{ upstreamPort: 0, network: dns.network },
+      api: { url: `http://api.test:${service.port}` },
+    });
+    const posted = await fetch(`http://127.0.0.1:${gateway.port}/`, { method: 'POST', body: 'x' });
+    expect(`${posted.status} ${await posted.text()}`).toBe('200 v4');
+    expect((await statusOf(gateway)).endpoints.map(({ address }) => address)).toEqual([
+      `127.0.0.1:${service.port}`,
+    ]);
+  });
+});
+
 describe('an upstream with SRV records', () => {
   it('sends to all hosts, and to others as records come and go, without a failed request', async () => {
     const dns = await DnsServer.start();

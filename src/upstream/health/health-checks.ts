@@ -51,7 +51,12 @@ export class HealthChecks {
   use(options: HealthOptions | null, endpoints: readonly CheckedEndpoint[], unreached: Unreached): void {
     this.#unreached = unreached;
     const kept = new Set(isDeepStrictEqual(options, this.#options) ? endpoints : []);
-    for (const [endpoint, check] of this.#checks) if (!kept.has(endpoint)) this.#stop(endpoint, check);
+    const staying = new Set(endpoints);
+    for (const [endpoint, check] of this.#checks) {
+      if (kept.has(endpoint)) continue;
+      this.#checks.delete(endpoint);
+      check.stop(staying.has(endpoint));
+    }
     this.#options = options;
     if (options === null) return;
     for (const endpoint of endpoints) {
@@ -72,11 +77,6 @@ export class HealthChecks {
   stop(): void {
     this.use(null, [], () => {});
   }
-
-  #stop(endpoint: CheckedEndpoint, check: EndpointCheck): void {
-    this.#checks.delete(endpoint);
-    check.stop();
-  }
 }
 
 /** Checks one endpoint. */
@@ -88,6 +88,8 @@ class EndpointCheck {
   readonly #dependencies: HealthChecksDependencies;
   readonly #unreached: Unreached;
   #next: Timer | null = null;
+  /** When the next check begins, unless this one takes longer. */
+  #dueMs = 0;
   #limit: Timer | null = null;
   #call: TransportCall | null = null;
   /** Numbers the checks, so that a late answer to one is not taken for the next. */
@@ -111,7 +113,7 @@ class EndpointCheck {
   start(): void {
     const { clock, random } = this.#dependencies;
     const { target, host, everyMs, timeoutMs } = this.#options;
-    this.#next = clock.after(everyMs * (1 - random() * JITTER), () => this.start());
+    this.#dueMs = clock.monotonicMs() + everyMs * (1 - random() * JITTER);
     const number = ++this.#number;
     const done = (result: CheckResult) => {
       if (number === this.#number && this.#limit !== null) this.#over(result);
@@ -123,13 +125,14 @@ class EndpointCheck {
     this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done), '');
   }
 
-  stop(): void {
+  /** @param stays whether the endpoint goes on without checks, and so counts as healthy */
+  stop(stays: boolean): void {
     const { clock } = this.#dependencies;
     clock.cancel(this.#next);
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#call?.abort();
-    if (!this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
+    if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
   }
 
   #over({ why, reached }: CheckResult): void {
@@ -137,6 +140,7 @@ class EndpointCheck {
     const { healthyAfter, unhealthyAfter } = this.#options;
     clock.cancel(this.#limit);
     this.#limit = null;
+    this.#next = clock.after(Math.max(0, this.#dueMs - clock.monotonicMs()), () => this.start());
     this.failure = why;
     this.#against = (why === null) === this.#isHealthy ? 0 : this.#against + 1;
     if (this.#against >= (this.#isHealthy ? unhealthyAfter : healthyAfter)) {
