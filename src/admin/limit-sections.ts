@@ -138,6 +138,7 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['caller', 'its limit in the bucket'],
   ['group', 'the limit of the group'],
   ['resource', 'the limit of the resource'],
+  ['concurrent', 'as many in flight as may be'],
   ['blocked', 'blocked'],
   ['operator', 'restricted by an operator'],
 ]);

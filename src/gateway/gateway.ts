@@ -144,6 +144,7 @@ export class Gateway {
     }
     // 12c. Make room for others.
     exchange.upstreamPermit?.giveBack();
+    exchange.place?.leave();
     exchange.leave(state);
     // 12d. Return units of limits, and count offences of the sender.
     try {

@@ -126,7 +126,10 @@ export class HeldRequests {
       const asked = first.decide();
       const decision = asked instanceof Promise ? await asked : asked;
       // Its client went away while the store decided.
-      if (first.line !== line) continue;
+      if (first.line !== line) {
+        decision.place?.leave();
+        continue;
+      }
       const leftMs = first.patienceMs + GRACE_MS - (this.#clock.monotonicMs() - first.sinceMs);
       if (!isWorthwhile(decision, leftMs)) {
         this.#release(first, decision, decision.admitted ? 'admitted' : 'refused');
@@ -170,6 +173,6 @@ export class HeldRequests {
 }
 
 /** Whether a limit refused it with a wait that is short enough. */
-function isWorthwhile({ admitted, role, retryAfterMs }: Decision, patienceMs: number): boolean {
-  return !admitted && role !== null && retryAfterMs <= patienceMs;
+function isWorthwhile({ admitted, atOnce, role, retryAfterMs }: Decision, patienceMs: number): boolean {
+  return !admitted && !atOnce && role !== null && retryAfterMs <= patienceMs;
 }

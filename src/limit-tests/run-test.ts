@@ -39,10 +39,10 @@ async function send(
   gateway: TestGateway,
   atMs: number,
   sent: SentRequest,
-  { repeat, every, answer, expect }: TestedRequest,
+  { repeat, every, answer, takes, expect }: TestedRequest,
 ): Promise<TestFailure[]> {
   for (let n = 1; n <= repeat; n++) {
-    const asked = await gateway.ask(atMs + (n - 1) * every, sent, answer);
+    const asked = await gateway.ask(atMs + (n - 1) * every, sent, { status: answer, takesMs: takes });
     const outcome = outcomeOf(asked.exchange);
     if (expect.outcome !== undefined && outcome !== expect.outcome) {
       const which = repeat === 1 ? '' : ` at request ${n} of ${repeat}`;

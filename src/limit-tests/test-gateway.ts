@@ -38,6 +38,8 @@ export class TestGateway {
   readonly #gateway: Gateway;
   /** The response of the services. */
   #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
+  /** The requests that are in flight, and when each ends. */
+  #running: { readonly endsAtMs: number; readonly exchange: Exchange }[] = [];
 
   private constructor(snapshot: Snapshot, clock: VirtualClock, identity: TestIdentity | null) {
     this.#clock = clock;
@@ -80,20 +82,33 @@ export class TestGateway {
   }
 
   /**
-   * Sends a request and waits for its end.
+   * Sends a request and waits for its response.
    *
    * @param atMs the moment, in milliseconds since the test began
-   * @param serviceStatus the status that the service answers, if the request reaches it
+   * @param service the status that the service answers, if the request reaches it, and how long that takes
    */
-  async ask(atMs: number, request: SentRequest, serviceStatus: number): Promise<Asked> {
+  async ask(atMs: number, request: SentRequest, service: ServiceAnswer): Promise<Asked> {
+    this.#endUntil(START_MS + atMs);
     this.#clock.reach(START_MS + atMs);
-    this.#served = { status: serviceStatus, fields: request.protocol === 'h2' ? CALL : REQUEST };
+    this.#served = { status: service.status, fields: request.protocol === 'h2' ? CALL : REQUEST };
     const downstream = new TestDownstream(request);
     const exchange = this.#gateway.accept(downstream);
     this.#gateway.run(exchange);
     await downstream.over;
-    this.#gateway.over(exchange, true);
+    if (service.takesMs === 0 || exchange.response.error !== null) this.#gateway.over(exchange, true);
+    else this.#running.push({ endsAtMs: START_MS + atMs + service.takesMs, exchange });
     return { exchange, fields: downstream.received };
+  }
+
+  /** Ends what was in flight until now, each at its moment. */
+  #endUntil(ms: number): void {
+    const ended = this.#running.filter(({ endsAtMs }) => endsAtMs <= ms);
+    if (ended.length === 0) return;
+    this.#running = this.#running.filter(({ endsAtMs }) => endsAtMs > ms);
+    for (const { endsAtMs, exchange } of ended.toSorted((one, other) => one.endsAtMs - other.endsAtMs)) {
+      this.#clock.reach(endsAtMs);
+      this.#gateway.over(exchange, true);
+    }
   }
 
   get nowMs(): number {
@@ -107,6 +122,12 @@ export class TestGateway {
     };
     return { send, connections: 0, close: () => Promise.resolve() };
   }
+}
+
+/** What a service answers, and for how long the request is in flight. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly takesMs: number;
 }
 
 /** A request of a test, as it arrives on a connection. */

@@ -38,14 +38,22 @@ export interface RefusedSender {
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
   { set, main, cost }: Claim,
-  { role, sharedKey, otherParts, retryAfterMs }: Decision,
+  { role, atOnce, sharedKey, otherParts, retryAfterMs }: Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
   // The limit of a resource is noted where the caller's own counter for further values refused.
-  const refused = role === null ? null : set[role];
+  const ofQuota = role === null ? null : set[role];
+  const refused = atOnce ? set.concurrent : ofQuota;
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;
-  ignoredRefusals.note({ address, principal, limit: refused, main: part, cost, waitMs: retryAfterMs });
+  ignoredRefusals.note({
+    address,
+    principal,
+    limit: refused,
+    main: part,
+    cost: atOnce ? 1 : cost,
+    waitMs: retryAfterMs,
+  });
 }
 
 /** A request as the limits see it. */

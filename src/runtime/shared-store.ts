@@ -23,6 +23,8 @@ import type { Replication } from './replication.ts';
 
 /** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
+/** How often leases are looked at that may be due. */
+const RENEW_MS = 1_000;
 
 export interface SharedStoreDependencies {
   readonly clock: TimerClock;
@@ -49,6 +51,7 @@ export class SharedStore implements Replication {
   readonly #listener: StoreListener;
   #waited = false;
   #timer: Timer | null = null;
+  #renewer: Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, randomBytes, listener, local, keysPerCaller } = dependencies;
@@ -86,6 +89,7 @@ export class SharedStore implements Replication {
       keysPerCaller,
       clock,
       listener,
+      id: randomName(randomBytes),
     });
   }
 
@@ -117,6 +121,7 @@ export class SharedStore implements Replication {
     this.#connection.start();
     this.health.start();
     this.#board.start();
+    this.#renewer = this.#clock.every(RENEW_MS, () => this.limits.renewLeases());
     this.#timer = this.#clock.after(START_MS, () => {
       this.#waited = true;
       this.health.giveUpWaiting();
@@ -126,6 +131,7 @@ export class SharedStore implements Replication {
 
   stop(): void {
     this.#clock.cancel(this.#timer);
+    this.#clock.cancel(this.#renewer);
     this.#board.stop();
     this.health.stop();
     this.#replicas.leave();

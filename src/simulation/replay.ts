@@ -1,7 +1,7 @@
 import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
-import { type Decision, groupPart, type Limit } from '../limits/index.ts';
+import { type Decision, groupPart, type Limit, type Place } from '../limits/index.ts';
 import { Blocked, type Claim, claimOn } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
@@ -66,11 +66,17 @@ interface Units {
 export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
   const replay = new Replay(options);
-  for await (const events of mergeLogs(options.logs, counts)) {
+  const withEnds = limitsConcurrency(options.limits);
+  for await (const events of mergeLogs(options.logs, counts, withEnds)) {
     for (const event of events) replay.take(event);
     options.onProgress?.(counts);
   }
   return { ...replay.result, counts };
+}
+
+/** Whether any bucket limits how many requests of one caller are in flight. */
+function limitsConcurrency({ buckets }: LimitsModel): boolean {
+  return buckets.some(({ concurrent }) => concurrent !== null);
 }
 
 class Replay {
@@ -82,6 +88,8 @@ class Replay {
   readonly #plans: SeenPlans;
   readonly #paths: KnownPaths<LimitRouteModel>;
   readonly #units = new RecentMap<Units>(MAX_UNITS);
+  /** The places of requests in flight. */
+  readonly #places = new Map<string, Place>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   readonly #blocksCallers: boolean;
@@ -119,6 +127,7 @@ class Replay {
 
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else if (event.kind === 'end') this.#end(event.request);
     else if (event.kind === 'offence') this.#offend(event.decidedAtMs, event.request);
     else this.#decide(event.decidedAtMs, event);
   }
@@ -171,14 +180,16 @@ class Replay {
       return null;
     }
     const { claim, decision } = verdict;
+    if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, claim, decision);
     const units = decision.admitted ? unitsOf(claim, decision) : [];
     if (units.length > 0) this.#keepUnits(request, { engine, units });
     const { patienceMs } = this.#options.limits;
-    if (!decision.admitted && patienceMs !== null && decision.retryAfterMs <= patienceMs) this.#patient++;
+    if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
+      this.#patient++;
     const bucket = claim.bucket?.name ?? null;
-    return { bucket, refusedBy: decision.admitted ? 'nothing' : (decision.role ?? 'global') };
+    return { bucket, refusedBy: refuserOf(decision) };
   }
 
   #offend(atMs: number, request: LoggedRequest): void {
@@ -195,6 +206,12 @@ class Replay {
     this.#units.set(unitKey(request), units);
   }
 
+  #end(request: LoggedRequest): void {
+    const key = unitKey(request);
+    this.#places.get(key)?.leave();
+    this.#places.delete(key);
+  }
+
   #refund(atMs: number, request: LoggedRequest): void {
     const key = unitKey(request);
     const kept = this.#units.get(key);
@@ -208,6 +225,11 @@ class Replay {
     if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
     return this.#engines.of(name, atMs);
   }
+}
+
+function refuserOf({ admitted, atOnce, role }: Decision): ReplayOutcome['refusedBy'] {
+  if (admitted) return 'nothing';
+  return atOnce ? 'concurrent' : (role ?? 'global');
 }
 
 function unitKey({ instance, sequence }: LoggedRequest): string {

@@ -116,8 +116,13 @@ export class RestrictionReplay {
 }
 
 /** Tells whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
-export function isInvalidRefusal(request: LoggedRequest, { bucket }: Claim, { role }: Decision): boolean {
-  const ofBucket = role !== null && isSharedRole(role) ? 'shared' : (bucket?.scope ?? 'user');
+export function isInvalidRefusal(
+  request: LoggedRequest,
+  { bucket }: Claim,
+  { role, atOnce }: Decision,
+): boolean {
+  const isShared = atOnce || (role !== null && isSharedRole(role));
+  const ofBucket = isShared ? 'shared' : (bucket?.scope ?? 'user');
   return isInvalid(429, role === 'global' ? 'global' : ofBucket, isPreflight(request));
 }
 

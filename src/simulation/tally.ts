@@ -49,7 +49,7 @@ export interface Point {
 /** The outcome of a request under the tried limits. */
 export interface ReplayOutcome {
   readonly bucket: string | null;
-  readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | LimitRole;
+  readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'concurrent' | LimitRole;
 }
 
 /** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */

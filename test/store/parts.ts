@@ -36,6 +36,7 @@ export function storeOn(
     keysPerCaller: 4_096,
     clock,
     listener: deafListener,
+    id: randomBytes(8).toString('hex'),
     ...parts,
   });
 }

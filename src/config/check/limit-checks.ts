@@ -59,7 +59,8 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
   if (unknown || !file.has(['buckets', name])) return;
   checkShadow(file, name, bucket);
   const trials = asMap(bucket.shadow);
-  if (QUOTAS.every(key => bucket[key] === undefined && trials[key] === undefined)) {
+  const hasQuota = QUOTAS.some(key => bucket[key] !== undefined || trials[key] !== undefined);
+  if (!hasQuota && bucket.concurrent === undefined) {
     const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
     file.add(['buckets', name], `the bucket "${name}" ${message}`, { about: 'key' });
   }

@@ -1,5 +1,12 @@
 import type { Limit, LimitRole, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
-import { BucketHash, CallerShare, ClaimedLimits, defineLimit, NO_LIMITS } from '../../limits/index.ts';
+import {
+  BucketHash,
+  CallerShare,
+  ClaimedLimits,
+  defineConcurrency,
+  defineLimit,
+  NO_LIMITS,
+} from '../../limits/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { type BucketLimits, type BucketModel, ByClass, type CallerClass } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
@@ -78,17 +85,23 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
       : defineLimit({ ...shared, role, quota, isTrial, ...(claim === undefined ? {} : { claim }) });
   const ofGroup = ({ group }: SharedQuotas, isTrial: boolean) =>
     define('group', group?.limit, isTrial, group?.claim);
+  const concurrent =
+    config.concurrent === undefined ? null : defineConcurrency(name, main, config.concurrent);
   const trials = typeof shadow === 'boolean' ? {} : shadow;
-  const held = { group: ofGroup(config, false), resource: define('resource', config.resource, false) };
+  const held = {
+    group: ofGroup(config, false),
+    resource: define('resource', config.resource, false),
+    concurrent,
+  };
   const tried = { group: ofGroup(trials, true), resource: define('resource', trials.resource, true) };
   const names = [...classesIn(config), ...classesIn(trials), ...global.names];
   const exemptSets = new ByClass(names, (callerClass): LimitSet => {
     const caller = define('caller', quotaOf(config, callerClass), false);
-    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, ...held } };
+    if (shadow === true) return { ...NO_LIMITS, shadow: { ...NO_LIMITS, caller, ...held } };
     const triedCaller = define('caller', triedQuota(config, trials, callerClass), true);
     const set = { ...NO_LIMITS, caller, ...held };
     if (triedCaller === null && tried.group === null && tried.resource === null) return set;
-    return { ...set, shadow: { global: null, caller: triedCaller, ...tried } };
+    return { ...set, shadow: { ...NO_LIMITS, caller: triedCaller, ...tried } };
   });
   return {
     exemptSets,

@@ -1,6 +1,6 @@
 import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
-import { type Difference, differ } from '../difference.ts';
-import { choice } from '../values/index.ts';
+import { compareMaxima, type Difference, differ } from '../difference.ts';
+import { choice, count } from '../values/index.ts';
 import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
 
 // The keys of a bucket, except quotas and the keys that say for whom quotas are in force. Everything about them derives from the list at
@@ -127,8 +127,33 @@ function coversSeveral({ methods, segments }: RoutePattern): boolean {
   return last === 'tail' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
 }
 
+interface ConcurrentModel {
+  /** How many requests of one caller may be in flight at once; `null` if any number. */
+  readonly concurrent: number | null;
+}
+
+const concurrent = bucketSetting({
+  keys: {
+    concurrent: count(65_535)
+      .optional()
+      .describe(
+        'How many requests of one caller (and one value of the main parameter) may be in flight at once, streams and WebSockets included. Left out: any number.',
+      ),
+  },
+  compile: ({ concurrent }): ConcurrentModel => ({ concurrent: concurrent ?? null }),
+  describe({ concurrent }, placeOf) {
+    if (concurrent === null) return [];
+    const text = `${concurrent} of one caller in flight, streams and WebSockets included`;
+    return [['at once', `${text} (${placeOf('concurrent') ?? 'the default'})`]];
+  },
+  compare: ({ config: { concurrent: now } }, { config: { concurrent: before } }) =>
+    compareMaxima('of one caller at once:', now ?? null, before ?? null, max =>
+      max === null ? 'any number' : String(max),
+    ),
+});
+
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
-const SETTINGS = [algorithm, scope] as const;
+const SETTINGS = [algorithm, scope, concurrent] as const;
 
 type Setting = (typeof SETTINGS)[number];
 type KeysOf<Each> = Each extends BucketSetting<infer Keys, infer _> ? Keys : never;

@@ -47,6 +47,7 @@ const outcome = choice([
   'bucket',
   'group',
   'resource',
+  'concurrent',
   'restricted',
   'blocked',
   'refused',
@@ -56,6 +57,7 @@ const SHADOW = [
   'bucket',
   'group',
   'resource',
+  'concurrent',
   'invalid_requests',
   'webhook_not_found',
   'ignored_refusals',
@@ -74,7 +76,7 @@ const expectation = z
     outcome: outcome
       .optional()
       .describe(
-        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
+        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), as many requests of the caller in flight as may be (concurrent), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
       ),
     status: z
       .int({ error: STATUS })
@@ -123,6 +125,9 @@ const request = z
       .describe(
         'The status that the service answers with, if the request is admitted. gRPC calls end with status OK.',
       ),
+    takes: moment()
+      .prefault('0ms')
+      .describe('How long it is in flight, which matters to buckets with "concurrent".'),
     expect: expectation,
   })
   .describe('A request, or several alike.');

@@ -1,7 +1,7 @@
 // The lists here are closed: their words are values of metric labels and of log lines.
 
 /** What limits may decide: `admitted`, or the limit that refused. */
-export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'group', 'resource'] as const;
+export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'group', 'resource', 'concurrent'] as const;
 export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
 
 /** What a caller is identified by: a token of a bot or of a user, or its address. */

@@ -18,7 +18,7 @@ import {
   type TimerClock,
 } from '../../core/index.ts';
 import { addressKey, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
-import { KnownClient, type Limit } from '../../limits/index.ts';
+import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { NoRoom, UpstreamPermit } from '../permits.ts';
@@ -91,6 +91,8 @@ export class Exchange {
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */
   ruling: Ruling | null = null;
+  /** Set by `limit`: its place among the requests in flight of its caller; `null` if its bucket limits none, or once another has taken it over. */
+  place: Place | null = null;
   /** Set by `limit`: the limits in shadow that would have refused it. */
   shadowRefusals: readonly ShadowRefuser[] = NOTHING;
   /** True once its admission has been recorded early, because it takes long. */

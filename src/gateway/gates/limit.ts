@@ -15,6 +15,7 @@ import {
   poolFull,
   type RateReport,
   rateReport,
+  refusedAtOnce,
   shareTaken,
   storeUnreachable,
 } from '../responses/index.ts';
@@ -53,10 +54,13 @@ export function consume(
 
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
   const { bucket, callerClass, caller, main, draws } = claim;
-  const { admitted, role, limit: units, remaining, retryAfterMs } = decision;
-  if (!admitted && role === null) return storeUnreachable(retryAfterMs);
+  const { admitted, atOnce, role, limit: units, remaining, retryAfterMs, place } = decision;
+  // Its client may have gone while the store decided.
+  if (exchange.response.isOver) place?.leave();
+  else exchange.place ??= place;
+  if (!admitted && role === null && !atOnce) return storeUnreachable(retryAfterMs);
   if (admitted && exchange.noRoom !== null) return null;
-  const outcome = admitted ? 'admitted' : (role ?? 'global');
+  const outcome = admitted ? 'admitted' : atOnce ? 'concurrent' : (role ?? 'global');
   const name = bucket === null ? null : bucket.name;
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
@@ -79,6 +83,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, units: consumed };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
+  if (atOnce) return refusedAtOnce(retryAfterMs);
   const policy = policies === null ? null : policyReportOf(decision, claim.set, policies, null, nowMs);
   const fields = policy === null ? [] : policyFields(policy, nowMs);
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
@@ -94,7 +99,8 @@ function rateOf(
 ): RateReport {
   const hash = bucket.hash.of(main);
   // Several main values or callers share this counter, so this caller may have consumed nothing of it.
-  const isShared = decision.sharedKey || decision.otherParts;
+  // And a client that reads `user` beside units that are left would send again at once.
+  const isShared = decision.sharedKey || decision.otherParts || decision.atOnce;
   const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
   return rateReport(decision, hash, scope, nowMs, policy);

@@ -146,10 +146,10 @@ export function policyReportOf(
  * limit gives the next unit back long before all of them.
  */
 function windowMs(
-  { role, limit, remaining, resetAfterMs, retryAfterMs, admitted }: Decision,
+  { role, limit, remaining, resetAfterMs, retryAfterMs, admitted, atOnce }: Decision,
   set: LimitSet,
 ): number {
-  if (!admitted) return retryAfterMs;
+  if (!admitted && !atOnce) return retryAfterMs;
   const described = role === null ? null : set[role];
   if (described?.algorithm !== 'smooth') return resetAfterMs;
   return resetAfterMs - ((limit - remaining - 1) * described.periodMs) / limit;

@@ -107,6 +107,12 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
+/** The caller has as many requests in flight as it may, in a bucket that tells it nothing else. */
+export function refusedAtOnce(retryAfterMs: number): RateLimitError {
+  const fields = ['X-RateLimit-Scope', 'shared'];
+  return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope: 'shared', fields });
+}
+
 /** Does not reveal the operator's reasons, which may be no fault of the client's. */
 const BY_OPERATOR = 'This client is restricted for a time. Try again after the wait.';
 const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {

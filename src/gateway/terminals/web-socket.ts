@@ -7,6 +7,7 @@ import {
   RpcCode,
   type TokenRefusal,
 } from '../../core/index.ts';
+import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
 import type { Exchange, Standing, Stop, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -46,14 +47,14 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
     stream.destroy();
     return;
   }
-  // The session takes over the permit at the upstream and the verdicts. It may outlive many configurations, so the exchange ends
+  // The session takes over the permit at the upstream, the place of its caller and the verdicts. It may outlive many configurations, so the exchange ends
   // here.
   exchange.leave(state);
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());
   if (exchange.lasted) state.listener.lasting(record);
-  session.begun(record, exchange.upstreamPermit);
+  session.begun(record, exchange.upstreamPermit, exchange.place);
 }
 
 const MASK_BYTES = 4;
@@ -74,6 +75,7 @@ export class WebSocketSession implements Successor {
   #tunnel: Tunnel | null = null;
   #record: ExchangeRecord | null = null;
   #permit: UpstreamPermit | null = null;
+  #place: Place | null = null;
   /** Why the gateway ended it. */
   #error: GatewayError | null = null;
   #tokenRefused: TokenRefusal | null = null;
@@ -100,10 +102,12 @@ export class WebSocketSession implements Successor {
    *
    * @param record what is known of the exchange so far
    * @param permit the place at the upstream, which the session holds to its end
+   * @param place the place among the requests in flight of its caller, likewise
    */
-  begun(record: ExchangeRecord, permit: UpstreamPermit | null): void {
+  begun(record: ExchangeRecord, permit: UpstreamPermit | null, place: Place | null): void {
     this.#record = record;
     this.#permit = permit;
+    this.#place = place;
   }
 
   sweep(nowMs: number): void {
@@ -141,6 +145,7 @@ export class WebSocketSession implements Successor {
     const { listener, clock } = this.#state;
     const tunnel = this.#tunnel;
     this.#permit?.giveBack();
+    this.#place?.leave();
     if (this.#record === null || tunnel === null) return;
     const { toUpstream, toClient } = tunnel;
     const end = {

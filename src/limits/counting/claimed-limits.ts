@@ -1,5 +1,5 @@
 import { type ClaimedValues, RecentMap } from '../../core/index.ts';
-import type { Limit, LimitSet, LimitsByRole } from './limit-definition.ts';
+import type { Limit, LimitSet, LimitsInForce } from './limit-definition.ts';
 
 /** Sets remembered for each set of the configuration: callers have few different numbers. */
 const MAX_SETS = 1_024;
@@ -60,11 +60,12 @@ export class ClaimedLimits {
 }
 
 function variantOf(set: LimitSet, change: (limit: Limit) => Limit | null): LimitSet {
-  const each = ({ global, caller, group, resource }: LimitsByRole): LimitsByRole => ({
+  const each = ({ global, caller, group, resource, concurrent }: LimitsInForce): LimitsInForce => ({
     global,
     caller: caller && change(caller),
     group: group && change(group),
     resource,
+    concurrent,
   });
   return { ...each(set), shadow: set.shadow && each(set.shadow) };
 }

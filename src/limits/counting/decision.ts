@@ -1,3 +1,4 @@
+import type { Place } from './in-flight.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 
 /**
@@ -22,6 +23,13 @@ export interface Decision {
   /** Milliseconds since the epoch when Remaining will be Limit again; the same in every response of a fixed window. */
   readonly resetAtMs: number;
   readonly resetAfterMs: number;
+  /**
+   * Whether it was refused because the caller has as many requests in flight as it may, although every quota admits it. The numbers
+   * then say what is left of the quota, if the bucket has one.
+   */
+  readonly atOnce: boolean;
+  /** The place that it takes among the requests in flight of its caller, to be given back at its end; `null` if it takes none. */
+  readonly place: Place | null;
   /** 0 when admitted. */
   readonly retryAfterMs: number;
   /**
@@ -50,11 +58,13 @@ export interface Decision {
 /** What limits in shadow decided, each by itself. Each that admits has consumed a unit. */
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
-  readonly refused: readonly LimitRole[];
+  readonly refused: readonly ShadowRole[];
   /** The windows of the units of the shared limits in shadow, as in a decision. */
   readonly groupWindow: number;
   readonly resourceWindow: number;
 }
+
+export type ShadowRole = LimitRole | 'concurrent';
 
 /** The decision where no limit is in shadow. */
 export const NO_SHADOW: ShadowDecision = { refused: [], groupWindow: 0, resourceWindow: 0 };
@@ -67,6 +77,8 @@ export const UNLIMITED: Decision = {
   remaining: 0,
   resetAtMs: 0,
   resetAfterMs: 0,
+  atOnce: false,
+  place: null,
   retryAfterMs: 0,
   sharedKey: false,
   otherParts: false,

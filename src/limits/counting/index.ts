@@ -10,8 +10,10 @@ export {
   type LimitStore,
   NO_SHADOW,
   type ShadowDecision,
+  type ShadowRole,
   UNLIMITED,
 } from './decision.ts';
+export { AT_ONCE_WAIT_MS, defineConcurrency, type Place } from './in-flight.ts';
 export {
   BucketHash,
   type BucketHashing,
@@ -28,6 +30,7 @@ export {
   type LimitRole,
   type LimitSet,
   type LimitsByRole,
+  type LimitsInForce,
   NO_LIMITS,
   parseQuota,
   type Quota,

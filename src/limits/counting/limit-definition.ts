@@ -79,13 +79,26 @@ export interface Limit {
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
 /** The limits of one request. Compiled once for each limit route and caller class. */
-export interface LimitSet extends LimitsByRole {
+export interface LimitSet extends LimitsInForce {
   /** Limits that decide and count, but never refuse; null if absent. */
-  readonly shadow: LimitsByRole | null;
+  readonly shadow: LimitsInForce | null;
+}
+
+/** Limits that decide together. */
+export interface LimitsInForce extends LimitsByRole {
+  /** How many requests of the caller may be in flight at once (`defineConcurrency`); null if any number. */
+  readonly concurrent: Limit | null;
 }
 
 /** No limits; also the base for sets with only some. */
-export const NO_LIMITS: LimitSet = { global: null, caller: null, group: null, resource: null, shadow: null };
+export const NO_LIMITS: LimitSet = {
+  global: null,
+  caller: null,
+  group: null,
+  resource: null,
+  concurrent: null,
+  shadow: null,
+};
 
 const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;

@@ -21,6 +21,7 @@ import {
   type ShadowDecision,
   UNLIMITED,
 } from './decision.ts';
+import { AT_ONCE_WAIT_MS, InFlight } from './in-flight.ts';
 import { groupPart, isSharedRole, type Limit, type LimitRole, type LimitSet } from './limit-definition.ts';
 import type { NetworkOf } from './record-table.ts';
 
@@ -346,6 +347,8 @@ type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
   readonly allowances: MemoryAllowances;
+  /** The requests in flight in this process, wherever their limits are counted. */
+  readonly inFlight = new InFlight();
   readonly #clock: Clock;
   readonly #table: CounterTable;
   readonly #keyspaces: Keyspaces;
@@ -424,7 +427,9 @@ export class MemoryStore implements LimitStore {
     // 2. Look the keys up. A refusal found here creates no new key.
     const bound = this.#keyspaces.bindSet(limits);
     this.#look(bound, caller, main, group, cost);
+    const { concurrent } = limits;
     if (!this.#isRefused()) {
+      if (concurrent !== null && this.inFlight.isFull(concurrent, caller, main)) return this.#refuseAtOnce();
       // 3. Create the missing keys. Where there is no room, the overflow counter decides, and may refuse.
       this.#global.openCounter(nowMs);
       this.#caller.openCounter(nowMs);
@@ -440,8 +445,11 @@ export class MemoryStore implements LimitStore {
     this.#group.commit(this.#moment);
     this.#resource.commit(this.#moment);
     const decision = this.#admit();
+    if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. What is in shadow decides only about requests that go on.
     if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group, cost);
+    if (limits.shadow !== null && limits.shadow.concurrent !== null)
+      this.#enterInShadow(decision, limits.shadow.concurrent, caller, main);
     return decision;
   }
 
@@ -449,7 +457,11 @@ export class MemoryStore implements LimitStore {
     this.#moment.read(this.#clock);
     this.#table.begin(this.#moment.nowMs);
     this.#look(this.#keyspaces.bindSet(limits), caller, main, group, cost);
-    return this.#isRefused() ? this.#refuse() : this.#describe(this.#described(), true);
+    if (this.#isRefused()) return this.#refuse();
+    const { concurrent } = limits;
+    return concurrent !== null && this.inFlight.isFull(concurrent, caller, main)
+      ? this.#refuseAtOnce()
+      : this.#describe(this.#described(), true);
   }
 
   refund(limit: Limit, part: string, window: number, cost = 1): void {
@@ -525,6 +537,23 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
+  /** Every quota admits the request, but too many of its caller are in flight. */
+  #refuseAtOnce(): Decision {
+    const { bound } = this.#described();
+    const decision = this.#describe(this.#described(), true);
+    decision.admitted = false;
+    decision.atOnce = true;
+    decision.retryAfterMs = AT_ONCE_WAIT_MS;
+    if (bound !== null && bound.limit.largestCost > 1) decision.remaining = 0;
+    return decision;
+  }
+
+  #enterInShadow(decision: Numbers, concurrent: Limit, caller: string, main: string): void {
+    if (!this.inFlight.isFull(concurrent, caller, main))
+      decision.place = this.inFlight.enter(concurrent, caller, main);
+    else decision.shadow = { ...decision.shadow, refused: [...decision.shadow.refused, 'concurrent'] };
+  }
+
   #admit(): Numbers {
     const decision = this.#describe(this.#described(), true);
     decision.groupWindow = this.#group.windowToReturn;
@@ -547,6 +576,8 @@ export class MemoryStore implements LimitStore {
     decision.remaining = bound === null || !admitted ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
     decision.resetAtMs = bound === null ? 0 : this.#announce(consumption);
     decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
+    decision.atOnce = false;
+    decision.place = null;
     decision.retryAfterMs = consumption.waitMs;
     decision.sharedKey = false;
     decision.otherParts = false;

@@ -371,7 +371,7 @@ export const METRICS = {
     labels: {
       bucket: BUCKET,
       class: CLASS,
-      limit: '`global`, `caller`, `resource`, or the key of the rule that restricts',
+      limit: '`global`, `caller`, `group`, `resource`, `concurrent`, or the key of the rule that restricts',
     },
     series: shadowRows,
     configured: () => 'bucket',

@@ -157,13 +157,35 @@ local function notePart(l, index)
 end
 `;
 
+/** How long a lease holds unless it is renewed. Milliseconds. */
+const LEASE_MS = 30_000;
+
+/**
+ * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the moment at which each
+ * ends. A gateway renews the leases of its requests while they run, so those of a gateway that died end by themselves. One that seems to
+ * come from the future is from before a step of Redis' clock: it is dropped, and comes back when it is renewed.
+ */
+const LEASES = `
+local function countLeases(key)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+  redis.call('ZREMRANGEBYSCORE', key, string.format('(%.0f', now + ${LEASE_MS}), '+inf')
+  return redis.call('ZCARD', key)
+end
+
+local function holdLease(key, lease)
+  redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), lease)
+  redis.call('PEXPIRE', key, ${LEASE_MS + 1_000})
+end
+`;
+
 /**
  * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests have a
  * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
  * share.
  * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
- * consume and return the windows of shared counters, "2" to consume and return all windows; the trip: "0" where this is the whole question; and
- * the cost.
+ * consume and return the windows of shared counters, "2" to consume and return all windows; the trip: "0" where this is the whole question; the
+ * cost; and, if the requests in flight of the caller are limited, how many there may be, the lease of this one, and "1" if that is in shadow. Then the last of
+ * KEYS is the set of leases (see LEASES).
  *
  * In a cluster the set and a shared counter may be on different nodes. Trip "1" asks about the caller's limits, and tells
  * whether the caller holds all that it may. Trip "2" asks about one shared limit, whose KEYS are counters alone. There, and without a
@@ -175,9 +197,10 @@ end
  * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
  * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
  * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
- * refused did so by a shared counter of main values.
+ * refused did so by a shared counter of main values; plus 1024 if only the leases refused, the wait being that of the program; plus 2048 if the lease was
+ * taken; plus 4096 if the leases would have refused in shadow.
  */
-export const DECIDE = defineScript(`${COUNTERS}${PARTS}
+export const DECIDE = defineScript(`${COUNTERS}${PARTS}${LEASES}
 local limits, most, mode, trip = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 cost = tonumber(ARGV[5])
 local index, others, opening = KEYS[#limits + 1], #limits + 1, 0
@@ -203,6 +226,7 @@ for i, l in ipairs(limits) do
   end
   if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
 end
+local isFull = ARGV[6] and countLeases(KEYS[#KEYS]) >= tonumber(ARGV[6])
 local isNew = false
 if trip == '2' then
   if limits[1].shadow then read(limits[1], KEYS[1]) end
@@ -214,7 +238,17 @@ if refusing > 0 then
   if l.others then partial = partial + 512 end
   return { partial, now, refusing, 0, announced(l), l.wait }
 end
+if isFull and ARGV[8] ~= '1' then
+  local l = limits[described]
+  if not l then return { 1024 + partial, now, 0, 0, 0, 0 } end
+  return { 1024 + partial, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
+end
 local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
+if isFull and mode ~= '0' then reply[1] = reply[1] + 4096
+elseif ARGV[6] and mode ~= '0' then
+  holdLease(KEYS[#KEYS], ARGV[7])
+  reply[1] = reply[1] + 2048
+end
 if isNew and mode ~= '0' then reply[1] = reply[1] + 256 end
 for i, l in ipairs(limits) do
   if mode == '0' then break end
@@ -277,6 +311,18 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
 end
 return 0
 `);
+
+/** Renews leases of one set, also those that have ended meanwhile: their requests still run. KEYS: the set. ARGV: the leases. */
+export const RENEW_LEASES = defineScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+${LEASES}
+for _, lease in ipairs(ARGV) do holdLease(KEYS[1], lease) end
+return 0
+`);
+
+/** Ends a lease. KEYS: its set. ARGV: the lease. */
+export const END_LEASE = defineScript(`return redis.call('ZREM', KEYS[1], ARGV[1])`);
 
 /**
  * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for each limit:

@@ -4,7 +4,7 @@ import {
   type Decision,
   type Limit,
   type LimitSet,
-  type LimitsByRole,
+  type LimitsInForce,
   type MemoryStore,
   UNLIMITED,
 } from '../../limits/index.ts';
@@ -113,12 +113,16 @@ export class DividedLimits {
   }
 }
 
-function divideEach({ global, caller, group, resource }: LimitsByRole, divisor: number): LimitsByRole {
+function divideEach(
+  { global, caller, group, resource, concurrent }: LimitsInForce,
+  divisor: number,
+): LimitsInForce {
   return {
     global: global && divideLimit(global, divisor),
     caller: caller && divideLimit(caller, divisor),
     group: group && divideLimit(group, divisor),
     resource: resource && divideLimit(resource, divisor),
+    concurrent: concurrent && divideLimit(concurrent, divisor),
   };
 }
 

@@ -46,6 +46,11 @@ export class Keys {
     return `${caller}parts`;
   }
 
+  /** The set of the leases of this caller's requests in flight. `main`: as for `own`. */
+  leases(caller: string, limit: Limit, main: string): string {
+    return `${this.own(caller, limit, main)}:leases`;
+  }
+
   /** `part`: the main value of a resource, or the part of a group. */
   shared(limit: Limit, part: string): string {
     return `${this.#prefix}{${this.#nameOf(limit)}:${this.#digests.of(part)}}`;

@@ -9,6 +9,7 @@ import {
   NO_LIMITS,
   NO_SHADOW,
   type ShadowDecision,
+  type ShadowRole,
 } from '../../limits/index.ts';
 
 /** The part of a call to the script that is the same for every request with these limits. */
@@ -96,6 +97,17 @@ export interface Question {
   readonly cost: number;
   /** Whether to consume units; false to look only. */
   readonly consuming: boolean;
+  /** The lease of its place among the requests in flight of its caller; `null` if any number may be. */
+  readonly lease: LeaseAsked | null;
+}
+
+/** A lease that a request asks for. */
+export interface LeaseAsked {
+  readonly limit: Limit;
+  readonly key: string;
+  readonly id: string;
+  /** Whether it is taken only where there is room, but refuses nobody. */
+  readonly inShadow: boolean;
 }
 
 /** The script's reply to a plan. */
@@ -113,6 +125,8 @@ export interface ScriptResponse {
   readonly isFull: boolean;
   /** Whether the shared counter was opened. */
   readonly hasOpened: boolean;
+  /** Whether the lease was taken. */
+  readonly hasLease: boolean;
   /** The windows of the units consumed: those of all limits, in order, or only of shared ones, as asked. */
   readonly windows: readonly number[];
 }
@@ -126,6 +140,7 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
   if (!reply.every(number => Number.isSafeInteger(number))) return null;
   const admitted = code % 2 === 1;
   const refusedByOtherParts = (code & 512) !== 0;
+  const atOnce = (code & 1_024) !== 0;
   const limit = place === 0 ? null : plan.limits[place - 1];
   if (limit === undefined) return null;
   const windows: readonly number[] = reply.slice(6);
@@ -137,27 +152,33 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
       remaining,
       resetAtMs,
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
+      atOnce,
+      // The store holds the lease, and makes a place of it.
+      place: null,
       retryAfterMs: waitMs,
-      sharedKey: !admitted && isSharedRole(limit?.role ?? 'global') && !refusedByOtherParts,
+      sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !refusedByOtherParts,
       otherParts: refusedByOtherParts,
       ...windowsOf(plan.shared, admitted ? windows : []),
       shadow: admitted ? shadowOf(code, windows, plan) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
-    refusedBy: admitted ? -1 : place - 1,
+    refusedBy: admitted || atOnce ? -1 : place - 1,
     byOtherParts: (code & 2) !== 0,
     refusedByOtherParts,
     isUndecided: (code & 64) !== 0,
     isFull: (code & 128) !== 0,
     hasOpened: (code & 256) !== 0,
+    hasLease: (code & 2_048) !== 0,
     windows,
   };
 }
 
 /** Reads the bits from the third on: there is one for each limit in shadow, which says whether it would have refused. */
 function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Plan): ShadowDecision {
-  if (shadow.length === 0) return NO_SHADOW;
-  const refused = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);
+  const atOnce = (code & 4_096) !== 0;
+  if (shadow.length === 0 && !atOnce) return NO_SHADOW;
+  const quotas: readonly ShadowRole[] = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);
+  const refused = atOnce ? [...quotas, 'concurrent' as const] : quotas;
   return { refused, ...windowsOf(shadow.filter(isSharedRole), windows.slice(shared.length)) };
 }
 

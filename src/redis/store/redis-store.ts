@@ -1,5 +1,6 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
 import {
+  AT_ONCE_WAIT_MS,
   type Decision,
   groupPart,
   isSharedRole,
@@ -7,6 +8,8 @@ import {
   type Limit,
   type LimitSet,
   type LimitStore,
+  type Place,
+  type ShadowRole,
   UNLIMITED,
 } from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
@@ -14,7 +17,9 @@ import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
+import { Leases } from './leases.ts';
 import {
+  type LeaseAsked,
   type Plan,
   PlanTable,
   type Question,
@@ -29,6 +34,8 @@ export interface RedisStoreDependencies extends FallbackDependencies {
   readonly health: Pick<Health, 'isShared' | 'failed'>;
   readonly keysPerCaller: number;
   readonly clock: Clock;
+  /** Names the leases of this gateway's requests, so that those of no other gateway have the same names. */
+  readonly id: string;
 }
 
 /** What the script does: it looks, or consumes and returns the windows of the units, of shared limits or of all. */
@@ -52,6 +59,7 @@ interface ScriptCall {
   readonly mode: string;
   readonly trip: Trip;
   readonly cost: number;
+  readonly lease: LeaseAsked | null;
 }
 
 /** The questions about shared limits, one after the other. */
@@ -88,6 +96,8 @@ export class RedisStore implements LimitStore {
   readonly #plans = new PlanTable();
   readonly #fallback: Fallback;
   readonly #refusals: KnownRefusals;
+  readonly #leases: Leases;
+  #leasesAsked = 0;
   #keysPerCaller: number;
   #callerOverflows = 0;
 
@@ -96,6 +106,7 @@ export class RedisStore implements LimitStore {
     this.#keys = new Keys(dependencies.connection.prefix);
     this.#fallback = new Fallback(dependencies);
     this.#refusals = new KnownRefusals(dependencies.clock);
+    this.#leases = new Leases(dependencies);
     this.#keysPerCaller = dependencies.keysPerCaller;
     this.allowances = new RedisAllowances({
       ...dependencies,
@@ -115,27 +126,66 @@ export class RedisStore implements LimitStore {
     return this.#callerOverflows;
   }
 
+  /** Renews what requests in flight hold in Redis. Call it once a second. */
+  renewLeases(): void {
+    this.#leases.renew();
+  }
+
   /** Asks Redis again about every key. Call it after a reload, a reset or a lifted restriction. */
   forgetRefusals(): void {
     this.#refusals.forget();
   }
 
   decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    const question = { limits, caller, main, group, cost, consuming: true };
-    if (!this.#dependencies.health.isShared) return this.#fallback.decide(question);
+    if (this.#isUnlimited(limits)) return UNLIMITED;
     const callerKeys = this.#keys.caller(caller);
+    const lease = this.#leaseFor(limits, callerKeys, main);
+    const question = { limits, caller, main, group, cost, lease, consuming: true };
+    if (!this.#dependencies.health.isShared) return this.#decideAlone(question);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(question, callerKeys);
     if (known !== null) return this.#by('known_refusal', known);
     return this.#ask(question, callerKeys);
   }
 
   peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    const question = { limits, caller, main, group, cost, consuming: false };
+    if (this.#isUnlimited(limits)) return UNLIMITED;
+    const callerKeys = this.#keys.caller(caller);
+    const lease = this.#leaseFor(limits, callerKeys, main);
+    const question = { limits, caller, main, group, cost, lease, consuming: false };
     return this.#dependencies.health.isShared
-      ? this.#ask(question, this.#keys.caller(caller))
+      ? this.#ask(question, callerKeys)
       : this.#fallback.decide(question);
+  }
+
+  #isUnlimited(limits: LimitSet): boolean {
+    return this.#plans.of(limits).whole.limits.length === 0 && concurrencyOf(limits) === null;
+  }
+
+  #leaseFor(limits: LimitSet, callerKeys: string, main: string): LeaseAsked | null {
+    const limit = concurrencyOf(limits);
+    if (limit === null) return null;
+    const id = `${this.#dependencies.id}:${++this.#leasesAsked}`;
+    return {
+      limit,
+      key: this.#keys.leases(callerKeys, limit, main),
+      id,
+      inShadow: limits.concurrent === null,
+    };
+  }
+
+  /** Decides without Redis. A place is counted here, and told to Redis when that is back. */
+  #decideAlone(question: Question): Decision {
+    const decision = this.#fallback.decide(question);
+    const { lease } = question;
+    if (lease === null || decision.place === null) return decision;
+    return { ...decision, place: this.#leases.hold(lease.key, lease.id, decision.place) };
+  }
+
+  /** Makes a place of the lease that Redis gave. It counts here as well, for when Redis goes away. */
+  #placeOf({ lease, caller, main }: Question, hasLease: boolean): Place | null {
+    if (lease === null || !hasLease) return null;
+    const local = this.#dependencies.local.inFlight.enter(lease.limit, caller, main);
+    return this.#leases.hold(lease.key, lease.id, local);
   }
 
   refund(limit: Limit, part: string, window: number, cost = 1): void {
@@ -156,13 +206,17 @@ export class RedisStore implements LimitStore {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const { ofCaller, ofShared, whole } = plans;
-    const isOfCaller = ofCaller.limits.length > 0 || question.main !== '';
+    const isOfCaller = ofCaller.limits.length > 0 || question.main !== '' || question.lease !== null;
     const places = ofShared.length + (isOfCaller ? 1 : 0);
     if (this.#dependencies.connection.isCluster && ofShared.length > 0 && places > 1)
       this.#askInTurn(question, callerKeys, isOfCaller, resolve);
     else
       this.#call(this.#callOf(question, whole, callerKeys, '0'), (response, error) => {
-        resolve(response === null ? this.#failed(error, question) : this.#by('redis', response.decision));
+        resolve(
+          response === null
+            ? this.#failed(error, question)
+            : this.#by('redis', this.#withPlace(response.decision, question, response.hasLease)),
+        );
       });
     return promise;
   }
@@ -186,9 +240,12 @@ export class RedisStore implements LimitStore {
         if (question.consuming && isAdmitted) this.#noteOpened(question, callerKeys, replies);
         else if (question.consuming) {
           if (own !== null) this.#undo(question, ofCaller, callerKeys, own);
+          if (question.lease !== null && own?.hasLease === true)
+            this.#leases.end(question.lease.key, question.lease.id);
           this.#undoShared(question, replies);
         }
-        resolve(this.#by('redis', joined(own, replies)));
+        const hasLease = isAdmitted && own?.hasLease === true;
+        resolve(this.#by('redis', this.#withPlace(joined(own, replies), question, hasLease)));
       });
     };
     if (!isOfCaller) {
@@ -197,9 +254,16 @@ export class RedisStore implements LimitStore {
     }
     this.#call(this.#callOf(question, ofCaller, callerKeys, '1'), (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
-      else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
+      else if (!own.decision.admitted)
+        resolve(this.#by('redis', this.#withPlace(own.decision, question, false)));
       else askOfShared(own);
     });
+  }
+
+  #withPlace(decision: Decision, question: Question, hasLease: boolean): Decision {
+    const timed = decision.atOnce ? { ...decision, retryAfterMs: AT_ONCE_WAIT_MS } : decision;
+    const place = this.#placeOf(question, hasLease);
+    return place === null ? timed : { ...timed, place };
   }
 
   /** Asks about one shared limit after the other, those that hold first, until one refuses. */
@@ -227,7 +291,7 @@ export class RedisStore implements LimitStore {
   ): void {
     const keys = plan.limits.map(limit => this.#keys.shared(limit, partOf(limit, question)));
     const mode = question.consuming ? CONSUME_AND_RETURN_ALL : LOOK;
-    const call = { plan, keys, mode, cost: question.cost };
+    const call = { plan, keys, mode, cost: question.cost, lease: null };
     this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
       if (response?.isUndecided !== true) {
         respond(response && { plan, keys, response }, error);
@@ -259,11 +323,14 @@ export class RedisStore implements LimitStore {
       this.#giveBack(keys, [plan.text, ...response.windows.map(String), 'undo', String(cost)]);
   }
 
-  #call({ plan, keys, most, mode, trip, cost }: ScriptCall, respond: OnResponse): void {
+  #call({ plan, keys, most, mode, trip, cost, lease }: ScriptCall, respond: OnResponse): void {
     const { connection, clock } = this.#dependencies;
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
-    connection.run(DECIDE, keys, [plan.text, most, mode, trip, String(cost)], (error, value) => {
+    const args = [plan.text, most, mode, trip, String(cost)];
+    if (lease !== null) args.push(String(lease.limit.units), lease.id, lease.inShadow ? '1' : '0');
+    const all = lease === null ? keys : [...keys, lease.key];
+    connection.run(DECIDE, all, args, (error, value) => {
       const response = error === null ? readScriptResponse(value, plan) : null;
       if (response !== null) this.#note(response, { plan, keys, cost }, askedAtMs, version);
       respond(response, error ?? UNEXPECTED);
@@ -271,10 +338,11 @@ export class RedisStore implements LimitStore {
   }
 
   #callOf(question: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
+    const { cost, lease } = question;
     const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
     const keys = this.#keysOf(question, plan, callerKeys, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip, cost: question.cost };
+    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip, cost, lease };
   }
 
   #keysOf(question: Question, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
@@ -327,13 +395,18 @@ export class RedisStore implements LimitStore {
   #failed(error: RedisError, question: Question): Decision {
     this.#dependencies.health.failed(error);
     // A copy: the decision is delivered in a later microtask, and the local store overwrites its own at the next call.
-    return { ...this.#fallback.decide(question) };
+    return { ...this.#decideAlone(question) };
   }
 
   #by(who: DecidedBy, decision: Decision): Decision {
     this.#dependencies.listener.decidedBy(who);
     return decision;
   }
+}
+
+/** How many requests of a caller may be in flight: the limit that holds, or the one in shadow. */
+function concurrencyOf({ concurrent, shadow }: LimitSet): Limit | null {
+  return concurrent ?? (shadow === null ? null : shadow.concurrent);
 }
 
 /** The part that a shared limit counts under. */
@@ -356,7 +429,7 @@ function joined(own: ScriptResponse | null, replies: readonly SharedReply[]): De
     resourceWindow: sumOf(({ resourceWindow }) => resourceWindow),
     decidedAtMs: decisions.at(-1)?.decidedAtMs ?? 0,
     shadow: {
-      refused: LIMIT_ROLES.filter(role => decisions.some(({ shadow }) => shadow.refused.includes(role))),
+      refused: SHADOW_ROLES.filter(role => decisions.some(({ shadow }) => shadow.refused.includes(role))),
       groupWindow: sumOf(({ shadow }) => shadow.groupWindow),
       resourceWindow: sumOf(({ shadow }) => shadow.resourceWindow),
     },
@@ -369,6 +442,8 @@ function decisionOf({ response: { decision, byOtherParts } }: SharedReply): Deci
     ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }
     : decision;
 }
+
+const SHADOW_ROLES: readonly ShadowRole[] = [...LIMIT_ROLES, 'concurrent'];
 
 const NO_WINDOWS = { groupWindow: 0, resourceWindow: 0 };
 

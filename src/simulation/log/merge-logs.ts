@@ -9,6 +9,14 @@ export interface Refund {
   readonly request: LoggedRequest;
 }
 
+/** The request ends, and gives back its place among those of its caller that are in flight. */
+export interface EndEvent {
+  readonly kind: 'end';
+  readonly decidedAtMs: number;
+  readonly sequence: number;
+  readonly request: LoggedRequest;
+}
+
 /** The request counts towards a restriction. */
 export interface OffenceEvent {
   readonly kind: 'offence';
@@ -19,7 +27,7 @@ export interface OffenceEvent {
 }
 
 /** An event at `decidedAtMs`: the limits decide about a request, a unit is returned, or an offence counts. */
-export type LogEvent = LoggedRequest | Refund | OffenceEvent;
+export type LogEvent = LoggedRequest | Refund | EndEvent | OffenceEvent;
 
 /**
  * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at most
@@ -37,8 +45,16 @@ interface Source {
   latestMs: number;
 }
 
-/** Yields the events of several logs in order of time. Holds a few seconds of events. */
-export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): AsyncGenerator<LogEvent[]> {
+/**
+ * Yields the events of several logs in order of time. Holds a few seconds of events.
+ *
+ * @param withEnds whether the ends of requests are events, too
+ */
+export async function* mergeLogs(
+  paths: readonly string[],
+  counts: ReadCounts,
+  withEnds = false,
+): AsyncGenerator<LogEvent[]> {
   let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
   let held: LogEvent[] = [];
   let releasedMs = 0;
@@ -49,7 +65,7 @@ export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): 
     else {
       for (const request of piece.value) {
         behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
-        hold(held, request);
+        hold(held, request, withEnds);
       }
     }
     const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
@@ -64,9 +80,12 @@ export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): 
   yield held.sort(inOrder);
 }
 
-function hold(held: LogEvent[], request: LoggedRequest): void {
+function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {
   const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
   if (part !== 'end') held.push(request);
+  // A line is written at the end, except those about a request that still runs.
+  if (withEnds && part !== 'begin')
+    held.push({ kind: 'end', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
   const offence = facts?.offence ?? null;
   if (denied) {
     // If the line says when the offence counted, the unit was returned just before that.

@@ -83,6 +83,7 @@ export class History {
     const caller = make('caller', this.#algorithm, bits.take(8) === 7 ? 997 : 1 + bits.take(6));
     const resource = make('resource', this.#algorithm, 1 + bits.take(8));
     const trials = {
+      concurrent: null,
       global: make('global', 'window', 1 + bits.take(4), true),
       caller: make('caller', this.#algorithm, 1 + bits.take(4), true),
       resource: make('resource', this.#algorithm, 1 + bits.take(4), true),
@@ -97,13 +98,13 @@ export class History {
       { ...NO_LIMITS, caller },
       { ...NO_LIMITS, resource },
       { ...NO_LIMITS, global },
-      { global, caller, group, resource, shadow: trials },
+      { ...NO_LIMITS, global, caller, group, resource, shadow: trials },
       { ...NO_LIMITS, global, caller, group },
       { ...NO_LIMITS, caller, group, resource },
       { ...NO_LIMITS, group },
       { ...NO_LIMITS, group, resource },
       // The same counters as where they hold: a bucket moves in and out of shadow.
-      { ...NO_LIMITS, global, shadow: { global: null, caller, group, resource } },
+      { ...NO_LIMITS, global, shadow: { ...NO_LIMITS, caller, group, resource } },
       { ...NO_LIMITS, caller, shadow: { ...trials, global, caller: null } },
     ];
   }

@@ -23,6 +23,8 @@ test('the first request opens a window that closes one period later', () => {
     resetAtMs: 1_700_000_005_000,
     resetAfterMs: 5_000,
     retryAfterMs: 0,
+    atOnce: false,
+    place: null,
     sharedKey: false,
     otherParts: false,
     groupWindow: 0,

@@ -16,7 +16,7 @@ const tried = limit('2/5s', { isTrial: true });
 const resource = limit('1/5s', { role: 'resource', main: 'id' });
 
 function inShadow(shadow: { global?: Limit; caller?: Limit; resource?: Limit }) {
-  return { global: null, caller: null, group: null, resource: null, ...shadow };
+  return { ...NO_LIMITS, ...shadow };
 }
 
 /** What the limits in shadow say about each of this many requests in a row. */

@@ -1,0 +1,89 @@
+import type { Clock } from '../../core/index.ts';
+import type { Place } from '../../limits/index.ts';
+import type { Health, RedisConnection } from '../connection/index.ts';
+import { END_LEASE, RENEW_LEASES } from './counter-scripts.ts';
+
+/** A third of the time that a lease holds, so that one renewal may be lost. */
+const RENEW_MS = 10_000;
+
+export interface LeasesDependencies {
+  readonly connection: Pick<RedisConnection, 'run'>;
+  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly clock: Clock;
+}
+
+/** A request in flight that holds a lease, or would if Redis had been there when it began. */
+interface Lease {
+  readonly key: string;
+  readonly id: string;
+  renewedAtMs: number;
+}
+
+/**
+ * The leases of the requests that are in flight in this gateway. Also holds those that began while Redis was away: as they are renewed, other
+ * gateways learn of them.
+ */
+export class Leases {
+  readonly #dependencies: LeasesDependencies;
+  /** Ordered by the moment at which they are due. */
+  readonly #held = new Set<Lease>();
+
+  constructor(dependencies: LeasesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** How many requests in flight hold one. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Keeps a lease until its request ends. `local`: its place in this process, which ends with it. */
+  hold(key: string, id: string, local: Place): Place {
+    const lease = { key, id, renewedAtMs: this.#dependencies.clock.monotonicMs() };
+    this.#held.add(lease);
+    return {
+      leave: () => {
+        if (!this.#held.delete(lease)) return;
+        local.leave();
+        this.end(key, id);
+      },
+    };
+  }
+
+  /** Ends a lease in Redis. Nothing waits for this: one that cannot be ended ends by itself. */
+  end(key: string, id: string): void {
+    const { connection, health } = this.#dependencies;
+    if (!health.isShared) return;
+    connection.run(END_LEASE, [key], [id], error => {
+      if (error !== null) health.failed(error);
+    });
+  }
+
+  /** Renews the leases that are due. Call it once a second. */
+  renew(): void {
+    const { connection, health, clock } = this.#dependencies;
+    if (!health.isShared) return;
+    const nowMs = clock.monotonicMs();
+    const due = this.#dueAt(nowMs);
+    for (const lease of due) {
+      lease.renewedAtMs = nowMs;
+      this.#held.delete(lease);
+      this.#held.add(lease);
+    }
+    for (const [key, leases] of Map.groupBy(due, ({ key }) => key)) {
+      const ids = leases.map(({ id }) => id);
+      connection.run(RENEW_LEASES, [key], ids, error => {
+        if (error !== null) health.failed(error);
+      });
+    }
+  }
+
+  #dueAt(nowMs: number): Lease[] {
+    const due: Lease[] = [];
+    for (const lease of this.#held) {
+      if (nowMs - lease.renewedAtMs < RENEW_MS) break;
+      due.push(lease);
+    }
+    return due;
+  }
+}

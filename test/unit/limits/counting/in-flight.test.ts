@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { defineConcurrency, type MemoryStore } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { copyOf, limit, limits, newStore } from '../stores.ts';
+
+const two = defineConcurrency('b', 'id', 2);
+const quota = limit('5/5s', { main: 'id' });
+
+let clock: FrozenClock;
+let store: MemoryStore;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  store = newStore(clock);
+});
+
+const ask = (set = limits({ caller: quota, concurrent: two }), caller = 'user:a', main = '7') =>
+  copyOf(store.decide(set, caller, main));
+
+describe('requests in flight of one caller', () => {
+  test('are so many at once, for each main value, and one that ends makes room', () => {
+    const first = ask();
+    expect([first.admitted, ask().admitted, ask().admitted]).toEqual([true, true, false]);
+    expect(ask(undefined, 'user:b').admitted).toBe(true);
+    expect(ask(undefined, 'user:a', '8').admitted).toBe(true);
+    first.place?.leave();
+    expect(ask().admitted).toBe(true);
+  });
+
+  test('end once, however often they say so', () => {
+    const first = ask();
+    ask();
+    for (let n = 0; n < 3; n++) first.place?.leave();
+    expect([ask().admitted, ask().admitted]).toEqual([true, false]);
+  });
+
+  test('beyond the maximum draw on nothing, are told what is left, and wait a second', () => {
+    ask();
+    ask();
+    const refused = ask();
+    expect(refused).toMatchObject({ admitted: false, atOnce: true, role: 'caller', limit: 5, remaining: 3 });
+    expect(refused).toMatchObject({
+      retryAfterMs: 1_000,
+      resetAfterMs: 5_000,
+      place: null,
+      sharedKey: false,
+    });
+    expect(store.peek(limits({ caller: quota }), 'user:a', '7').remaining).toBe(3);
+  });
+
+  test('are told nothing of a bucket without a quota', () => {
+    const alone = limits({ concurrent: two });
+    expect([ask(alone).admitted, ask(alone).admitted]).toEqual([true, true]);
+    expect(ask(alone)).toMatchObject({ admitted: false, atOnce: true, role: null, retryAfterMs: 1_000 });
+  });
+
+  test('say Remaining 0 where requests of the bucket cost more', () => {
+    const costly = limits({ caller: limit('5/5s', { main: 'id', largestCost: 2 }), concurrent: two });
+    ask(costly);
+    ask(costly);
+    expect(ask(costly)).toMatchObject({ admitted: false, atOnce: true, remaining: 0 });
+  });
+
+  test('take no place where a quota refuses, whose wait is told', () => {
+    const once = limits({ caller: limit('1/5s', { main: 'id' }), concurrent: two });
+    ask(once);
+    expect(ask(once)).toMatchObject({ admitted: false, atOnce: false, role: 'caller', retryAfterMs: 5_000 });
+    expect(store.inFlight.count(two, 'user:a', '7')).toBe(1);
+  });
+
+  test('are looked at without a place', () => {
+    const set = limits({ caller: quota, concurrent: two });
+    expect(store.peek(set, 'user:a', '7')).toMatchObject({ admitted: true, place: null });
+    ask();
+    ask();
+    expect(store.peek(set, 'user:a', '7')).toMatchObject({ admitted: false, atOnce: true });
+  });
+
+  test('refuse nobody in shadow, and count only those that would be in flight', () => {
+    const set = limits({ shadow: limits({ concurrent: two }) });
+    const first = ask(set);
+    expect([first, ask(set)].map(({ shadow }) => shadow.refused)).toEqual([[], []]);
+    expect(ask(set)).toMatchObject({ admitted: true, place: null, shadow: { refused: ['concurrent'] } });
+    first.place?.leave();
+    expect(ask(set).shadow.refused).toEqual([]);
+  });
+});
