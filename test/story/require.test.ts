@@ -224,6 +224,37 @@ it('a WebSocket that lacks a right is refused with 403, and reaches no service',
   await expect.poll(() => rich.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
 });
 
+it('an answer without a service, and a share of a route, are kept from whoever lacks a right', async () => {
+  const require = { scopes: ['a'] };
+  const upstream = await startUpstream();
+  const { gateway, issuer } = await front({
+    config: {
+      upstreams: {
+        one: { url: `http://127.0.0.1:${upstream.port}` },
+        two: { url: `http://127.0.0.1:${upstream.port}` },
+      },
+      routes: [
+        { path: '/text', respond: { status: 200, body: 'text' }, authentication: 'required', require },
+        { path: '/there', redirect: { to: '/text' }, authentication: 'optional', require },
+        { path: '/shared', upstream: { one: 50, two: 50 }, require },
+      ],
+    },
+  });
+  for (const [path, status] of [
+    ['/text', 200],
+    ['/there', 308],
+    ['/shared', 200],
+  ] as const) {
+    const statusOf = async (...lines: string[]) => (await gateway.ask(head(`GET ${path}`, ...lines))).status;
+    expect([
+      await statusOf(),
+      await statusOf(issuer.bearer({ scope: 'b' })),
+      await statusOf(issuer.bearer({ scope: 'a' })),
+    ]).toEqual([401, 403, status]);
+  }
+  expect(upstream.requests).toHaveLength(1);
+});
+
 it('a reload that requires something else judges tokens anew that are known already', async () => {
   const { ask, gateway, issuer } = await front();
   expect((await ask('GET /orders', { scope: 'orders.read profile' })).status).toBe(200);

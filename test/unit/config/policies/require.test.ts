@@ -63,6 +63,15 @@ describe('require', () => {
     ]);
   });
 
+  it('is a mistake beside an answer without a service, which is open to everyone unless it says otherwise', async () => {
+    const route = (more: string) =>
+      diagnosticsIn(
+        `${HEAD}  - { path: /b, upstream: api }\n  - { path: /a, respond: { status: 200 }, require: { scopes: [x] }${more} }\n`,
+      );
+    expect(await route('')).toEqual([expect.stringContaining('"authentication: none" ignores tokens')]);
+    expect(await route(', authentication: required')).toEqual([]);
+  });
+
   it.each([
     ['{}', ': requires nothing: write scopes, roles or claims, or leave it out'],
     ['{ scopes: [] }', '.scopes: an empty list requires nothing: leave it out'],
