@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
+import { ClaimedLimits } from '../../src/limits/index.ts';
 import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
@@ -249,6 +250,43 @@ test('the counter of a group without a main value is like that in memory, and no
   }
   expect(await server.client.keys(`${runner.prefix}*parts`)).toEqual([]);
 });
+
+test.each(['window', 'smooth'] as const)(
+  'a caller whose tokens say different numbers and groups has one %s counter, as in memory',
+  async algorithm => {
+    const frozen = new FrozenClock();
+    const memory = newStore(frozen);
+    runner.nowMs = Math.floor(frozen.monotonicMs());
+    const redis = storeOn(runner, {}, clock);
+    const quota = { units: 3, periodMs: 5_000, claim: 'rate', maxUnits: 9 };
+    const limitOf = (isTrial: boolean) => limit('1/1s', { quota, algorithm, isTrial, largestCost: 2 });
+    const set = limits({
+      caller: limitOf(false),
+      group: limit('5/5s', { role: 'group', claim: 'org', algorithm, largestCost: 2 }),
+      shadow: limits({ caller: limitOf(true) }),
+    });
+    const claimed = new ClaimedLimits('org');
+    const refused = new Set<string | null>();
+    for (let i = 0; i < 600; i++) {
+      const rate = [1, 2, 5, 9, 40][(i * 7 + (i >> 4)) % 6];
+      const values = {
+        numbers: new Map(rate === undefined ? [] : [['rate', rate]]),
+        groups: new Map(i % 5 === 0 ? [] : [['org', `org${i % 2}`]]),
+      };
+      const asked = [
+        ...([claimed.of(set, values), `user:${(i * 13) % 3}`, ''] as const),
+        claimed.groupOf(values),
+        1 + (i % 2),
+      ] as const;
+      const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(...asked);
+      expect(await redis.decide(...asked), `call ${i}`).toMatchObject(expected);
+      if (!expected.admitted) refused.add(expected.role);
+      if (i % 3 === 0) frozen.advance((i * 17) % 1_900);
+      runner.nowMs = Math.floor(frozen.monotonicMs());
+    }
+    expect(refused).toEqual(new Set(['caller', 'group']));
+  },
+);
 
 describe('a clock of Redis that steps back an hour', () => {
   test.each(['window', 'smooth'] as const)(

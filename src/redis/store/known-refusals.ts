@@ -63,17 +63,17 @@ export class KnownRefusals {
   /** Returns the refusal that holds now for a request of this cost, or `null`. */
   find(key: string, limit: Limit, cost: number): Decision | null {
     const known = this.#known.get(key);
-    // One that costs less may be admitted, and one that costs more has to wait longer.
-    if (known === undefined || known.cost !== cost) return null;
+    if (known === undefined) return null;
     const nowMs = this.#clock.monotonicMs();
-    if (
-      nowMs >= known.untilMs ||
-      known.limit.units !== limit.units ||
-      known.limit.slackMs !== limit.slackMs
-    ) {
+    // One that costs less, or whose number is another, may be admitted: what is known may not be true afterwards.
+    const mayBeAdmitted =
+      cost < known.cost || known.limit.units !== limit.units || known.limit.slackMs !== limit.slackMs;
+    if (nowMs >= known.untilMs || mayBeAdmitted) {
       this.#known.delete(key);
       return null;
     }
+    // One that costs more has to wait longer.
+    if (cost > known.cost) return null;
     // Whole milliseconds, as stores count them.
     const goneMs = Math.floor(nowMs) - Math.floor(known.atMs);
     const { decision } = known;
