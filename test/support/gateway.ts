@@ -74,13 +74,21 @@ export class LocalGateway extends TestGateway {
 
 /** Starts a gateway in this process. The end of the running test drains it. */
 export async function startGateway(settings: GatewaySettings): Promise<LocalGateway> {
-  const path = await writeGatewayConfig(settings);
-  const loaded = await loadConfig(path, { env: process.env, generation: 1 });
+  return startGatewayFrom(await writeGatewayConfig(settings), process.env, settings);
+}
+
+/** The same with a gateway.yaml that is there already. */
+export async function startGatewayFrom(
+  path: string,
+  env: NodeJS.ProcessEnv = process.env,
+  settings: Omit<GatewaySettings, 'upstreamPort'> = {},
+): Promise<LocalGateway> {
+  const loaded = await loadConfig(path, { env, generation: 1 });
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
-  const source = { path, env: process.env, loaded, settleMs: settings.settleMs ?? 20 };
+  const source = { path, env, loaded, settleMs: settings.settleMs ?? 20 };
   const app = await startApp(loaded.snapshot, {
     system: {
       ...thisMachine,

@@ -1,0 +1,136 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startNginx } from '../support/balancers.ts';
+import { examplesIn } from '../support/doc-examples.ts';
+import { startGatewayFrom } from '../support/gateway.ts';
+import { head } from '../support/requests.ts';
+import { tempFolder } from '../support/temp.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { type CapturedRequest, connectRaw, startUpstream, values } from '../support/wire/index.ts';
+
+const document = await readFile('docs/migrating.md', 'utf8');
+const examples = examplesIn('docs/migrating.md', document);
+const nginxExamples = Array.from(document.matchAll(/^```nginx\n([\s\S]*?)^```$/gm), ([, text = '']) => text);
+
+/** Puts the addresses of this machine in place of those that an example shows; each must be there. */
+function placed(text: string, addresses: Readonly<Record<string, string>>): string {
+  let out = text;
+  for (const [shown, real] of Object.entries(addresses)) {
+    expect(out).toContain(shown);
+    out = out.replaceAll(shown, real);
+  }
+  return out;
+}
+
+const gatewayYaml = (word: string) =>
+  examples.find(({ file, text }) => file === 'gateway.yaml' && text.includes(word))?.text ?? '';
+
+async function startFile(text: string, limits: string | null = null) {
+  const folder = await tempFolder();
+  if (limits !== null) await writeFile(join(folder, 'limits.yaml'), limits);
+  const path = join(folder, 'gateway.yaml');
+  await writeFile(path, text);
+  return startGatewayFrom(path, { OIDC_CLIENT_SECRET: 'test' });
+}
+
+it('the configuration for the task of the page does what the page says', async () => {
+  const [issuer, upstream] = [await startIssuer(), await startUpstream()];
+  const text = placed(gatewayYaml('identity_headers'), {
+    '0.0.0.0:8080': '127.0.0.1:0',
+    'https://id.example.com/realms/main': issuer.url,
+    '127.0.0.1:3000': `127.0.0.1:${upstream.port}`,
+  });
+  const limits = examples.find(({ file }) => file === 'limits.yaml')?.text ?? '';
+  const gateway = await startFile(
+    `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
+    limits,
+  );
+  const bearer = issuer.bearer({ sub: 'alice' });
+  await expect.poll(async () => (await gateway.ask(head('GET /v1/a', bearer))).status).toBe(200);
+  expect((await gateway.ask(head('GET /v1/a'))).status).toBe(401);
+  expect((await gateway.ask(head('GET /v1/a', issuer.bearer({ aud: 'other' })))).status).toBe(401);
+  const other = issuer.bearer({ sub: 'bob' });
+  const { fields } = await gateway.ask(head('GET /v1/a', other, 'X_Auth_Subject: mallory'));
+  expect(values(fields, 'x-ratelimit-limit')).toEqual(['20']);
+  const sent = upstream.requests.at(-1)?.fields ?? [];
+  expect([values(sent, 'x-auth-subject'), sent.includes('mallory')]).toEqual([['bob'], false]);
+});
+
+describe('the server block of nginx and its counterpart', () => {
+  /** Two processes of a service, and what they got, in order. */
+  async function service() {
+    const got: CapturedRequest[] = [];
+    const start = () =>
+      startUpstream(exchange => {
+        got.push(exchange.request);
+        const status = exchange.request.target.includes('missing') ? 404 : 200;
+        exchange.answer(status, ['X-Powered-By', 'x'], 'ok');
+      });
+    return { ports: [(await start()).port, (await start()).port] as const, got };
+  }
+
+  const asked: readonly (readonly [string, ...string[]])[] = [
+    ['GET /api/v2/orders/7?x=1', 'Cookie: a=b', 'X-Plan: forged'],
+    ['GET /api/v2/'],
+    ['GET /api/v2/missing'],
+    ['GET /old?x=1'],
+    ['GET /old'],
+    ['GET /robots.txt'],
+  ];
+
+  /** What the client and the service see of each request. */
+  async function outcomes(port: number, got: readonly CapturedRequest[]) {
+    const seen: unknown[] = [];
+    for (const [target, ...lines] of asked) {
+      const before = got.length;
+      const client = await connectRaw(port);
+      const answer = await client.ask(head(target, ...lines).replace('gateway.test', 'api.example.com'));
+      client.destroy();
+      const sent = got[before];
+      const fields = sent?.fields ?? [];
+      seen.push({
+        target,
+        status: answer.status,
+        location: values(answer.fields, 'location'),
+        frames: values(answer.fields, 'x-frame-options'),
+        poweredBy: values(answer.fields, 'x-powered-by'),
+        body: answer.status < 300 ? answer.body.toString() : null,
+        sent: sent?.target,
+        fields: ['host', 'x-plan', 'cookie'].map(name => values(fields, name)),
+      });
+    }
+    return seen;
+  }
+
+  it('answer the same', async () => {
+    const {
+      ports: [one, two],
+      got,
+    } = await service();
+    const text = placed(gatewayYaml('strip_prefix'), {
+      '0.0.0.0:8080': '127.0.0.1:0',
+      '127.0.0.1:3001': `127.0.0.1:${one}`,
+      '127.0.0.1:3002': `127.0.0.1:${two}`,
+    });
+    const gateway = await startFile(
+      `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
+    );
+    const block = nginxExamples.find(example => example.includes('server_name')) ?? '';
+    const nginx = await startNginx(port =>
+      placed(block, {
+        'events {}\n': '',
+        'listen 8080;': `listen 127.0.0.1:${port};`,
+        '127.0.0.1:3001': `127.0.0.1:${one}`,
+        '127.0.0.1:3002': `127.0.0.1:${two}`,
+      }),
+    );
+    const found = await outcomes(gateway.port, got);
+    expect(found).toEqual(await outcomes(nginx, got));
+    expect(found[0]).toMatchObject({
+      status: 200,
+      sent: '/orders/7?x=1',
+      fields: [['api.example.com'], ['gold'], []],
+    });
+  });
+});
