@@ -5,6 +5,9 @@ import type { Path } from '../file/index.ts';
 /** Where the documents list what is missing, and what to do meanwhile. */
 const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
 
+/** Where the documents say what stays missing, and where it belongs instead. */
+const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
+
 type Words = Readonly<Record<string, string>>;
 
 const yet = (what: string, ...words: readonly string[]): Words =>
@@ -12,10 +15,38 @@ const yet = (what: string, ...words: readonly string[]): Words =>
 const here = (how: string, ...words: readonly string[]): Words =>
   Object.fromEntries(words.map(word => [word, how]));
 
+const LEFT_TO_OTHERS: Words = {
+  ...here(`caches are ${OTHERS}`, 'cache', 'caching', 'proxy_cache', 'http_cache'),
+  ...here(
+    `compression is ${OTHERS}`,
+    'compress',
+    'compression',
+    'compressor',
+    'gzip',
+    'brotli',
+    'zstd',
+    'encode',
+  ),
+  ...here(
+    `changes of bodies are ${OTHERS}`,
+    'sub_filter',
+    'replace_response',
+    'transform',
+    'transformer',
+    'lua',
+  ),
+  ...here(`regular expressions are ${OTHERS}`, 'regex', 'regexp', 'path_regex', 'path_regexp', 'safe_regex'),
+  ...here(
+    `lists of services are ${OTHERS}`,
+    ...['discovery', 'service_discovery', 'discovery_type', 'consul', 'etcd', 'eureka', 'zookeeper', 'nacos'],
+  ),
+};
+
 const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
 const PATH = 'write path: /v1/things, with /** at its end for everything below';
 
 const OF_ROUTE: Words = {
+  ...LEFT_TO_OTHERS,
   ...here(
     'write require: { scopes: [orders.read], roles: [clerk] }',
     'scope',
@@ -73,8 +104,7 @@ const OF_ROUTE: Words = {
     'allowed_ips',
     'whitelist',
   ),
-  ...yet('retries by rule, mirrors and caches are', 'retries', 'retry', 'mirror'),
-  ...yet('retries by rule, mirrors and caches are', 'cache', 'caching', 'backends', 'upstreams'),
+  ...yet('retries by rule and mirrors are', 'retries', 'retry', 'mirror', 'backends', 'upstreams'),
   ...here(
     'name the upstream: "upstream"',
     'backend',
@@ -100,6 +130,7 @@ const OF_ROUTE: Words = {
 };
 
 const OF_UPSTREAM: Words = {
+  ...LEFT_TO_OTHERS,
   ...here(
     'list the addresses under "urls": ["http://10.0.0.1:3000", "http://10.0.0.2:3000"]',
     ...['servers', 'targets', 'nodes', 'endpoints', 'hosts', 'addresses'],
@@ -134,6 +165,7 @@ const OF_UPSTREAM: Words = {
 };
 
 const OF_GATEWAY: Words = {
+  ...LEFT_TO_OTHERS,
   ...yet('plug-ins are', 'plugins', 'plugin', 'middlewares', 'middleware', 'filters', 'policies'),
   ...here('write "upstreams"', 'services', 'backends', 'clusters'),
   ...here(

@@ -63,6 +63,7 @@ describe('an unknown key', () => {
   });
 
   const YET = 'not there yet, see docs/configuration.md#not-there-yet';
+  const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
   const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
 
   it.each([
@@ -72,7 +73,9 @@ describe('an unknown key', () => {
     ['strip_path', ': write strip_prefix: /api'],
     ['plugins', `: plug-ins are ${YET}`],
     ['headers', ': write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers'],
-    ['retries', `: retries by rule, mirrors and caches are ${YET}`],
+    ['retries', `: retries by rule and mirrors are ${YET}`],
+    ['cache', `: caches are ${OTHERS}`],
+    ['gzip', `: compression is ${OTHERS}`],
     ['limit', `: ${LIMITS}`],
     ['service', ': name the upstream: "upstream"'],
     ['prefix', ': write path: /v1/things, with /** at its end for everything below'],
@@ -90,6 +93,7 @@ describe('an unknown key', () => {
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],
     ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
+    ['consul: a', `upstreams.api: unknown key "consul": lists of services are ${OTHERS}`],
     ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
     ['health_check: /x', 'upstreams.api: unknown key "health_check": write health: { path: /healthz }'],
