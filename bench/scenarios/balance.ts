@@ -30,7 +30,8 @@ export const balance: Scenario = {
   quick: false,
   async run(bench) {
     const endpoints = await startEndpoints([0, 0, 0]);
-    const comparison = await compare(bench, entrantsFor(bench, endpoints), planOf(bench));
+    const options = { manyRounds: true };
+    const comparison = await compare(bench, entrantsFor(bench, endpoints), planOf(bench), options);
     await stop(endpoints);
     return findingsOf(comparison, 'GET, 100 bytes; to the endpoint with few requests in flight', [
       {
