@@ -135,7 +135,7 @@ ignored_refusals: { limit: 1/1m, shadow: true }
     ]);
     const unknown = await test(`{ ${ALICE}, expect: { shadow: caller } }`);
     expect(unknown.err).toContain(
-      'expected global, bucket, group, resource, invalid_requests, webhook_not_found, ignored_refusals, a list of them, or none',
+      'expected global, bucket, group, resource, concurrent, invalid_requests, webhook_not_found, ignored_refusals, a list of them, or none',
     );
     expect((await test(`{ ${ALICE}, expect: { shadow: [none] } }`)).code).toBe(78);
   });
