@@ -21,12 +21,12 @@ interface Script {
   readonly stream?: (query: Buffer, socket: Socket) => void;
 }
 
-async function clientOf(script: Script): Promise<DnsClient> {
-  return new DnsClient(await systemWith(script));
+async function clientOf(script: Script, haste = 1): Promise<DnsClient> {
+  return new DnsClient(await systemWith(script, haste));
 }
 
-/** A system whose DNS server follows a script. Its time limits pass ten times as fast. */
-async function systemWith(script: Script): Promise<DnsSystem> {
+/** A system whose DNS server follows a script. Its time limits pass so many times as fast. */
+async function systemWith(script: Script, haste: number): Promise<DnsSystem> {
   const port = await freePort();
   const udp = createSocket('udp4', (bytes: Buffer, from: RemoteInfo) => {
     for (const answer of script.datagrams(decode(bytes), bytes)) udp.send(answer, from.port, from.address);
@@ -42,7 +42,10 @@ async function systemWith(script: Script): Promise<DnsSystem> {
     tcp.close();
   });
   const network = { ...thisMachine.network, nameServers: () => [`127.0.0.1:${port}`] };
-  const clock = { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms / 10, run) };
+  const clock = {
+    ...systemClock,
+    after: (ms: number, run: () => void) => systemClock.after(ms / haste, run),
+  };
   return { ...thisMachine, clock, network };
 }
 
@@ -112,21 +115,22 @@ describe('a client of DNS', () => {
 
   it('gives up a server that does not answer, closes the connection or sends too much', async () => {
     const cut = (query: Packet) => [answerTo(query, 'cut.test', { flags: RESPONSE | 0x200, answers: [] })];
-    const silent = await clientOf({ datagrams: () => [] });
+    const silent = await clientOf({ datagrams: () => [] }, 10);
     await expect(silent.ask(NAME, 'SRV')).rejects.toThrow('did not answer in time');
     const closing = await clientOf({ datagrams: cut, stream: (_query, socket) => socket.end() });
     await expect(closing.ask(NAME, 'SRV')).rejects.toThrow('closed the connection');
-    const flooding = await clientOf({
-      datagrams: cut,
-      stream: (_query, socket) => void socket.write(Buffer.alloc(300_000, 0xff)),
-    });
+    const flood = Buffer.alloc(300_000, 0xff);
+    const flooding = await clientOf(
+      { datagrams: cut, stream: (_query, socket) => void socket.write(flood) },
+      10,
+    );
     await expect(flooding.ask(NAME, 'SRV')).rejects.toThrow('did not answer in time');
   });
 
   it('makes addresses with ports of whatever a server sends, or none', async () => {
     const random = new Random(fuzzSeed);
     const host = { name: 'good.test', type: 'A', ttl: 30, data: '10.0.0.1' } as const;
-    const system = await systemWith({
+    const script: Script = {
       datagrams: query => {
         const bytes = answerTo(query, 'good.test', { additionals: [host] });
         // Number, flags and question stay, so that the rest is looked at.
@@ -136,7 +140,8 @@ describe('a client of DNS', () => {
         return [random.chance(0.8) ? bytes : bytes.subarray(0, bytes.length - random.below(20))];
       },
       stream: (_query, socket) => void socket.destroy(),
-    });
+    };
+    const system = await systemWith(script, 10);
     const found: LookupAnswer[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const asked = Array.from({ length: 25 }, () => srvLookup(NAME, system)());

@@ -91,7 +91,7 @@ function resource(name: string, record: Record): DNS.Packet.Resource {
 
 /** Looks names up at one server, as the system would: IPv6 first where a name has both. */
 function lookupAt(address: string): LookupFunction {
-  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 });
   resolver.setServers([address]);
   return (name, options, found) => {
     resolver.resolve6(name, (_none, v6 = []) => {
