@@ -4,12 +4,13 @@ import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
 import { replayLogs } from '../../src/simulation/index.ts';
 import { changeConfig, changeLimits, configPart, serves } from '../support/edit-config.ts';
+import { startGateway } from '../support/gateway.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { header, names, type Response } from '../support/wire/index.ts';
+import { header, names, type Response, startUpstream } from '../support/wire/index.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -343,6 +344,42 @@ it('simulate and suggest say what the log lacks of the plans that they are given
   expect(tried).toContain(
     'no request in the log has the class silver, the claim team: a log has the classes and claims',
   );
+});
+
+it('each of several providers has classes and groups of its own', async () => {
+  const [main, partners] = [await startIssuer(), await startIssuer()];
+  const entry = (name: string, { url: issuer }: typeof main, classes: object) => ({
+    ...{ name, issuer, audience: 'api', classes },
+  });
+  const upstream = await startUpstream();
+  const limits = {
+    global: 'off',
+    buckets: {
+      b: { user: '9/1m', classes: { gold: '20/1m' }, group: { claim: 'organization', limit: '2/1m' } },
+    },
+    routes: { '/b': 'b' },
+  };
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    route: { authentication: 'required' },
+    config: {
+      identity_providers: [
+        entry('main', main, { gold: { claim: 'plan' } }),
+        entry('partners', partners, { gold: { callers: [{ client: 'app', subject: 'pia' }] } }),
+      ],
+      limits: await tempText('limits.yaml', JSON.stringify(limits)),
+    },
+  });
+  await gateway.ready();
+  const ask = (issuer: typeof main, claims: Claims) => gateway.ask(head('GET /b', issuer.bearer(claims)));
+  const acme = { organization: 'acme' };
+  expect(told(await ask(main, { sub: 'a', plan: 'x', ...acme }))).toBe('20 19');
+  expect(told(await ask(partners, { sub: 'a', plan: 'x', ...acme }))).toBe('9 8');
+  expect(told(await ask(partners, { azp: 'app', sub: 'pia' }))).toBe('20 19');
+  expect(told(await ask(main, { azp: 'app', sub: 'pia', ...acme }))).toBe('9 8');
+  expect((await ask(main, { sub: 'b', ...acme })).status).toBe(429);
+  expect((await ask(partners, { sub: 'b', ...acme })).status).toBe(200);
+  expect((await ask(partners, { sub: 'c', organization: `${main.url} acme` })).status).toBe(200);
 });
 
 it('a bucket without groups gets one while requests are served', async () => {

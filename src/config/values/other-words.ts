@@ -210,6 +210,8 @@ const OF_BUCKET: Words = {
     'requests',
   ),
   ...here('write "address"', 'ip', 'anonymous', 'client', 'addresses'),
+  ...here('write classes: { partner: 100/1m }', 'class', 'tier', 'tiers', 'plan', 'plans'),
+  ...here('write group: { claim: organization, limit: 500/1m }', 'groups', 'tenant', 'organization'),
   ...here('write "algorithm: smooth", which takes the whole number at once and refills evenly', 'burst'),
   ...here('write user: 20/5s', 'period', 'window', 'per', 'interval'),
   ...yet('keys of your choice are', 'key', 'by', 'keys'),
