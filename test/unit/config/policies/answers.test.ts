@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords } from '../../../../src/config/index.ts';
+import { changesInWords, routeOfCaller } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
 import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
@@ -108,6 +108,22 @@ describe('redirect and respond', () => {
     ]);
   });
 
+  it('are warned of where they lead in a circle', async () => {
+    const circle = ['.redirect.to: this route takes that path itself, so that clients are sent in a circle'];
+    const warned = async (path: string, to: string, more = '') => {
+      const text = `${HEAD}  - { path: ${path}, redirect: { to: ${to} } }\n${more}`;
+      return (await diagnosticsIn(text)).map(line => line.replace(/^[\d:]+ warning: routes\[1\]/, ''));
+    };
+    expect(await warned('/old/**', '/old/new?x#y')).toEqual(circle);
+    expect(await warned('/old', '"/OLD/"')).toEqual(circle);
+    expect(await warned('/old', '/new')).toEqual([]);
+    expect(await warned('/**', '/app', '  - { path: /app, upstream: api, authentication: none }\n')).toEqual(
+      [],
+    );
+    expect(await warned('/**, hosts: ["*.example.com"]', '/app')).toEqual(circle);
+    expect(await warned('/**', 'https://www.example.com/app')).toEqual([]);
+  });
+
   it('are no way to serve gRPC', async () => {
     const text = `${HEAD}  - { grpc: a.B/*, respond: { status: 200 } }\nlisten: { grpc: "127.0.0.1:0" }\n`;
     expect((await diagnosticsIn(text)).join()).toContain(
@@ -159,6 +175,18 @@ describe('shares of upstreams', () => {
     expect((await diagnosticsIn(text)).join()).toContain(
       'WebSockets need HTTP/1.1: the upstream "next" speaks h2',
     );
+  });
+
+  it('are as large as they say', async () => {
+    const [, route] = (await snapshotOf('upstream: { api: 95, next: 5 }, authentication: none')).outline
+      .routes;
+    if (route?.value.kind !== 'forward') throw new Error('not forwarded');
+    const forwarded = route.value;
+    const callers = Array.from({ length: 10_000 }, (_, index) => `user:app ${index}`);
+    const ofNext = callers.filter(caller => routeOfCaller(forwarded, caller).upstream.name === 'next').length;
+    expect(ofNext).toBeGreaterThan(430);
+    expect(ofNext).toBeLessThan(570);
+    expect(forwarded.upstream.name).toBe('api');
   });
 
   it('are explained and compared, and the order of the file means nothing', async () => {
