@@ -61,6 +61,7 @@ export function adminView(parts: ShownParts): AdminView {
       limits: () => generations.current.snapshot.limits,
       snapshot: () => generations.current.snapshot,
       identity: () => generations.current.snapshot.identity,
+      ipv6Prefix: () => generations.current.snapshot.limits.ipv6Prefix,
       endpoints: sources.endpoints,
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },

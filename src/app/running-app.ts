@@ -77,9 +77,9 @@ class RunningApp implements App {
     { system, log, source, shared = {} }: AppOptions,
     spans: SpanExport | null,
   ) {
-    const { listen, caps, store, tracing } = snapshot;
+    const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, caps, store, tracing };
+    this.#fixed = { listen, caps, store, tracing, limits };
     this.#spans = spans;
     this.#outline = snapshot.outline;
     this.#system = system;
@@ -316,12 +316,17 @@ function reloadSink(generations: Generations, reloads: ReloadListener) {
   return {
     take: (loaded: LoadedConfig) => {
       reloads.warned(loaded.warnings.map(formatDiagnostic));
-      generations.take(loaded.snapshot);
+      generations.take(withNetworksOf(generations.current.snapshot, loaded.snapshot));
     },
     refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
     unchanged: () => reloads.unchanged(),
     unwatched: (cause: unknown) => reloads.unwatched(cause),
   };
+}
+
+/** Keeps the networks that count as one address: the counters have their names. */
+function withNetworksOf({ limits: { ipv6Prefix } }: Snapshot, next: Snapshot): Snapshot {
+  return { ...next, limits: { ...next.limits, ipv6Prefix } };
 }
 
 /** Puts errors before warnings: the status page shows only the first diagnostic. */

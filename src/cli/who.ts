@@ -102,6 +102,9 @@ Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file th
 function describeAddress(text: string): string {
   const address = readAddress(text, '--address');
   const key = addressKey(address);
-  const counted = key === address ? '' : `; counted, and in restriction lines, as ${key}`;
+  const counted =
+    key === address
+      ? ''
+      : `; counted, and in restriction lines, as ${key}, unless limits.yaml has another ipv6_prefix`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
 }

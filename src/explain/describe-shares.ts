@@ -9,11 +9,11 @@ export interface Chosen {
 }
 
 /** Finds the upstream of a caller. Where the caller is not known, it is the one with the largest share. */
-export function chooseFor(route: ForwardRoute, caller: AskedCaller): Chosen {
+export function chooseFor(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): Chosen {
   const { shares } = route;
   if (shares === null) return { route, rows: [] };
   const listed = shares.map(share => `${share.route.upstream.name} for ${share.percent}%`).join(', ');
-  const key = keyOf(route, caller);
+  const key = keyOf(route, caller, ipv6Prefix);
   if (key === null)
     return {
       route,
@@ -29,7 +29,11 @@ export function chooseFor(route: ForwardRoute, caller: AskedCaller): Chosen {
 }
 
 /** The key that decides; `null` if it is not known. */
-function keyOf({ authentication }: ForwardRoute, { as, address, principal }: AskedCaller): string | null {
+function keyOf(
+  { authentication }: ForwardRoute,
+  { as, address, principal }: AskedCaller,
+  ipv6Prefix: number,
+): string | null {
   if (authentication !== 'none' && as !== 'address') return principal;
-  return address === null ? null : addressKey(address);
+  return address === null ? null : addressKey(address, ipv6Prefix);
 }

@@ -46,7 +46,7 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Exp
       ? [['bucket', 'none: no line of "routes" in limits.yaml matches'] as const]
       : describeBucket(bucket, outline)),
     ...why.map((text): ExplainedRow => ['caller', text]),
-    ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass), context)),
+    ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass, model), context)),
     ...withoutToken(route, caller.as, context),
     ...(bucket === null ? [] : describeShared('group', bucket, outline)),
     ...(bucket === null ? [] : describeShared('resource', bucket, outline)),
@@ -136,8 +136,12 @@ function manyOf(name: ClassName): string {
 }
 
 /** The key of the caller's counters in this class; `null` if it is not known. */
-function keyOf({ as, address, principal }: AskedCaller, callerClass: ClassName): string | null {
-  if (callerClass === 'address') return address === null ? null : addressKey(address);
+function keyOf(
+  { as, address, principal }: AskedCaller,
+  callerClass: ClassName,
+  { ipv6Prefix }: LimitsModel,
+): string | null {
+  if (callerClass === 'address') return address === null ? null : addressKey(address, ipv6Prefix);
   return as === callerClass ? principal : null;
 }
 

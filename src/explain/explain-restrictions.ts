@@ -23,8 +23,8 @@ interface Client extends Pick<AskedCaller, 'as'> {
   readonly principal: string | null;
 }
 
-function clientOf(route: RouteModel, { as, address, principal }: AskedCaller): Client {
-  const key = address === null ? null : addressKey(address);
+function clientOf(route: RouteModel, { as, address, principal }: AskedCaller, { limits }: Snapshot): Client {
+  const key = address === null ? null : addressKey(address, limits.ipv6Prefix);
   return {
     as,
     key,
@@ -37,7 +37,7 @@ function clientOf(route: RouteModel, { as, address, principal }: AskedCaller): C
 /** Says whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
   const { blocked, neverRestrict } = snapshot.limits;
-  const { as, key, address, principal } = clientOf(route, caller);
+  const { as, key, address, principal } = clientOf(route, caller, snapshot);
   const row = (list: string, text: string): ExplainedRow => [
     'restrictions',
     `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
@@ -143,9 +143,10 @@ export function describeActive(
   { address, principal }: AskedCaller,
   taken: RouteTaken | null,
   active: ActiveRestrictions,
+  { limits }: Snapshot,
 ): { readonly rows: readonly ExplainedRow[]; readonly isRestricted: boolean } {
   if (address === null && principal === null) return { rows: [], isRestricted: false };
-  const key = address === null ? null : addressKey(address);
+  const key = address === null ? null : addressKey(address, limits.ipv6Prefix);
   const ofAddress = key === null ? [] : active.ofAddress(key).map(each => inWords('the address', each));
   const onWebhook =
     key === null || taken === null

@@ -40,14 +40,16 @@ export function explain(
   const { rows, taken, route } =
     request.method === GRPC_METHOD ? explainCall(request, snapshot) : explainRequest(request, snapshot);
   const now =
-    active === null ? { rows: [], isRestricted: false } : describeActive(caller, route ?? null, active);
+    active === null
+      ? { rows: [], isRestricted: false }
+      : describeActive(caller, route ?? null, active, snapshot);
   const { address } = caller;
   const last: ExplainedRow[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
   return { rows: [...now.rows, ...rows, ...last], taken: taken && !now.isRestricted };
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {
-  const key = addressKey(address);
+  const key = addressKey(address, snapshot.limits.ipv6Prefix);
   const counts = key === address ? `${address} is counted by itself` : `${address} counts as ${key}`;
   if (!snapshot.trustedProxies.has(address)) {
     return `${counts}; not a trusted proxy: its forwarding headers are ignored`;
@@ -141,10 +143,13 @@ function refused(
   return { rows: [...before, ['refused', why], ...after], taken: false };
 }
 
-function describePolicies({ route, path, params, caller }: Matched, { identity }: Snapshot): ExplainedRow[] {
+function describePolicies(
+  { route, path, params, caller }: Matched,
+  { identity, limits }: Snapshot,
+): ExplainedRow[] {
   if (route.kind === 'answer') return describeAnswered(route, params);
   if (route.kind === 'forward') {
-    const chosen = chooseFor(route, caller);
+    const chosen = chooseFor(route, caller, limits.ipv6Prefix);
     return [...chosen.rows, ...describeForwarding(chosen.route, path, params, identity)];
   }
   if (identity === null) return [];
@@ -176,7 +181,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
       taken: false,
     };
   const { value } = match;
-  const chosen = chooseFor(value, caller);
+  const chosen = chooseFor(value, caller, snapshot.limits.ipv6Prefix);
   return {
     rows: [
       ...describeHost(target, host, snapshot),

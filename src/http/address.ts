@@ -10,27 +10,41 @@ export function normalizeAddress(text: string): string | null {
   return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
 }
 
-/** Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its /64, which one host may own whole. */
-export function addressKey(address: string): string {
+/** The prefix of an IPv6 network that counts as one address, unless a configuration says otherwise: one host may own it whole. */
+export const IPV6_PREFIX = 64;
+
+/**
+ * Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its network.
+ *
+ * @param prefix of an IPv6 network, 48 to 64
+ */
+export function addressKey(address: string, prefix = IPV6_PREFIX): string {
   if (!address.includes(':')) return address;
+  if (prefix < IPV6_PREFIX) return `${hexGroups(networkGroups(address, prefix))}::/${prefix}`;
   const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
-  return `${network}:${NETWORK}`;
+  return `${network}:/${IPV6_PREFIX}`;
+}
+
+/** The first four groups of an address, without the bits behind the prefix. */
+function networkGroups(address: string, prefix: number): number[] {
+  return ipv6Groups(address)
+    .slice(0, 4)
+    .map((group, at) => group & ~(0xffff >> Math.max(0, Math.min(16, prefix - 16 * at))));
 }
 
 /** Turns a key back into an address that an `AddressSet` can look up: the IPv4 address itself, or the IPv6 network's first. */
 export function addressOfKey(key: string): string {
-  return key.endsWith(NETWORK) ? key.slice(0, -NETWORK.length) : key;
+  const at = key.indexOf('/');
+  return at < 0 ? key : key.slice(0, at);
 }
 
 /** Returns the network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
 export function networkOfKey(key: string): string {
-  if (!key.endsWith(NETWORK)) return key.slice(0, key.lastIndexOf('.'));
+  if (!key.includes(':')) return key.slice(0, key.lastIndexOf('.'));
   let end = -1;
   for (let groups = 0; groups < 3; groups++) end = key.indexOf(':', end + 1);
   return key.slice(0, end);
 }
-
-const NETWORK = '/64';
 
 /**
  * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families stay apart: no IPv4 address
@@ -41,10 +55,16 @@ export class AddressSet {
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
   readonly #keys = new Set<string>();
+  readonly #prefix: number;
 
-  /** Throws an Error for an entry that is neither an address nor a network; the message says what to write instead. */
-  constructor(entries: readonly string[]) {
+  /**
+   * Throws an Error for an entry that is neither an address nor a network; the message says what to write instead.
+   *
+   * @param prefix that `addressKey` is called with
+   */
+  constructor(entries: readonly string[], prefix = IPV6_PREFIX) {
     this.#empty = entries.length === 0;
+    this.#prefix = prefix;
     for (const entry of entries) this.#add(entry);
   }
 
@@ -73,12 +93,12 @@ export class AddressSet {
     else if (mapped === null) this.#ipv6.addSubnet(address, prefix, 'ipv6');
     else if (prefix >= 96) this.#ipv4.addSubnet(mapped, prefix - 96, 'ipv4');
     else throw new Error(`"${entry}" is IPv4 written as IPv6: write it as IPv4, such as ${mapped}/32`);
-    if (prefix >= (bits === 32 || mapped !== null ? bits : 64)) this.#addKey(address);
+    if (prefix >= (bits === 32 || mapped !== null ? bits : this.#prefix)) this.#addKey(address);
   }
 
   /** Adds the key of an entry that names one address. A key stands for its network's first address, so leave it out unless the entry covers that. */
   #addKey(address: string): void {
-    const key = addressKey(normalizeAddress(address) ?? address);
+    const key = addressKey(normalizeAddress(address) ?? address, this.#prefix);
     if (this.has(addressOfKey(key))) this.#keys.add(key);
   }
 }

@@ -4,6 +4,7 @@ export {
   addressOfKey,
   forwardedAddress,
   forwardedClient,
+  IPV6_PREFIX,
   networkOfKey,
   normalizeAddress,
 } from './address.ts';

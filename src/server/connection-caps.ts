@@ -28,10 +28,13 @@ export class ProcessConnectionCaps implements ConnectionCaps {
   readonly handshakes = new ProcessCommonPermits();
   #caps: Caps;
   #trusted: AddressSet;
+  readonly #ipv6Prefix: number | undefined;
   readonly #byAddress = new Map<string, number>();
   #open = 0;
 
-  constructor(caps: Caps, trusted: AddressSet) {
+  /** @param ipv6Prefix the prefix of the IPv6 networks that count as one address each. Default 64 */
+  constructor(caps: Caps, trusted: AddressSet, ipv6Prefix?: number) {
+    this.#ipv6Prefix = ipv6Prefix;
     this.#caps = caps;
     this.#trusted = trusted;
   }
@@ -47,15 +50,15 @@ export class ProcessConnectionCaps implements ConnectionCaps {
 
   take(address: string): Cap | null {
     if (this.#open >= this.#caps.connections) return 'connections';
-    const key = addressKey(address);
+    const key = addressKey(address, this.#ipv6Prefix);
     if (this.#isFull(key, address)) return 'connections_per_address';
     this.#add(key);
     return null;
   }
 
   move(from: string, to: string): Cap | null {
-    const key = addressKey(to);
-    if (key === addressKey(from)) return null;
+    const key = addressKey(to, this.#ipv6Prefix);
+    if (key === addressKey(from, this.#ipv6Prefix)) return null;
     if (this.#isFull(key, to)) return 'connections_per_address';
     this.giveBack(from);
     this.#add(key);
@@ -63,7 +66,7 @@ export class ProcessConnectionCaps implements ConnectionCaps {
   }
 
   giveBack(address: string): void {
-    const key = addressKey(address);
+    const key = addressKey(address, this.#ipv6Prefix);
     const count = this.#countOf(key);
     this.#open--;
     if (count <= 1) this.#byAddress.delete(key);

@@ -2,6 +2,7 @@ import type {
   CapsModel,
   HostPort,
   Http2Model,
+  LimitsModel,
   ListenerModel,
   ListenModel,
   TimeoutsModel,
@@ -23,6 +24,8 @@ export interface ListenersOptions
     Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'> {
   readonly gateway: Gateway;
   readonly connectionListener: ConnectionListener;
+  /** Says which IPv6 networks count as one address each. Default: each /64. */
+  readonly limits?: Pick<LimitsModel, 'ipv6Prefix'>;
   /** Default: those of this process alone. */
   readonly connectionCaps?: ConnectionCaps | undefined;
 }
@@ -68,7 +71,8 @@ export class Listeners {
     caps,
     http2,
     trustedProxies,
-    connectionCaps = new ProcessConnectionCaps(caps, trustedProxies),
+    limits,
+    connectionCaps = new ProcessConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix),
   }: ListenersOptions) {
     this.#state = {
       gateway,

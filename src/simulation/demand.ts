@@ -180,7 +180,7 @@ export class OffenceDemand {
     const { client, callerClass, caller, facts } = request;
     const offence = facts?.offence ?? null;
     if (offence === null || facts?.isSpared === true) return;
-    const key = addressKey(client);
+    const key = addressKey(client, this.#limits.ipv6Prefix);
     if (this.#limits.neverRestrict.addresses.has(addressOfKey(key))) return;
     const { reason, atMs } = offence;
     if (reason === 'webhook_not_found') {

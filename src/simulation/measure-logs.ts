@@ -51,7 +51,7 @@ export interface MeasuredLogs {
 export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
   const counts = newReadCounts();
   const measuring = new Measuring(options);
-  for await (const events of mergeLogs(options.logs, counts)) {
+  for await (const events of mergeLogs(options.logs, counts, { ipv6Prefix: options.limits.ipv6Prefix })) {
     for (const event of events) measuring.take(event);
     options.onProgress?.(counts);
   }

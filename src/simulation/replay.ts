@@ -67,7 +67,10 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
   const replay = new Replay(options);
   const withEnds = limitsConcurrency(options.limits);
-  for await (const events of mergeLogs(options.logs, counts, withEnds)) {
+  for await (const events of mergeLogs(options.logs, counts, {
+    withEnds,
+    ipv6Prefix: options.limits.ipv6Prefix,
+  })) {
     for (const event of events) replay.take(event);
     options.onProgress?.(counts);
   }
@@ -163,7 +166,7 @@ class Replay {
   #isBlocked({ client, facts }: LoggedRequest): boolean {
     if (this.#blocked === null) return false;
     const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;
-    return isCaller || this.#blocked.hasAddress(addressKey(client));
+    return isCaller || this.#blocked.hasAddress(addressKey(client, this.#options.limits.ipv6Prefix));
   }
 
   /** Counts a request refused before the limits under the bucket of its route. It consumes nothing. */

@@ -27,6 +27,7 @@ export class RestrictionReplay {
   readonly #restricting: Restricting;
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
+  readonly #ipv6Prefix: number;
   /** The cause of each restriction by client: requests that had arrived before the restriction began are not refused. */
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
@@ -42,6 +43,7 @@ export class RestrictionReplay {
       this.#began.delete(nameOf(kind, key ?? '', webhook));
     const listener = { restricted, prolonged: () => {}, released, evicted, shadowRestricted: shadowed };
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
+    this.#ipv6Prefix = limits.ipv6Prefix;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;
     this.#restricting = new Restricting({
@@ -59,7 +61,7 @@ export class RestrictionReplay {
   refusing(request: LoggedRequest): RestrictedKind | null {
     const { client, facts } = request;
     if (this.#restrictions.size === 0) return null;
-    const address = addressKey(client);
+    const address = addressKey(client, this.#ipv6Prefix);
     const webhook = facts?.webhook ?? '';
     if (this.#refuses(request, 'address', address, '')) return 'address';
     if (webhook !== '' && this.#refuses(request, 'webhook', address, webhook)) return 'webhook';
@@ -72,7 +74,7 @@ export class RestrictionReplay {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after: request.sequence };
     noteRefusal(this.#restricting.ignoredRefusals, claim, decision, {
-      address: addressKey(request.client),
+      address: addressKey(request.client, this.#ipv6Prefix),
       principal: principalOf(request),
       isPreflight: isPreflight(request),
     });
@@ -86,7 +88,7 @@ export class RestrictionReplay {
   ): void {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after };
-    const address = addressKey(request.client);
+    const address = addressKey(request.client, this.#ipv6Prefix);
     if (reason === 'invalid_requests') this.#restricting.invalidRequests.note(address);
     else this.#restricting.webhookNotFound.note(address, request.facts?.webhook ?? '');
   }

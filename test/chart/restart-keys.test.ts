@@ -61,6 +61,11 @@ describe('a change of gateway.yaml', () => {
 });
 
 describe('a change of limits.yaml', () => {
+  it('rolls the pods if it says which addresses count as one', async () => {
+    expect(await podsWith({}, { ipv6_prefix: 56 })).not.toEqual(await podsWith({}));
+    expect(await podsWith({}, { ipv6_prefix: 64 })).toEqual(await podsWith({}, { window_slack: '30ms' }));
+  });
+
   it('leaves the pods alone', async () => {
     expect(await podsWith({}, { global: { user: '10/1s' } })).toEqual(await podsWith({}));
   });

@@ -334,6 +334,18 @@ routes: { GET /exports: exports }
     expect(ended.out).toBe('1 passed\n');
   });
 
+  it('knows how many requests of a caller are in flight', async () => {
+    const limits = 'buckets: { all: { user: 9/1h, concurrent: 2 } }\nroutes: { /a: all }\n';
+    const by = 'by: { user: [web, alice] }';
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${by}, send: GET /a, repeat: 2, every: 1s, takes: 10s, expect: { outcome: admitted } }`,
+      `{ ${by}, send: GET /a, expect: { outcome: concurrent, remaining: 7, retry_after: 1s, headers: { X-RateLimit-Scope: shared } } }`,
+      `{ by: { user: [web, bob] }, send: GET /a, expect: { outcome: admitted } }`,
+      `{ at: 10s, ${by}, send: GET /a, expect: { outcome: admitted, remaining: 6 } }`,
+    ]);
+    expect(ended.out).toBe('1 passed\n');
+  });
+
   it('tries other limits behind the same gateway', async () => {
     const files = {
       'gateway.yaml': GATEWAY,

@@ -38,6 +38,10 @@
 {{- $_ := set $addresses $name $listener.address -}}
 {{- end -}}
 {{- $keys := dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) -}}
+{{- $limits := kindIs "map" .Values.limits | ternary .Values.limits dict -}}
+{{- if and $limits.ipv6_prefix (ne (int $limits.ipv6_prefix) 64) -}}
+{{- $_ := set $keys "ipv6_prefix" (int $limits.ipv6_prefix) -}}
+{{- end -}}
 {{- $tracing := kindIs "map" $config.tracing | ternary $config.tracing dict -}}
 {{- if and $tracing.export (ne (toString $tracing.export) "off") -}}
 {{- $_ := set $keys "tracing.export" $tracing.export -}}

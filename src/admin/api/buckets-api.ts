@@ -34,6 +34,8 @@ import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './shapes.
 export interface BucketSources {
   readonly allowances: Allowances;
   identity(): IdentityModel | null;
+  /** The prefix of the IPv6 networks that count as one address each. */
+  ipv6Prefix(): number;
   limits(): LimitsModel;
   /** The name of a caller in the log. */
   pseudonymOf(key: string): string;
@@ -155,7 +157,9 @@ export class BucketsApi {
   #clientIn(
     who: Omit<BucketsQuery, 'bucket' | 'value' | 'group' | 'class'>,
   ): ApiClient | GatewayError | null {
-    return Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
+    return Object.keys(who).length === 0
+      ? null
+      : clientOf(who, this.#sources.identity(), this.#sources.ipv6Prefix());
   }
 
   #limitsOf({ client, bucket, className, group }: Question): CountedLimit[] {

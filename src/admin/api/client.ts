@@ -16,13 +16,14 @@ export interface ApiClient {
 export function clientOf(
   { address, provider, client, subject, claims, as }: Who,
   identity: IdentityModel | null,
+  ipv6Prefix?: number,
 ): ApiClient | GatewayError {
   const given = new Map(Object.entries(claims ?? {}));
   if (client !== undefined) given.set('azp', client);
   if (subject !== undefined) given.set('sub', subject);
   if (address !== undefined)
     return given.size === 0 && as === undefined && provider === undefined
-      ? clientAt(address)
+      ? clientAt(address, ipv6Prefix)
       : badApiRequest('Give address, or the parameters of a caller, not both.');
   if (identity === null)
     return badApiRequest('There is no identity_provider, so every client is an address: give address.');
@@ -30,9 +31,11 @@ export function clientOf(
   return found instanceof GatewayError ? found : callerWith(given, as ?? 'user', found);
 }
 
-function clientAt(text: string): ApiClient | GatewayError {
+function clientAt(text: string, ipv6Prefix?: number): ApiClient | GatewayError {
   const address = addressOf(text);
-  return address instanceof GatewayError ? address : { kind: 'address', key: addressKey(address) };
+  return address instanceof GatewayError
+    ? address
+    : { kind: 'address', key: addressKey(address, ipv6Prefix) };
 }
 
 /** Reads the parameter `address`. */

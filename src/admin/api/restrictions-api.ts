@@ -16,6 +16,8 @@ import { listSchema, newRestrictionSchema, type RestrictionShape } from './shape
 export interface RestrictionSources {
   readonly restrictions: Restrictions;
   identity(): IdentityModel | null;
+  /** The prefix of the IPv6 networks that count as one address each. */
+  ipv6Prefix(): number;
   /** The name of a caller in the log. */
   pseudonymOf(key: string): string;
 }
@@ -34,7 +36,10 @@ export class RestrictionsApi {
     const read = readBy(listSchema, queryObject(query));
     if (!read.ok) return read.error;
     const { limit, ...who } = read.value;
-    const client = Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
+    const client =
+      Object.keys(who).length === 0
+        ? null
+        : clientOf(who, this.#sources.identity(), this.#sources.ipv6Prefix());
     if (client instanceof GatewayError) return client;
     const digest = client === null ? null : digestOfClient(client);
     const found: RestrictionShape[] = [];
@@ -54,7 +59,7 @@ export class RestrictionsApi {
     const forMs = parseDurationMs(duration);
     if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
       return badApiRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
-    const client = clientOf(who, this.#sources.identity());
+    const client = clientOf(who, this.#sources.identity(), this.#sources.ipv6Prefix());
     if (client instanceof GatewayError) return client;
     const { restrictions } = this.#sources;
     const kind = client.kind === 'address' ? 'address' : 'principal';

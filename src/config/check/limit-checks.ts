@@ -18,6 +18,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   const { global, buckets, routes, headers } = asMap(file.value);
   checkGlobal(file, global);
   checkPolicyNames(file, headers);
+  checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
   checkPlans(file, gateway);
   const byName = asMap(buckets);
@@ -123,6 +124,19 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   const message =
     'the global limit has the name "global" in the RateLimit header: give the bucket another name';
   file.add(path, message, { about: 'key' });
+}
+
+/** Reports blocked networks of IPv6 that are smaller than what counts as one address. */
+function checkBlocked(file: LimitsFiles): void {
+  const { blocked, ipv6_prefix: prefix } = asMap(file.value);
+  const { addresses } = asMap(blocked);
+  if (typeof prefix !== 'number' || !Array.isArray(addresses)) return;
+  for (const [index, entry] of addresses.entries()) {
+    const [address = '', length = 128] = typeof entry === 'string' ? entry.split('/') : [];
+    if (!address.includes(':') || Number(length) <= prefix) continue;
+    const message = `with "ipv6_prefix: ${prefix}" a client of IPv6 is known by its /${prefix}: write a network of at most that prefix`;
+    file.add(['blocked', 'addresses', index], message);
+  }
 }
 
 function isEmptyMap(value: unknown): boolean {

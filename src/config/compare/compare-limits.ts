@@ -26,6 +26,7 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('never_restrict', compareSpared(now.never_restrict, before.never_restrict)),
     ...about('blocked', compareBlocked(now.blocked, before.blocked)),
     ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
+    ...about('ipv6_prefix', [compareNumbers(now.ipv6_prefix, before.ipv6_prefix, String)]),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
     ...about('patience', [comparePatience(now.patience, before.patience)]),

@@ -68,9 +68,11 @@ export function compileLimits(
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
       ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
-      neverRestrict: listedIn(config.never_restrict, classes),
-      blocked: blockedIn(config.blocked, classes),
+      neverRestrict: listedIn(config.never_restrict, config.ipv6_prefix, classes),
+      blocked: blockedIn(config.blocked, config.ipv6_prefix, classes),
       patienceMs: config.patience,
+      ipv6Prefix: config.ipv6_prefix,
+      writtenIpv6Prefix: config.ipv6_prefix,
       keysPerCaller: config.keys_per_caller,
       policies: config.headers.includes('ratelimit') ? new SetPolicies(config) : null,
     },
@@ -105,15 +107,21 @@ type Entry = LimitsConfig['never_restrict'][number];
 
 function blockedIn(
   { addresses, callers }: LimitsConfig['blocked'],
+  prefix: number,
   classes: readonly CallerClaims[],
 ): Listed | null {
-  return addresses.length + callers.length === 0 ? null : listedIn([...addresses, ...callers], classes);
+  return addresses.length + callers.length === 0
+    ? null
+    : listedIn([...addresses, ...callers], prefix, classes);
 }
 
-function listedIn(entries: readonly Entry[], classes: readonly CallerClaims[]): Listed {
+function listedIn(entries: readonly Entry[], prefix: number, classes: readonly CallerClaims[]): Listed {
   const callers = entries.filter(entry => typeof entry !== 'string');
   return {
-    addresses: new AddressSet(entries.filter(entry => typeof entry === 'string')),
+    addresses: new AddressSet(
+      entries.filter(entry => typeof entry === 'string'),
+      prefix,
+    ),
     callers: new Set(callers.flatMap(caller => principalsOf(caller, classes))),
   };
 }

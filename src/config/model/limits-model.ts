@@ -33,6 +33,10 @@ export interface LimitsModel {
   readonly blocked: Listed | null;
   /** Requests that would have to wait no longer than this are held instead of refused; `null` if off. */
   readonly patienceMs: number | null;
+  /** The prefix of the IPv6 networks that count as one address each, as long as this process runs. */
+  readonly ipv6Prefix: number;
+  /** The prefix that the file says, for the next start. */
+  readonly writtenIpv6Prefix: number;
   /** The most bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
   /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */

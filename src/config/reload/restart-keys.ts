@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatHostPort, type HostPort, type Snapshot, type StoreModel } from '../model/index.ts';
 
-/** A changed key of gateway.yaml that takes effect after a restart. */
+/** A changed key of gateway.yaml, or of limits.yaml, that takes effect after a restart. */
 export interface RestartKey {
   readonly key: string;
   /** The value in effect and the value in the file, as the operator would write them. */
@@ -10,7 +10,9 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store' | 'tracing'>;
+export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store' | 'tracing'> & {
+  readonly limits: Pick<Snapshot['limits'], 'writtenIpv6Prefix'>;
+};
 
 interface FixedKey {
   readonly key: string;
@@ -37,21 +39,30 @@ const FIXED: readonly FixedKey[] = [
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 
-/** The keys of gateway.yaml whose changes take effect after a restart; all others take effect at once. */
+/** The same of limits.yaml. */
+const FIXED_LIMITS: readonly FixedKey[] = [
+  {
+    key: 'ipv6_prefix',
+    value: ({ limits }) => limits.writtenIpv6Prefix,
+    written: ({ limits }) => `${limits.writtenIpv6Prefix}`,
+  },
+];
+
+/** The keys of gateway.yaml whose changes take effect after a restart; all others take effect at once, but `ipv6_prefix` of limits.yaml. */
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 
 /** @param started the configuration that the process was started with */
 export function restartKeys(started: FixedParts, latest: FixedParts): readonly RestartKey[] {
-  return FIXED.filter(({ value }) => !isDeepStrictEqual(value(started), value(latest))).map(
-    ({ key, written }) => {
+  return [...FIXED, ...FIXED_LIMITS]
+    .filter(({ value }) => !isDeepStrictEqual(value(started), value(latest)))
+    .map(({ key, written }) => {
       const [running, wanted] = [written(started), written(latest)];
       return {
         key,
         running,
         wanted: wanted === running ? `${wanted}, with other settings or secrets` : wanted,
       };
-    },
-  );
+    });
 }
 
 function addressOrOff(address: HostPort | null): string {

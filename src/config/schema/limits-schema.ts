@@ -26,6 +26,7 @@ import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
+const IPV6_PREFIX = 'expected a whole number from 48 to 64';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
 const globalLimits = z.strictObject({
@@ -111,6 +112,14 @@ const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
 
 /** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
+  ipv6_prefix: z
+    .int({ error: IPV6_PREFIX })
+    .min(48, { error: IPV6_PREFIX })
+    .max(64, { error: IPV6_PREFIX })
+    .prefault(64)
+    .describe(
+      'The IPv6 network that counts as one address, 48 to 64. Changes take effect after a restart, since the counters have other names then.',
+    ),
   global: z
     .union([z.literal('off'), globalLimits], {
       error: 'expected off, or a map such as { bot: 50/1s, user: 50/1s, address: 50/1s }',

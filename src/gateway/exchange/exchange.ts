@@ -338,7 +338,7 @@ function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayS
   if (isKnown) return known;
   const clientAddress =
     head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
-  const key = addressKey(clientAddress);
+  const key = addressKey(clientAddress, snapshot.limits.ipv6Prefix);
   const host = head.host === null ? null : readHost(head.host);
   const address = new KnownClient('address', key);
   return { head, host, clientAddress, addressKey: key, address, rules, fields };

@@ -1,3 +1,4 @@
+import { addressKey, IPV6_PREFIX } from '../../http/index.ts';
 import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 
@@ -45,15 +46,18 @@ interface Source {
   latestMs: number;
 }
 
-/**
- * Yields the events of several logs in order of time. Holds a few seconds of events.
- *
- * @param withEnds whether the ends of requests are events, too
- */
+export interface MergeOptions {
+  /** Whether the ends of requests are events, too. Default false. */
+  readonly withEnds?: boolean;
+  /** The prefix of the IPv6 networks that count as one address each. Default 64. */
+  readonly ipv6Prefix?: number;
+}
+
+/** Yields the events of several logs in order of time. Holds a few seconds of events. */
 export async function* mergeLogs(
   paths: readonly string[],
   counts: ReadCounts,
-  withEnds = false,
+  { withEnds = false, ipv6Prefix = IPV6_PREFIX }: MergeOptions = {},
 ): AsyncGenerator<LogEvent[]> {
   let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
   let held: LogEvent[] = [];
@@ -65,7 +69,7 @@ export async function* mergeLogs(
     else {
       for (const request of piece.value) {
         behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
-        hold(held, request, withEnds);
+        hold(held, withNetwork(request, ipv6Prefix), withEnds);
       }
     }
     const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
@@ -78,6 +82,13 @@ export async function* mergeLogs(
     }
   }
   yield held.sort(inOrder);
+}
+
+/** Names a caller that counts by its address as these limits would. */
+function withNetwork(request: LoggedRequest, prefix: number): LoggedRequest {
+  const { client, caller, callerClass } = request;
+  const isOther = prefix !== IPV6_PREFIX && callerClass === 'address' && caller === addressKey(client);
+  return isOther ? { ...request, caller: addressKey(client, prefix) } : request;
 }
 
 function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {

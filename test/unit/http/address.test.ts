@@ -117,6 +117,11 @@ describe('the key of an address', () => {
     expect(addressKey('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
     expect(addressKey('2001:db8::1')).toBe('2001:db8:0:0::/64');
     expect(addressKey('::1')).toBe('0:0:0:0::/64');
+    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 56)).toBe('2001:db8:1:200::/56');
+    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 63)).toBe('2001:db8:1:2fe::/63');
+    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 48)).toBe('2001:db8:1:0::/48');
+    expect(addressOfKey('2001:db8:1:200::/56')).toBe('2001:db8:1:200::');
+    expect(networkOfKey('2001:db8:1:200::/56')).toBe('2001:db8:1');
   });
 
   test('turns back into an address that a set of networks can look up', () => {

@@ -56,6 +56,24 @@ test('lines that no gateway wrote are counted and left out', async () => {
   expect(report.log.broken + report.log.others).toBe(hostile.length);
 });
 
+test('requests are in flight until the line about their end, and one that lasts until its last line', async () => {
+  const limits = LIMITS.replace('user: 2/5s', 'concurrent: 1');
+  const at = (ms: number) => new Date(START + ms).toISOString();
+  const began = { decidedAt: START, sequence: 1, time: at(1_500) };
+  const report = await replay(
+    [
+      [
+        line(0, { ...began, type: 'admission' }),
+        line(1, { decidedAt: START + 2_000, sequence: 2, time: at(2_000) }),
+        line(0, { ...began, time: at(3_000), lasted: true }),
+        line(3, { decidedAt: START + 4_000, sequence: 3, time: at(4_000) }),
+      ].join(''),
+    ],
+    { limits },
+  );
+  expect(refused(report)).toBe(1);
+});
+
 test('one line with a wrong time does not carry the clock away', async () => {
   const year = 31_536_000_000;
   const lines = [line(0), line(1), line(year), line(2), line(5_001), line(5_002)];

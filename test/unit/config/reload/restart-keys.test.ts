@@ -39,6 +39,12 @@ test('another store is reported with its address', async () => {
   ]);
 });
 
+test('another IPv6 network that counts as one address is reported, though it stands in limits.yaml', async () => {
+  const [from, to] = [await snapshotOf(''), await snapshotOf('')];
+  const changed = { ...to, limits: { ...to.limits, writtenIpv6Prefix: 56 } };
+  expect(restartKeys(from, changed)).toEqual([{ key: 'ipv6_prefix', running: '64', wanted: '56' }]);
+});
+
 test('a changed password of the store is reported without either value', async () => {
   const [key, ...others] = restartKeys(
     await snapshotOf(REDIS),
