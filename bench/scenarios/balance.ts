@@ -26,7 +26,7 @@ export const balance: Scenario = {
   id: 'balance',
   title: 'Three endpoints',
   meaning:
-    'A service runs on three machines. The gateway chooses one for each request; which costs some processor time.',
+    'A service runs on three machines. The gateway chooses one for each request, which costs some processor time.',
   quick: false,
   async run(bench) {
     const endpoints = await startEndpoints([0, 0, 0]);
