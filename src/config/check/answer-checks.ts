@@ -1,24 +1,22 @@
 import { findConflicts, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
-
-/** A route as it is written, with its patterns; none for one that is invalid in itself. */
-interface Sketched {
-  readonly patterns: readonly RoutePattern[];
-  readonly redirect: unknown;
-}
+import { patternsOf } from './route-checks.ts';
 
 /** Warns about redirects to a path that the same route takes again: browsers give up after twenty rounds. */
-export function checkRedirects(file: ConfigFile, routes: readonly Sketched[]): void {
-  const targets = routes.flatMap(({ redirect, patterns }, index) => {
+export function checkRedirects(file: ConfigFile): void {
+  const { routes } = asMap(file.value);
+  const written = (Array.isArray(routes) ? routes : []).map(asMap);
+  const targets = written.flatMap(({ redirect }, index) => {
     const { to } = asMap(redirect);
-    return typeof to === 'string' && to.startsWith('/') ? [{ index, to, patterns }] : [];
+    return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];
   });
   if (targets.length === 0) return;
-  const entries = routes.flatMap(({ patterns }, value) => patterns.map(pattern => ({ pattern, value })));
+  const patterns = written.map(route => patternsOf(route) ?? []);
+  const entries = patterns.flatMap((all, value) => all.map(pattern => ({ pattern, value })));
   if (findConflicts(entries.map(({ pattern }) => pattern)).length > 0) return;
   const table = new RouteTable(entries);
-  for (const { index, to, patterns } of targets) {
-    if (!patterns.some(pattern => leadsTo(table, index, pattern, to))) continue;
+  for (const { index, to } of targets) {
+    if (!patterns[index]?.some(pattern => leadsTo(table, index, pattern, to))) continue;
     const message = 'this route takes that path itself, so that clients are sent in a circle';
     file.add(['routes', index, 'redirect', 'to'], message, { severity: 'warning' });
   }

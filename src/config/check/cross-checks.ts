@@ -6,6 +6,7 @@ import type { HostPort, OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
 import { listenSchema, PROTOCOL_KEYS, type RouteConfig, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
+import { checkRedirects } from './answer-checks.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, patternsOf } from './route-checks.ts';
@@ -35,6 +36,7 @@ export function crossCheck(file: ConfigFile): void {
   checkUpstreamHealth(file);
   checkUpstreamProtocols(file);
   checkRoutes(file);
+  checkRedirects(file);
   checkServicePaths(file);
   checkIdentity(file);
   checkClasses(file);

@@ -14,7 +14,6 @@ import {
 } from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { network } from '../values/index.ts';
-import { checkRedirects } from './answer-checks.ts';
 
 /** Checks the routes, and what the proxies in front of the gateway may send. */
 export function checkRoutes(file: ConfigFile): void {
@@ -23,15 +22,6 @@ export function checkRoutes(file: ConfigFile): void {
   checkProxyProtocol(file);
   checkForwardingHeaders(file);
   checkRoutePolicies(file);
-  checkRedirects(file, routesIn(file));
-}
-
-function routesIn(file: ConfigFile) {
-  const { routes } = asMap(file.value);
-  return (Array.isArray(routes) ? routes : []).map(asMap).map(route => ({
-    patterns: patternsOf(route) ?? [],
-    redirect: route.redirect,
-  }));
 }
 
 /** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */

@@ -6,6 +6,9 @@ import { literalPath, routePath, yesOrNo } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 const NONE = '';
+/** Made once: there may be ten thousand routes. */
+const PREFIX = literalPath('a prefix');
+const PATTERN = routePath();
 
 /** `strip_prefix`: what of the path is not sent to the service. */
 export const stripPrefix = routePolicy({
@@ -23,8 +26,9 @@ export const stripPrefix = routePolicy({
     strippedSegments: strip_prefix.split('/').length - 1,
   }),
   check({ file, path, route }) {
-    const prefix = literalPath('a prefix').safeParse(route.strip_prefix);
-    const pattern = routePath().safeParse(route.path);
+    if (route.strip_prefix === undefined) return;
+    const prefix = PREFIX.safeParse(route.strip_prefix);
+    const pattern = PATTERN.safeParse(route.path);
     if (prefix.success && pattern.success) checkPrefix(file, path, prefix.data, pattern.data);
   },
   describe: ({ strippedPrefix }) =>
