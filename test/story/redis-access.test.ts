@@ -16,7 +16,7 @@ const RIGHTS =
   '~weir:* &weir:* -@all +@connection +eval +evalsha +get +set +del +incrby +@sortedset +pttl +pexpire +time +publish +subscribe';
 const limits = {
   global: { address: '9/1h' },
-  buckets: { things: { main: 'id', address: '2/1h', resource: '9/1h' } },
+  buckets: { things: { main: 'id', address: '2/1h', resource: '9/1h', concurrent: 5 } },
   routes: { '/things/{id}': 'things' },
   invalid_requests: { limit: '1/60s', restrict_for: '60s' },
 };

@@ -3,7 +3,7 @@ import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import { quotaOf, type WrittenQuotas, withTrials } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';
-import { compareBucketSettings } from '../policies/index.ts';
+import { compareBucketSettings, compareConcurrent } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { type Move, movesBetween } from './compare-routes.ts';
@@ -236,7 +236,11 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
     const text = `in the bucket ${to.bucket} at a cost of ${to.cost}, before ${from.cost}`;
     return { ...(costs ?? differ('neutral', text)), text };
   }
-  const quotas = [...compareBucketQuotas(holding(bucket), holding(old)), ...(costs === null ? [] : [costs])];
+  const atOnce = compareConcurrent(holding(bucket), holding(old));
+  const quotas = [
+    ...compareBucketQuotas(holding(bucket), holding(old)),
+    ...[costs, atOnce].filter(difference => difference !== null),
+  ];
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
   const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;

@@ -146,11 +146,18 @@ const concurrent = bucketSetting({
     const text = `${concurrent} of one caller in flight, streams and WebSockets included`;
     return [['at once', `${text} (${placeOf('concurrent') ?? 'the default'})`]];
   },
-  compare: ({ config: { concurrent: now } }, { config: { concurrent: before } }) =>
-    compareMaxima('of one caller at once:', now ?? null, before ?? null, max =>
-      max === null ? 'any number' : String(max),
-    ),
+  compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
+
+/** Compares how many requests of one caller two buckets let in at once; `undefined` is no bucket. */
+export function compareConcurrent(
+  now: { readonly concurrent?: number | undefined } | undefined,
+  before: { readonly concurrent?: number | undefined } | undefined,
+): Difference | null {
+  const inWords = (max: number | null) => (max === null ? 'any number' : String(max));
+  const [most, mostBefore] = [now?.concurrent ?? null, before?.concurrent ?? null];
+  return compareMaxima('of one caller at once:', most, mostBefore, inWords);
+}
 
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [algorithm, scope, concurrent] as const;

@@ -147,6 +147,16 @@ describe('the comparison of two limits.yaml', () => {
     );
   });
 
+  it('compares how many requests of a caller are in flight', () => {
+    const routes = { 'GET /a': 'b' };
+    expect(
+      changes(oneBucket({ user: '5/5s', concurrent: 4 }), oneBucket({ user: '5/5s', concurrent: 2 })),
+    ).toEqual(['stricter: bucket b: of one caller at once: 2, before 4']);
+    expect(changes({}, { buckets: { b: { concurrent: 2 } }, routes })).toEqual([
+      'stricter: GET /a: in the bucket b, before in no bucket: of one caller at once: 2, before any number',
+    ]);
+  });
+
   it('names the methods that move where not all of them do', () => {
     const buckets = { wide: { user: '9/5s' }, narrow: { user: '1/5s' } };
     const [before, now] = [{ '/a': 'wide' }, { 'GET /a': 'narrow', 'POST /a': 'wide' }];
@@ -295,6 +305,7 @@ describe('the comparison of two limits.yaml', () => {
       buckets: { buckets: { b: { user: '1/1s' } } },
       routes: oneBucket({ user: '1/1s' }),
       keys_per_caller: { keys_per_caller: 5 },
+      ipv6_prefix: { ipv6_prefix: 56 },
       window_slack: { window_slack: '0ms' },
       patience: { patience: '50ms' },
       headers: { headers: ['x-ratelimit', 'ratelimit'] },
