@@ -96,7 +96,7 @@ function byFile(found: readonly (readonly Diagnostic[])[], file: string): string
 function contents({ snapshot, files }: LoadedConfig): string[] {
   const [, ...limitsFiles] = files;
   return [
-    many(snapshot.outline.routes.length, 'route'),
+    many(routesIn(snapshot), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
     ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
@@ -104,6 +104,11 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
       ? []
       : [`limits of ${limitsFiles.join(', ')} (${describeLimits(snapshot)})`]),
   ];
+}
+
+/** Counts routes: one with several hosts has an entry for each. */
+function routesIn({ outline: { routes } }: Snapshot): number {
+  return new Set(routes.map(({ value }) => value)).size;
 }
 
 function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
@@ -126,7 +131,7 @@ function contentsAsJson(result: LoadResult): object {
   const providers = (snapshot.identity?.providers ?? []).map(({ provider }) => provider.issuer);
   return {
     files,
-    routes: snapshot.outline.routes.length,
+    routes: routesIn(snapshot),
     upstreams: snapshot.upstreams.length,
     provider: providers[0] ?? null,
     signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,

@@ -16,7 +16,8 @@ now, and with whether the client is restricted, since when, until when and why.
 weir explain METHOD PATH [FILE] [OPTIONS]
 
   METHOD              GET, POST, ..., or GRPC for a gRPC call
-  PATH                as in a request line: /v1/things/7?full=yes; for a gRPC call: package.Service/Method
+  PATH                as in a request line: /v1/things/7?full=yes; for a gRPC call: package.Service/Method; to a host as a
+                      URL: https://api.example.com/v1/things/7
   FILE                ${CONFIG_HELP}
   --as CALLER         show limits for one class of callers only: bot, user, address or one of access_tokens.classes (every class
                       that the route allows); address:IP is short for --as address --address IP

@@ -58,7 +58,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
     ...log.torn.map(torn => `read only up to damaged data: ${torn}`),
     ...unanswered.map(
       ({ path, word, requests }) =>
-        `cannot be answered: "${path}" has the new word "${word}", which the log shows as a pseudonym; up to ${countOf(requests, 'request', 'requests')} may be its`,
+        `cannot be answered: "${path}" ${path.startsWith(`${word}/`) ? `has the new host "${word}", which the log does not name` : `has the new word "${word}", which the log shows as a pseudonym`}; up to ${countOf(requests, 'request', 'requests')} may be its`,
     ),
   ];
 }

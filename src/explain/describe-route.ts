@@ -15,7 +15,7 @@ import {
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import { servicePath } from '../http/index.ts';
-import { findConflicts, GRPC_METHOD, type RouteEntry, RouteTable } from '../routing/index.ts';
+import { findConflicts, GRPC_METHOD, type RouteEntry, RouteTable, wildcardOf } from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
@@ -175,6 +175,20 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');
 }
 
+/** Returns a route by its policies, with its most specific pattern for this host. */
+export function entryOf(
+  value: RouteModel | undefined,
+  host: string,
+  routes: readonly ListedRoute[],
+): ListedRoute | undefined {
+  const entries = routes.filter(route => route.value === value);
+  return (
+    entries.find(({ pattern }) => pattern.host === host) ??
+    entries.find(({ pattern }) => pattern.host === wildcardOf(host)) ??
+    entries[0]
+  );
+}
+
 /** Lists the other routes that match the path, and why they do not take the request. `winner` is `undefined` if no route does. */
 export function rivalsOf(
   winner: ListedRoute | undefined,
@@ -183,8 +197,11 @@ export function rivalsOf(
   path: string,
   routes: readonly ListedRoute[],
 ): ExplainedRow[] {
-  return routes
-    .filter(route => route !== winner && matchesPath(route, method, host, path))
+  const others = routes.filter(
+    route => route.value !== winner?.value && matchesPath(route, method, host, path),
+  );
+  return [...new Set(others.map(({ value }) => value))]
+    .flatMap(value => entryOf(value, host, others) ?? [])
     .map(route => {
       const { methods } = route.pattern;
       const why =

@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http';
 import { isOfFile, type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
 import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
-import type { Rejection } from '../http1/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
 import {
   describeAnswered,
   describeCall,
   describeForwarding,
+  entryOf,
   PATH_SENT,
   rivalsOf,
   routeRow,
@@ -62,13 +62,16 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   const { method, target: sent } = request;
   if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
     return refused('431, the request line alone is longer than "head" of "caps"');
+  const noHost = whyNoHost(sent);
+  if (noHost !== null) return refused(noHost);
   if (!isRoutable(method))
     return refused(
       `405, the gateway does not serve ${method}`,
       [],
       describeUnserved(snapshot, request.caller.as),
     );
-  const target = readTarget(method, sent);
+  // Assumes that `Host` agrees with an absolute form.
+  const target = parseTarget(sent, authorityOf(sent) ?? '', method);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const host = hostOf(sent);
   const explained: Explanation =
@@ -89,7 +92,7 @@ function explainRouted(
 ): Explanation {
   const match = snapshot.routes.find(method, host, target.path);
   const routes = routesOf(snapshot);
-  const route = routes.find(({ value }) => value === match?.value);
+  const route = entryOf(match?.value, host, routes);
   const found = route === undefined ? [] : [routeRow(route)];
   if (target.semicolon && refusesSemicolons(match?.value ?? null))
     return refused(
@@ -165,12 +168,14 @@ function describePolicies(
 
 /** Follows a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
+  const noHost = whyNoHost(target);
+  if (noHost !== null) return refused(noHost);
   const host = hostOf(target);
   const called = target.replace(/^https?:\/\/[^/]*\//i, '/');
   const path = called.startsWith('/') ? called : `/${called}`;
   const match = snapshot.routes.find(GRPC_METHOD, host, path);
   const routes = routesOf(snapshot);
-  const route = routes.find(({ value }) => value === match?.value);
+  const route = entryOf(match?.value, host, routes);
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return {
       rows: [
@@ -197,11 +202,11 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   };
 }
 
-/** Reads the target as the gateway does, assuming that `Host` agrees with an absolute form. */
-function readTarget(method: string, sent: string): Target | Rejection {
-  const host = authorityOf(sent);
-  if (host !== null && readHost(host) === null) return { rejected: `"${host}" is not a plain host` };
-  return parseTarget(sent, host ?? '', method);
+/** Says why the host of a URL is refused; `null` if it is not, or if there is none. */
+function whyNoHost(sent: string): string | null {
+  const authority = authorityOf(sent);
+  const isPlain = authority === null || readHost(authority) !== null;
+  return isPlain ? null : `400, "${authority}" is not a plain host`;
 }
 
 /** Returns the host of a URL in the form that routes are chosen by; '' for a path alone. */
@@ -215,8 +220,8 @@ function describeHost(sent: string, host: string, { log }: Snapshot): ExplainedR
   if (written === null)
     return log.hosts === null
       ? []
-      : [['Host', 'not given: only routes and limits without a host count. Give a URL: https://HOST/PATH']];
-  return [['Host', written === host ? host : `${written}, which is routed as ${host}`]];
+      : [['host', 'not given: only routes and limits without a host count. Give a URL: https://HOST/PATH']];
+  return [['host', written === host ? host : `${written}, which is routed as ${host}`]];
 }
 
 /** Describes how the target changes before it is routed. */

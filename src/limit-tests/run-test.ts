@@ -70,11 +70,12 @@ class Callers {
   }
 
   requestOf({ by, send }: TestedRequest): SentRequest | TestFailure {
-    const [word = '', target = ''] = send.split(' ');
+    const [, word = '', host = 'gateway.test', target = ''] =
+      /^(\S+) (?:https?:\/\/([^/]+))?(.*)$/.exec(send) ?? [];
     const authorization = this.#authorizationOf(by);
     if ('path' in authorization) return authorization;
     const isCall = word === 'GRPC';
-    const fields = ['Host', 'gateway.test', ...authorization.fields];
+    const fields = ['Host', host, ...authorization.fields];
     return {
       method: isCall ? 'POST' : word,
       target,

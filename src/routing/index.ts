@@ -14,4 +14,5 @@ export {
   type RoutePattern,
   type Routes,
   RouteTable,
+  wildcardOf,
 } from './table.ts';

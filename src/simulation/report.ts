@@ -1,4 +1,4 @@
-import type { RoutePattern } from '../routing/index.ts';
+import { nameOf, type RoutePattern, wildcardOf } from '../routing/index.ts';
 import type { ReadCounts } from './log/index.ts';
 import type { Replayed } from './replay.ts';
 import type { RestrictionReport } from './restriction-ledger.ts';
@@ -140,10 +140,11 @@ export function logReportOf(
   };
 }
 
-/** A literal segment of a route that the log cannot tell from a parameter's value. */
+/** A literal segment of a route that the log cannot tell from a parameter's value, or its host, which the log does not name. */
 export interface Unanswered {
-  /** The path as written in limits.yaml, without its methods. */
+  /** Host and path as written in limits.yaml, without the methods. */
   readonly path: string;
+  /** The new segment, or the new host. */
   readonly word: string;
   /** Requests that the route may take. */
   readonly requests: number;
@@ -152,34 +153,44 @@ export interface Unanswered {
 const VALUE = '{}';
 
 /**
- * Finds the routes that a replay cannot judge. The log shows only the literal segments that were configured when it was written;
- * any other segment is a pseudonym. So a segment that is new in limits.yaml may stand behind a pseudonym.
+ * Finds the routes that a replay cannot judge. The log shows only the hosts and literal segments that were configured when it was
+ * written; any other segment is a pseudonym, and any other host its wildcard, or missing. So what is new in limits.yaml may stand
+ * behind one of these.
  *
- * @param shapes requests by method and path, with `{}` for each pseudonym
+ * @param shapes requests by method, host and path, with `{}` for each pseudonym
  */
 export function findUnanswered(
   patterns: readonly RoutePattern[],
   shapes: ReadonlyMap<string, number>,
 ): Unanswered[] {
   const seen: Set<string>[] = [];
+  const hosts = new Set<string>();
   const split = [...shapes].map(([shape, requests]) => {
-    const space = shape.indexOf(' ');
-    const segments = shape.slice(space + 2).split('/');
+    const [, method = '', host = '', path = ''] = /^(\S+) ([^/]*)\/(.*)$/.exec(shape) ?? [];
+    const segments = path.split('/');
+    hosts.add(host);
     segments.forEach((segment, at) => {
       seen[at] ??= new Set();
       seen[at].add(segment);
     });
-    return { method: shape.slice(0, space), segments, requests };
+    return { method, host, segments, requests };
   });
-  return patterns.flatMap(({ path, methods, segments }) => {
+  return patterns.flatMap(pattern => {
+    const { host, methods, segments } = pattern;
+    const isNewHost = host !== null && !hosts.has(host);
     const isNew = (at: number, word: string) => seen[at]?.has(word) !== true;
     const at = segments.findIndex((each, i) => each.kind === 'literal' && isNew(i, each.folded));
-    const word = segments[at];
-    if (word?.kind !== 'literal') return [];
+    const segment = segments[at];
+    const word = segment?.kind === 'literal' ? segment.folded : isNewHost ? host : null;
+    if (word === null) return [];
+    const isOfHost = (named: string) =>
+      host === null || named === host || (isNewHost && (named === '' || named === wildcardOf(host)));
     const takes = (shape: (typeof split)[number]) =>
-      (methods === null || methods.includes(shape.method)) && mayTake(segments, shape.segments, isNew);
+      isOfHost(shape.host) &&
+      (methods === null || methods.includes(shape.method)) &&
+      mayTake(segments, shape.segments, isNew);
     const requests = split.reduce((sum, shape) => sum + (takes(shape) ? shape.requests : 0), 0);
-    return requests === 0 ? [] : [{ path, word: word.folded, requests }];
+    return requests === 0 ? [] : [{ path: nameOf({ ...pattern, methods: null }), word, requests }];
   });
 }
 

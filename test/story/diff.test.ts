@@ -50,6 +50,22 @@ describe('weir diff', () => {
     expect(await diff(wide, wide)).toEqual({ code: 0, out: 'nothing changes for callers\n', err: '' });
   });
 
+  it('tells the requests of hosts apart', async () => {
+    const [before = '', after = ''] = await filesOf(
+      'buckets: { a: { user: 9/5s }, b: { user: 2/5s } }\nroutes: { GET /files: a, GET b.test/files: b }\n',
+      'buckets: { a: { user: 9/5s }, b: { user: 2/5s } }\nroutes: { GET /files: a, GET a.test/files: b }\n',
+    );
+    const { code, out } = await diff(before, after);
+    expect(code).toBe(1);
+    expect(out).toContain(
+      'stricter  GET a.test/files: in the bucket b, before in the bucket a by the line "GET /files"',
+    );
+    expect(out).toContain(
+      'looser    GET b.test/files: in the bucket a by the line "GET /files", before in the bucket b',
+    );
+    expect(out).toContain('stricter  bucket b: also counts GET a.test/files');
+  });
+
   it('says the same as JSON', async () => {
     const [wide = '', tight = ''] = await filesOf(limits('10/5s'), limits('5/5s'));
     const { code, out } = await diff(wide, tight, '--format', 'json');

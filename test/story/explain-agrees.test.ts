@@ -17,6 +17,9 @@ const ROUTES = [
   { path: '/open/hooks/{id}/{token}', methods: ['POST'], authentication: 'none', webhook: true },
   { path: '/only/get', methods: ['GET'], authentication: 'none', cors: false },
   { path: '/exempt/{id}', authentication: 'optional', global_limit: 'exempt' },
+  { path: '/v1/**', hosts: ['a.test', '*.b.test'], authentication: 'optional' },
+  { path: '/v1/thing', hosts: ['x.b.test'], methods: ['GET'], authentication: 'none' },
+  { path: '/hosted/**', hosts: ['*.b.test', '[::1]'], authentication: 'none' },
 ];
 
 const LIMITS = {
@@ -28,6 +31,8 @@ const LIMITS = {
     exempt: { main: 'id', bot: '50005/1s', scope: 'shared' },
     'sign-in': { address: '50006/1s' },
     rest: { user: '50007/1s' },
+    hosted: { user: '50008/1s' },
+    starred: { user: '50009/1s' },
   },
   routes: {
     'GET /v1/channels/{channel_id}/messages': 'messages',
@@ -41,6 +46,9 @@ const LIMITS = {
     'POST /session/refresh': 'sign-in',
     'POST /session/end': 'mine',
     '/v1/{rest}': 'rest',
+    'a.test/v1/{rest}': 'hosted',
+    'GET *.b.test/v1/thing': 'starred',
+    'x.b.test/hosted/{any}': 'hosted',
   },
 };
 
@@ -130,6 +138,21 @@ const PATHS = [
     'ftp://gateway.test/',
     'http://u@gateway.test/',
   ],
+  ...[
+    'a.test',
+    'A.test:80',
+    'a.test.',
+    'x.b.test',
+    'y.b.test.:8443',
+    'z.y.b.test',
+    '[::1]:80',
+    'c.test',
+  ].flatMap(host =>
+    ['/v1/thing', '/hosted/x', '/v1/channels/mine', '/v1/anonymous/auth', '/open'].map(
+      path => `https://${host}${path}`,
+    ),
+  ),
+  ...['a..test', '.a.test', 'a.test..', 'a.test:80:80', 'a%2etest'].map(host => `http://${host}/v1/thing`),
   `/open/${'a'.repeat(8_000)}`,
   `/open/${'a'.repeat(20_000)}`,
 ];
@@ -200,7 +223,11 @@ async function differences(gateway: LocalGateway, bearers: Readonly<Record<strin
       const as = random.pick(Object.keys(bearers));
       const said = expected(await explain(gateway.configFile, method, path, as), as);
       const before = accessLines(gateway).length;
-      const request = head(`${method} ${path}`, ...(bearers[as] ?? []), 'Content-Length: 0');
+      const [, host = 'gateway.test'] = /^https?:\/\/([^/?]+)/i.exec(path) ?? [];
+      const request = head(`${method} ${path}`, ...(bearers[as] ?? []), 'Content-Length: 0').replace(
+        'Host: gateway.test',
+        `Host: ${host}`,
+      );
       const response = await gateway.ask(request, { to: method });
       const line = accessLines(gateway)[before];
       const does = seen(response, line, said.status === 'its own' && response.status !== 404);

@@ -346,6 +346,19 @@ routes: { GET /exports: exports }
     expect(ended.out).toBe('1 passed\n');
   });
 
+  it('sends requests to a host', async () => {
+    const limits =
+      'buckets: { a: { user: 1/5s }, b: { user: 2/5s } }\nroutes: { a.shop.test/x: a, "*.shop.test/x": b }\n';
+    const by = 'by: { user: [web, alice] }';
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${by}, send: "GET https://A.shop.test:8443/x", expect: { outcome: admitted, bucket: a } }`,
+      `{ ${by}, send: "GET http://b.shop.test/x", expect: { outcome: admitted, bucket: b } }`,
+      `{ ${by}, send: "GET https://a.shop.test/x?y", expect: { outcome: bucket, bucket: a } }`,
+      `{ ${by}, send: GET /x, expect: { outcome: admitted, bucket: none } }`,
+    ]);
+    expect(ended.out).toBe('1 passed\n');
+  });
+
   it('tries other limits behind the same gateway', async () => {
     const files = {
       'gateway.yaml': GATEWAY,

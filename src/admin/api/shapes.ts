@@ -87,7 +87,7 @@ export const explainSchema = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'As in a request line; of a gRPC call: package.Service/Method. Percent-encoded, as any value of a query.',
+      'As in a request line; of a gRPC call: package.Service/Method; to a host as a URL. Percent-encoded, as any value of a query.',
     ),
   ...whoKeys,
   as: z

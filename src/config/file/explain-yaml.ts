@@ -20,10 +20,10 @@ export function explainYaml(broken: Broken): YamlExplanation {
       return explainUnexpected(broken);
     case 'NON_STRING_KEY':
       if (line.includes('{{')) return { ...at, message: TEMPLATE, outOfStep: true };
-      return { ...at, message: 'a key must be plain text' };
+      return starredLine(broken) ?? { ...at, message: 'a key must be plain text' };
     case 'BAD_ALIAS':
     case 'BAD_SCALAR_START':
-      return { ...at, message: mustBeQuoted(broken) };
+      return starredLine(broken) ?? { ...at, message: mustBeQuoted(broken) };
     default:
       return {
         ...at,
@@ -51,6 +51,14 @@ function mustBeQuoted({ error, text }: Broken): string {
   const first = error.code === 'BAD_ALIAS' ? (/[*&]/.exec(begin)?.[0] ?? '*') : begin.charAt(0);
   const message = `a value that starts with "${first}" must be in quotes`;
   return first === '*' ? `${message}; for everything write any, and for every path /**` : message;
+}
+
+/** Explains a line of limits.yaml that begins with a star: YAML reads an alias. Returns `null` for any other line. */
+function starredLine({ line, at }: Broken): YamlExplanation | null {
+  const [, key] = /^\s*(\*\.[^\s:]+)\s*:(?:\s|$)/.exec(line) ?? [];
+  if (key === undefined) return null;
+  const message = `a line that begins with a star must be in quotes: write "${key}"`;
+  return { line: at.line, column: line.indexOf('*') + 1, message };
 }
 
 const TEMPLATE =

@@ -112,7 +112,7 @@ class TreeBuilder {
       place,
       target === null
         ? 'this alias refers to a value that contains it'
-        : 'no anchor above this alias has its name; a value that starts with "*" must be in quotes',
+        : `no anchor above this alias has its name; a value that starts with "*" must be in quotes${inQuotes(name)}`,
     );
     return { ...leaf(null, '', place, keyPlace), broken: true };
   }
@@ -228,4 +228,9 @@ export function resolveVariables(text: string, environment: Environment): Resolv
     return value ?? '';
   });
   return errors.length === 0 ? { ok: true, text: resolved } : { ok: false, errors };
+}
+
+/** Writes the host that an alias was meant to be: YAML reads the star of `*.example.com` as one. */
+function inQuotes(name: string): string {
+  return /^\.[\w-]/.test(name) ? `: write "*${name}"` : '';
 }

@@ -188,7 +188,7 @@ export const limitsSchema = z.strictObject({
     .record(limitRoute(), limitLine(), mapSuchAs('{ GET /v1/messages: messages }'))
     .prefault({})
     .describe(
-      'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method. The most specific line wins; order does not matter. Other requests have no bucket.',
+      'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method; "GET api.example.com/v1/things/{id}" for one host. The most specific line wins; order does not matter. Other requests have no bucket.',
     ),
   keys_per_caller: count(1_000_000)
     .prefault(4096)

@@ -37,6 +37,7 @@ const caller = z
   .refine(({ user, bot, address }) => (user ?? bot ?? address) !== undefined, { error: WHO })
   .refine(({ user, bot }) => user === undefined || bot === undefined, { error: WHO });
 
+const SEND = 'expected a method and a path such as GET /v1/things/7';
 const STATUS = 'expected a status such as 404';
 const moment = () => duration({ min: '0ms', max: '24h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
@@ -112,9 +113,11 @@ const request = z
       ),
     by: caller.describe('Who sends it.'),
     send: z
-      .string({ error: 'expected a method and a path such as GET /v1/things/7' })
-      .regex(/^[A-Z]+ \/\S*$/, { error: 'expected a method and a path such as GET /v1/things/7' })
-      .describe('Method and path: GET /v1/things/7; of a gRPC call: GRPC /package.Service/Method.'),
+      .string({ error: SEND })
+      .regex(/^[A-Z]+ (?:https?:\/\/[^\s/?#]+)?\/\S*$/, { error: SEND })
+      .describe(
+        'Method and path: GET /v1/things/7; of a gRPC call: GRPC /package.Service/Method. To a host: GET https://api.example.com/v1/things/7.',
+      ),
     repeat: count(100_000).prefault(1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
     answer: z

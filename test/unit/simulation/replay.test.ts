@@ -194,6 +194,30 @@ test('a new word that the log shows as a pseudonym is said to be unanswered', as
   expect((await replay([line(0)])).unanswered).toEqual([]);
 });
 
+test('requests draw on the buckets of their host, as the log names it', async () => {
+  const limits = `global: off
+buckets: { a: { user: 1/5s }, b: { user: 2/5s }, c: { user: 3/5s } }
+routes: { "a.test/v1/{x}": a, "*.test/v1/{x}": b, "/v1/{x}": c }
+`;
+  const asked = (host: string | undefined) =>
+    Array.from({ length: 5 }, (_, i) =>
+      line(i, { path: '/v1/{7}', ...(host === undefined ? {} : { host }) }),
+    ).join('');
+  const refusedOf = async (host?: string) => refused(await replay([[asked(host)].join('')], { limits }));
+  expect(await refusedOf('a.test')).toBe(4);
+  expect(await refusedOf('*.test')).toBe(3);
+  expect(await refusedOf()).toBe(2);
+});
+
+test('a new host that the log does not name is said to be unanswered', async () => {
+  const limits = `global: off\nbuckets: { a: { user: 1/5s } }\nroutes: { "new.test/v1/{x}": a, "*.test/v1/{x}": a, "old.test/v1/{x}": a }\n`;
+  const path = '/v1/{7}';
+  const lines = [line(0, { path, host: '*.test' }), line(1, { path, host: 'old.test' }), line(2, { path })];
+  expect((await replay([lines.join('')], { limits })).unanswered).toEqual([
+    { path: 'new.test/v1/{x}', word: 'new.test', requests: 2 },
+  ]);
+});
+
 test('another main parameter is counted by what the log shows of its values', async () => {
   const path = (guild: string) => ({ path: `/v1/guilds/{${guild}}/channels/{7}` });
   const limits = `global: off\nbuckets: { a: { main: guild, user: 1/5s } }\nroutes: { "/v1/guilds/{guild}/channels/{c}": a }\n`;

@@ -80,6 +80,31 @@ describe('two routes', () => {
     ).toEqual(['6:13: routes[3].path: this route matches the same requests as the one in line 4']);
   });
 
+  it('may share a path on two hosts, and not on one', async () => {
+    expect(
+      await diagnosticsOfRoutes(
+        '/a, hosts: [a.test, b.test]',
+        '/a, hosts: ["*.test"]',
+        '/a',
+        '/A/, hosts: [c.test, B.test.]',
+      ),
+    ).toEqual([
+      '6:34: routes[3].hosts[1]: this route matches the same requests on "b.test" as the one in line 3',
+    ]);
+    expect(
+      await diagnosticsOfRoutes(
+        '/v1/**, hosts: [b.test, a.test]',
+        '/v1, hosts: [a.test]',
+        '"/v1/{x}/**", hosts: [a.test]',
+      ),
+    ).toEqual([
+      '3:37: warning: routes[0].hosts[1]: no request on "a.test" reaches this route: more specific ones (line 4, 5) take them all',
+    ]);
+    expect(await diagnosticsOfRoutes('/v1/anonymous/auth, hosts: [a.test, b.test]')).toEqual([
+      '3:13: routes[0].path: the gateway serves this path itself on every host, for sign-in: remove the route',
+    ]);
+  });
+
   it('are compared even if other keys of them are wrong', async () => {
     const text = `${UPSTREAMS}  - { path: /a, upstream: api, authentication: 1 }
   - { path: /a, upstream: nope, x: 1 }

@@ -218,6 +218,12 @@ describe('a line of routes', () => {
     ).toEqual(['7:3: routes: "GET /A/{y}/" matches the same requests as line 4']);
   });
 
+  it('matches other requests than one of another host', async () => {
+    expect(
+      await diagnosticsOfBucket('user: 5/5s', ['/a', 'a.test/a', '"*.test/a"', 'GET A.test/a', 'a.test./A/']),
+    ).toEqual(['8:3: routes: "a.test./A/" matches the same requests as line 5']);
+  });
+
   it('is worth a warning when more specific ones hide it', async () => {
     expect(await diagnosticsOfBucket('user: 5/5s', ['/a/**', '/a', '/a/{x}/**'])).toEqual([
       '4:3: warning: routes: no request reaches "/a/**": more specific ones (line 5, 6) take them all',

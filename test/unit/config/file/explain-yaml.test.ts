@@ -177,6 +177,11 @@ describe('broken YAML is reported with what to write instead', () => {
         '1:4: a value that starts with "*" must be in quotes; for everything write any, and for every path /**',
       ],
     ],
+    [
+      'a line of limits.yaml that begins with a star',
+      'routes:\n  *.example.com/v1/**: a\n',
+      ['2:3: a line that begins with a star must be in quotes: write "*.example.com/v1/**"'],
+    ],
     ['"&"', 'a: & b\n', ['1:4: a value that starts with "&" must be in quotes']],
     ['">"', 'a: > x\nb: 1\n', ['1:6: a value that starts with "|" or ">" must be in quotes']],
     ['"%" in the first line', '%a: 1\n', ['1:1: a line that starts with "%" is a YAML directive: remove it']],
