@@ -25,6 +25,8 @@ export interface Job {
     readonly sheds: boolean;
     /** Takes part in traces, of which it records a tenth; exports their spans. */
     readonly tracing: 'off' | 'on' | 'exported';
+    /** Gives each route a host of its own; the one in the middle has that of the clients. */
+    readonly hosts: boolean;
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
@@ -38,7 +40,7 @@ export const FORWARDING: Job = {
   token: false,
   limits: 'none',
   routes: 1,
-  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true, tracing: 'off' },
+  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true, tracing: 'off', hosts: false },
   forwardedAddresses: false,
   endpointPorts: null,
 };
@@ -49,6 +51,11 @@ export const PIPELINE: Job = { ...FORWARDING, token: true, limits: 'wide' };
 /** The path of a job's n-th route. The only route of a job with one matches all paths. */
 export function routePath(n: number): string {
   return `/v1/service-${n}/things`;
+}
+
+/** The host of a job's n-th route. The clients of the bench name their gateway by its address. */
+export function routeHost(n: number, { routes }: Job): string {
+  return n === routes / 2 ? '127.0.0.1' : `service-${n}.test`;
 }
 
 /** The paths that routes begin with, in order. */

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GRPC_SERVICE } from '../load/grpc.ts';
 import { startPart } from '../world/part.ts';
-import { type Job, routePrefixes } from './job.ts';
+import { type Job, routeHost, routePrefixes } from './job.ts';
 import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortsOf } from './peer.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
@@ -78,8 +78,9 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
     },
     routes: isGrpc
       ? [{ grpc: `${GRPC_SERVICE}/*`, upstream: 'api', authentication }]
-      : routePrefixes(job).map(path => ({
+      : routePrefixes(job).map((path, n) => ({
           ...{ path: `${path}**`, upstream: 'api', authentication },
+          ...(job.weir.hosts ? { hosts: [routeHost(n, job)] } : {}),
           ...(job.clients === 'websocket' ? { websocket: true } : {}),
         })),
     limits: 'limits.yaml',
@@ -124,7 +125,8 @@ function identity(issuer: string) {
 }
 
 function limitRoutes(job: Job): readonly string[] {
-  return job.clients === 'grpc' ? [`GRPC ${GRPC_SERVICE}/*`] : routePrefixes(job).map(path => `${path}**`);
+  if (job.clients === 'grpc') return [`GRPC ${GRPC_SERVICE}/*`];
+  return routePrefixes(job).map((path, n) => `${job.weir.hosts ? routeHost(n, job) : ''}${path}**`);
 }
 
 /** @param max overrides how many requests the bucket admits. */

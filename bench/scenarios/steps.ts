@@ -9,6 +9,7 @@ const [PLAIN, KNOWN, FULL] = ['forwarding alone', 'and a known token', 'and two 
 const [LOGGED, REDIS] = ['the same with the access log', 'the same with Redis'];
 const [TRACED, EXPORTED] = ['the same with tracing', 'the same with a tenth of the spans exported'];
 const [TEN, MANY] = ['the same with 10 routes', 'the same with 10,000 routes'];
+const HOSTS = 'the same with 10,000 hosts';
 
 export const steps: Scenario = {
   id: 'steps',
@@ -61,6 +62,11 @@ function entrants(bench: Bench): Entrant[] {
     entrant(EXPORTED, { ...PIPELINE, weir: { ...PIPELINE.weir, tracing: 'exported' } }),
     entrant(TEN, { ...PIPELINE, routes: 10 }, `${routePath(5)}/7`),
     entrant(MANY, { ...PIPELINE, routes: 10_000 }, `${routePath(5_000)}/7`),
+    entrant(
+      HOSTS,
+      { ...PIPELINE, routes: 10_000, weir: { ...PIPELINE.weir, hosts: true } },
+      `${routePath(5_000)}/7`,
+    ),
   ];
 }
 
