@@ -24,6 +24,7 @@ const GENERATION = {
   snapshot: {
     trustedProxies: new AddressSet([]),
     forwarding: new ForwardingRules(),
+    limits: { ipv6Prefix: 64 },
     caps: { fields: Number.POSITIVE_INFINITY },
     cors: null,
     tracing: null,
