@@ -8,6 +8,9 @@ interface BodyModel {
   readonly body: BodyTerms;
 }
 
+/** The terms by default, which ten thousand routes share. */
+const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: 240, deadlineMs: null };
+
 /** `max_body` and `min_body_rate`: the terms for request bodies. */
 export const body = routePolicy({
   keys: {
@@ -23,7 +26,10 @@ export const body = routePolicy({
   pathOnly: ['min_body_rate'],
   forwardOnly: ['max_body', 'min_body_rate'],
   compile: ({ max_body, min_body_rate }): BodyModel => ({
-    body: { maxBytes: max_body, minBytesPerS: min_body_rate, deadlineMs: null },
+    body:
+      max_body === USUAL.maxBytes && min_body_rate === USUAL.minBytesPerS
+        ? USUAL
+        : { maxBytes: max_body, minBytesPerS: min_body_rate, deadlineMs: null },
   }),
   compileCall: ({ max_body }) => ({ body: { maxBytes: max_body, minBytesPerS: null, deadlineMs: null } }),
   describe: ({ body: { maxBytes, minBytesPerS } }) => {
