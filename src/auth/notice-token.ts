@@ -45,7 +45,7 @@ export interface Flawed {
   readonly claim: string | null;
 }
 
-export function flawed(flaw: Exclude<NoticeFlaw, 'claim'>): Flawed {
+export function flawedNotice(flaw: Exclude<NoticeFlaw, 'claim'>): Flawed {
   return { kind: 'flawed', flaw, claim: null };
 }
 
@@ -119,11 +119,11 @@ export function readLogout(jwt: Pick<Jwt, 'claims' | 'type'>, terms: NoticeTerms
 function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | null {
   const headerType = type?.toLowerCase().replace(/^application\//, '');
   if (headerType !== undefined && headerType !== 'logout+jwt' && headerType !== 'jwt')
-    return flawed('token_kind');
+    return flawedNotice('token_kind');
   const payloadType = member(claims, 'typ');
   // Keycloak sets `typ` in the payload.
-  if (payloadType !== undefined && payloadType !== 'Logout') return flawed('token_kind');
-  if (Object.hasOwn(claims, 'nonce')) return flawed('token_kind');
+  if (payloadType !== undefined && payloadType !== 'Logout') return flawedNotice('token_kind');
+  if (Object.hasOwn(claims, 'nonce')) return flawedNotice('token_kind');
   const events = member(claims, 'events');
   if (!isJsonObject(events)) return lacks('events');
   return isJsonObject(member(events, EVENT)) ? null : lacks('events');
@@ -132,11 +132,11 @@ function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | nu
 function refuseAddressee(claims: JsonObject, { issuer, clientId }: NoticeTerms): Flawed | null {
   const iss = member(claims, 'iss');
   if (typeof iss !== 'string') return lacks('iss');
-  if (iss !== issuer) return flawed('issuer');
+  if (iss !== issuer) return flawedNotice('issuer');
   const audience = member(claims, 'aud');
   const named: readonly unknown[] = Array.isArray(audience) ? audience : [audience];
   if (named.length === 0 || !named.every(name => typeof name === 'string')) return lacks('aud');
-  return named.includes(clientId) ? null : flawed('audience');
+  return named.includes(clientId) ? null : flawedNotice('audience');
 }
 
 function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout | Flawed {
@@ -144,9 +144,9 @@ function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout |
   const expiresS = dateClaim(claims, 'exp');
   if (issuedAtS === null || issuedAtS < 0) return lacks('iat');
   if (expiresS === null) return lacks('exp');
-  if (nowS >= expiresS + leewayS) return flawed('expired');
-  if (nowS < issuedAtS - leewayS) return flawed('not_yet_valid');
-  if (expiresS > nowS + leewayS + MAX_LOGOUT_S) return flawed('lifetime');
+  if (nowS >= expiresS + leewayS) return flawedNotice('expired');
+  if (nowS < issuedAtS - leewayS) return flawedNotice('not_yet_valid');
+  if (expiresS > nowS + leewayS + MAX_LOGOUT_S) return flawedNotice('lifetime');
   const id = idClaim(claims, 'jti');
   if (id === null) return lacks('jti');
   const [sid, subject] = [textClaim(claims, 'sid'), textClaim(claims, 'sub')];
@@ -184,11 +184,11 @@ const CLAIMS_OF_OTHER_TOKENS = ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'typ',
 
 /** Reads a push, whose signature remains to be checked. */
 export function readPush({ claims }: Pick<Jwt, 'claims'>, terms: NoticeTerms): Push | Flawed {
-  if (CLAIMS_OF_OTHER_TOKENS.some(name => Object.hasOwn(claims, name))) return flawed('token_kind');
-  if (member(claims, 'action') !== 'PUSH_NOT_BEFORE') return flawed('action');
+  if (CLAIMS_OF_OTHER_TOKENS.some(name => Object.hasOwn(claims, name))) return flawedNotice('token_kind');
+  if (member(claims, 'action') !== 'PUSH_NOT_BEFORE') return flawedNotice('action');
   const resource = member(claims, 'resource');
   if (typeof resource !== 'string') return lacks('resource');
-  if (resource !== terms.clientId) return flawed('audience');
+  if (resource !== terms.clientId) return flawedNotice('audience');
   return readPushTimes(claims, terms);
 }
 
@@ -199,8 +199,8 @@ function readPushTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Push
   if (id === null) return lacks('id');
   if (expiresS === null) return lacks('expiration');
   if (notBeforeS === null) return lacks('notBefore');
-  if (nowS >= expiresS + leewayS) return flawed('expired');
-  if (expiresS > nowS + leewayS + MAX_PUSH_S) return flawed('lifetime');
+  if (nowS >= expiresS + leewayS) return flawedNotice('expired');
+  if (expiresS > nowS + leewayS + MAX_PUSH_S) return flawedNotice('lifetime');
   // Reject a mark in the future, such as one in milliseconds by mistake: it would refuse every token for thousands of years.
   if (notBeforeS > expiresS) return lacks('notBefore');
   return { kind: 'push', id, expiresS, notBeforeS };

@@ -11,7 +11,7 @@ import type { KeySet } from './key-set.ts';
 import {
   checkSignature,
   type Flawed,
-  flawed,
+  flawedNotice,
   type Logout,
   noticeToken,
   orderOf,
@@ -96,10 +96,10 @@ export class Notices {
 
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
     const found = noticeToken(kind, contentType, body);
-    if ('expected' in found) return { ...flawed('body'), description: found.expected };
+    if ('expected' in found) return { ...flawedNotice('body'), description: found.expected };
     const jwt = parseJwt(found.token);
     if (jwt.kind === 'invalid') return { kind: 'flawed', flaw: parseFlaw(jwt.reason), claim: null };
-    let verdict: Verdict = flawed(kind === 'not_before_push' ? 'audience' : 'issuer');
+    let verdict: Verdict = flawedNotice(kind === 'not_before_push' ? 'audience' : 'issuer');
     for (const issuer of this.#issuersOf(kind, jwt)) {
       const before: Verdict = verdict;
       verdict = await this.#judgeBy(issuer, kind, jwt);
@@ -113,12 +113,12 @@ export class Notices {
     const notice = this.#read(issuer, kind, jwt);
     if (notice.kind === 'flawed') return notice;
     const { seen } = this.#dependencies;
-    if (seen.has(issuer.issuer, notice.id)) return flawed('replayed');
+    if (seen.has(issuer.issuer, notice.id)) return flawedNotice('replayed');
     const signature = await checkSignature(jwt, issuer.keys);
     if (signature === 'undecided') return { kind: 'undecided' };
-    if (signature !== 'good') return flawed(signature);
+    if (signature !== 'good') return flawedNotice(signature);
     const untilMs = notice.expiresS * 1_000 + issuer.leewayMs;
-    if (!(await seen.take(issuer.issuer, notice.id, untilMs))) return flawed('replayed');
+    if (!(await seen.take(issuer.issuer, notice.id, untilMs))) return flawedNotice('replayed');
     return notice.kind === 'push' ? this.#push(issuer, notice) : signOut(issuer, notice);
   }
 

@@ -114,7 +114,7 @@ export interface BudgetOptions {
 export interface RevocationOptions {
   /** The maximum number of subjects with a mark of their own, and of sessions. */
   readonly maxEntries: number;
-  /** How many sessions of one subject this gateway ends, while it remembers them, before it ends all sessions of the subject. */
+  /** After this many ended sessions of one subject, all its sessions are ended. */
   readonly maxSessionsOfOne: number;
   /** The assumed lifetime of tokens in seconds, until one that lives longer is seen. */
   readonly keepS: number;

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import {
   type AuthListener,
   type Clock,
+  NAMES_CALLER,
   RecentMap,
   type RevocationReason,
   wholeSeconds,
@@ -212,7 +213,7 @@ export class Verifier implements TokenVerifier {
   /** Refuses a token, and adds its principal for the log if that is known or can be found out. */
   #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
     let principal = this.#refusedPrincipals.get(tokenHash);
-    if (principal === undefined && TRACED.has(refusal.reason)) {
+    if (principal === undefined && NAMES_CALLER[refusal.reason]) {
       principal = this.#trace(jwt) ?? undefined;
       if (principal !== undefined) this.#refusedPrincipals.set(tokenHash, principal);
     }
@@ -232,11 +233,6 @@ export class Verifier implements TokenVerifier {
     return keys.length === 0 ? null : '';
   }
 }
-
-/** The reasons for which genuine tokens are refused: the log then names the caller, who will ask why. */
-const TRACED: ReadonlySet<string> = new Set([
-  ...['expired', 'audience', 'lifetime', 'not_yet_valid', 'not_before', 'signed_out', 'confirmation'],
-]);
 
 function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {
   return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);

@@ -105,6 +105,6 @@ function describeAddress(text: string): string {
   const counted =
     key === address
       ? ''
-      : `; counted, and in restriction lines, as ${key}, unless limits.yaml has another ipv6_prefix`;
+      : `. Limits and restriction lines use ${key} instead, unless limits.yaml has another ipv6_prefix.`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
 }

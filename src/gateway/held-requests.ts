@@ -1,6 +1,6 @@
 import type { HeldOutcome, Timer, TimerClock } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
-import type { Claim } from '../runtime/index.ts';
+import type { LimitRequest } from '../runtime/index.ts';
 import { ProcessPermits } from './permits.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
@@ -12,7 +12,7 @@ const GRACE_MS = 5;
 
 /** A request to hold. */
 export interface Holding {
-  readonly claim: Claim;
+  readonly limitRequest: LimitRequest;
   /** The longest that it may be held, in all. */
   readonly patienceMs: number;
   readonly decide: () => Decision | Promise<Decision>;
@@ -65,7 +65,7 @@ export class HeldRequests {
   /** Holds the request behind others that wait for one of its counters. Returns `null` if none does, or there is no room. */
   behindOthers<Result>(holding: Holding, conclude: (decision: Decision) => Result): Hold<Result> | null {
     if (this.#count === 0) return null;
-    for (const key of lineKeys(holding.claim)) {
+    for (const key of lineKeys(holding.limitRequest)) {
       const line = this.#lines.get(key);
       if (line !== undefined) return this.#hold(holding, line, conclude);
     }
@@ -79,13 +79,13 @@ export class HeldRequests {
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
     if (!isWorthwhile(decision, holding.patienceMs)) return null;
-    const hold = this.#hold(holding, this.#lineFor(holding.claim, decision), conclude);
+    const hold = this.#hold(holding, this.#lineFor(holding.limitRequest, decision), conclude);
     if (hold === null) this.#ended('no_room');
     return hold;
   }
 
   #hold<Result>(holding: Holding, line: Line, conclude: (decision: Decision) => Result): Hold<Result> | null {
-    const { caller } = holding.claim;
+    const { caller } = holding.limitRequest;
     const isFull = this.#count >= MAX_HELD || line.waiting.length >= line.units;
     if (isFull || !this.#perCaller.take(caller, MAX_HELD_PER_CALLER)) return null;
     this.#count++;
@@ -103,8 +103,8 @@ export class HeldRequests {
   }
 
   /** The line of the counter that refused. */
-  #lineFor(claim: Claim, { role, limit, retryAfterMs }: Decision): Line {
-    const key = lineKey(claim, role ?? 'global');
+  #lineFor(limitRequest: LimitRequest, { role, limit, retryAfterMs }: Decision): Line {
+    const key = lineKey(limitRequest, role ?? 'global');
     const known = this.#lines.get(key);
     if (known !== undefined) return known;
     const line: Line = { key, waiting: [], units: limit, timer: null };
@@ -135,7 +135,7 @@ export class HeldRequests {
         this.#release(first, decision, decision.admitted ? 'admitted' : 'refused');
         continue;
       }
-      const next = this.#lineFor(first.claim, decision);
+      const next = this.#lineFor(first.limitRequest, decision);
       if (next === line) {
         this.#wakeIn(line, decision.retryAfterMs);
         return;
@@ -153,7 +153,7 @@ export class HeldRequests {
     line.waiting.splice(line.waiting.indexOf(held), 1);
     held.line = null;
     this.#count--;
-    this.#perCaller.giveBack(held.claim.caller);
+    this.#perCaller.giveBack(held.limitRequest.caller);
     this.#ended(outcome);
     try {
       held.over(decision);

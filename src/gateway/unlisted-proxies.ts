@@ -1,7 +1,7 @@
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
-import { groupPart, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
-import type { Claim } from '../runtime/index.ts';
+import { groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
+import type { LimitRequest } from '../runtime/index.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a report stays valid: the next one may take most of an hour. */
@@ -89,7 +89,7 @@ export class UnlistedProxies {
   }
 }
 
-/** Each step is more than the number of requests counted for any sender. */
+/** Added to a sender's count of requests. The steps are larger than any such count, so they decide first. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
 /** A sender, and what it has forwarded this hour. */
@@ -144,14 +144,14 @@ function messageOf(address: string, field: string, isPrivate: boolean): string {
 }
 
 /** Names the counter of one of a request's limits. Only the main value may hold any character, so it is last. */
-export function lineKey({ bucket, caller, main, group }: Claim, role: LimitRole): string {
+export function lineKey({ bucket, caller, main, group }: LimitRequest, role: LimitRole): string {
   if (role === 'global') return `g\0${caller}`;
   const name = bucket === null ? '' : bucket.name;
-  if (role === 'group') return `p\0${name}\0${groupPart(group, main)}`;
+  if (role === 'group') return `p\0${name}\0${groupCounterKey(group, main)}`;
   return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
 }
 
 /** Names the counters of all limits of a request. */
-export function lineKeys(claim: Claim): string[] {
-  return LIMIT_ROLES.filter(role => claim.set[role] !== null).map(role => lineKey(claim, role));
+export function lineKeys(limitRequest: LimitRequest): string[] {
+  return LIMIT_ROLES.filter(role => limitRequest.set[role] !== null).map(role => lineKey(limitRequest, role));
 }

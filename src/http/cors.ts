@@ -77,7 +77,7 @@ export function preflightFields(rules: CorsRules, fields: Fields, method: string
  * Whether a page may open a WebSocket to this host: its origin has the same host, or may use the gateway. A request that names no
  * origin does not come from a page.
  */
-export function mayConnect(rules: CorsRules, fields: Fields, host: string): boolean {
+export function mayOpenWebSocket(rules: CorsRules, fields: Fields, host: string): boolean {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const origin = fields[i + 1] as string;
     const isOrigin = (fields[i] as string).toLowerCase() === 'origin';

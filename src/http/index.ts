@@ -10,7 +10,7 @@ export {
 } from './address.ts';
 export { thumbprintIn } from './client-certificate.ts';
 export { clientAddress, rewriteLocations } from './client-location.ts';
-export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
+export { askedMethod, type CorsRules, corsFields, mayOpenWebSocket, preflightFields } from './cors.ts';
 export {
   type FieldOwner,
   FoldedNames,

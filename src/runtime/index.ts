@@ -8,12 +8,12 @@ export {
 export { Identity, type ProviderFacts } from './identity.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export {
-  type Claim,
-  claimOn,
-  globalClaim,
+  globalLimitRequest,
   isInvalid,
   type LimitedBy,
   type LimitedRequest,
+  type LimitRequest,
+  limitRequestFor,
   limitsOf,
   noteRefusal,
 } from './offences.ts';

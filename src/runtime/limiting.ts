@@ -30,7 +30,7 @@ import {
   type StoreCounts,
   type WebhookNotFound,
 } from '../limits/index.ts';
-import { type Claim, noteRefusal, type RefusedSender } from './offences.ts';
+import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
   announceReset,
@@ -145,8 +145,8 @@ export class Limiting {
   }
 
   /** Notes a refusal that was just decided, at the moment of that decision where this process made it. */
-  noteRefusal(claim: Claim, decision: Decision, sender: RefusedSender): void {
-    const note = () => noteRefusal(this.ignoredRefusals, claim, decision, sender);
+  noteRefusal(limitRequest: LimitRequest, decision: Decision, sender: RefusedSender): void {
+    const note = () => noteRefusal(this.ignoredRefusals, limitRequest, decision, sender);
     if (this.shared === null) this.#restrictingClock.stopAt(this.memory.momentMs, note);
     else note();
   }

@@ -37,7 +37,7 @@ export interface RefusedSender {
  */
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
-  { set, main, cost }: Claim,
+  { set, main, cost }: LimitRequest,
   { role, atOnce, sharedKey, otherParts, retryAfterMs }: Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
@@ -73,7 +73,7 @@ export interface LimitedRequest {
 }
 
 /** The limits of which a request consumes a unit each, and its caller. */
-export interface Claim {
+export interface LimitRequest {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
   readonly callerClass: ClassName;
@@ -97,17 +97,21 @@ export function limitsOf(
   return exempt ? 'none' : 'global';
 }
 
-/** The claim of a request that no route serves: the global limit alone. */
-export function globalClaim(limits: LimitsModel, callerClass: ClassName, caller: string): Claim {
+/** What a request consumes that no route serves: the global limit alone. */
+export function globalLimitRequest(
+  limits: LimitsModel,
+  callerClass: ClassName,
+  caller: string,
+): LimitRequest {
   return withoutBucket(limits.global.of(callerClass), callerClass, caller, 'global');
 }
 
-function withoutBucket(set: LimitSet, callerClass: ClassName, caller: string, draws: Draws): Claim {
+function withoutBucket(set: LimitSet, callerClass: ClassName, caller: string, draws: Draws): LimitRequest {
   return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, draws };
 }
 
-/** The claim of a request; `null` if the value of the main parameter is ambiguous. */
-export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | null {
+/** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
+export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): LimitRequest | null {
   const { callerClass, caller, claimed, draws } = request;
   const exempt = draws === 'bucket' || draws === 'none';
   const global = exempt ? NO_LIMITS : limits.global.of(callerClass);

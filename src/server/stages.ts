@@ -8,7 +8,7 @@ import { Http1Connection } from './http1-connection.ts';
 import { Http2Connection } from './http2/index.ts';
 import type { TlsTermination } from './tls-termination.ts';
 
-/** What the stages of a listener's connections know of it. */
+/** What the stages know about their listener. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
@@ -21,7 +21,7 @@ export interface StageTerms {
 // The stages of a connection, in their order. Each function opens its stage where the listener asks for it, or else what the next
 // function opens. A stage is handed a function that opens what follows, and calls `accepted.become` with that.
 
-/** Opens the stage that reads the first byte. `client` is the other end of the socket, over cleartext. */
+/** Opens the stage that reads the first byte. `client`: the peer as known before the PROXY header and TLS. */
 export function openFirstStage(
   accepted: Accepted,
   client: ConnectedClient,

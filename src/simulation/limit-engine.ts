@@ -1,7 +1,13 @@
 import type { LimitsModel } from '../config/index.ts';
 import { type Clock, thisMachine } from '../core/index.ts';
 import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
-import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters } from '../runtime/index.ts';
+import {
+  followLimits,
+  type LimitedRequest,
+  type LimitRequest,
+  limitRequestFor,
+  memoryCounters,
+} from '../runtime/index.ts';
 import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 
@@ -11,7 +17,7 @@ const MAX_KEYS = 1_000_000;
 
 /** What was decided about one request. */
 interface LimitVerdict {
-  readonly claim: Claim;
+  readonly limitRequest: LimitRequest;
   /** Valid until the next request: the store overwrites it. */
   readonly decision: Decision;
 }
@@ -41,11 +47,17 @@ export class LimitEngine {
   /** Consumes all limits of a request, or none. Returns null if its main parameter is ambiguous: a gateway answers 400. */
   decide(atMs: number, request: LimitedRequest): LimitVerdict | null {
     this.reach(atMs);
-    const claim = claimOn(this.#limits, request);
-    if (claim === null) return null;
+    const limitRequest = limitRequestFor(this.#limits, request);
+    if (limitRequest === null) return null;
     return {
-      claim,
-      decision: this.#store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost),
+      limitRequest,
+      decision: this.#store.decide(
+        limitRequest.set,
+        limitRequest.caller,
+        limitRequest.main,
+        limitRequest.group,
+        limitRequest.cost,
+      ),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { ClassName, LimitRouteModel, LimitsModel } from '../config/index.ts';
-import { groupPart, isSharedRole, type Limit, type LimitRole } from '../limits/index.ts';
-import { type Claim, claimOn } from '../runtime/index.ts';
+import { groupCounterKey, isSharedRole, type Limit, type LimitRole } from '../limits/index.ts';
+import { type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
@@ -113,16 +113,30 @@ class Measuring {
       this.#early++;
       return;
     }
-    const claim = claimOn(this.#options.limits, request);
-    this.#begin(atMs, request, claim === null);
-    if (claim === null) return;
-    const { caller, main, group } = claim;
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    this.#begin(atMs, request, limitRequest === null);
+    if (limitRequest === null) return;
+    const { caller, main, group } = limitRequest;
     const gateway = this.#gatewayOf(request);
-    this.#consume(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
-    this.#consume(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
-    const part = groupPart(group, main);
-    this.#consume(limitOf(claim, 'group'), claim, request, atMs, part, `${gateway} ${part}`);
-    this.#consume(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
+    this.#consume(
+      limitOf(limitRequest, 'global'),
+      limitRequest,
+      request,
+      atMs,
+      caller,
+      `${gateway} ${caller}`,
+    );
+    this.#consume(
+      limitOf(limitRequest, 'caller'),
+      limitRequest,
+      request,
+      atMs,
+      caller,
+      `${gateway} ${caller} ${main}`,
+    );
+    const part = groupCounterKey(group, main);
+    this.#consume(limitOf(limitRequest, 'group'), limitRequest, request, atMs, part, `${gateway} ${part}`);
+    this.#consume(limitOf(limitRequest, 'resource'), limitRequest, request, atMs, main, `${gateway} ${main}`);
   }
 
   #offend(request: LoggedRequest): void {
@@ -131,14 +145,14 @@ class Measuring {
   }
 
   #refund(atMs: number, request: LoggedRequest): void {
-    const claim = claimOn(this.#options.limits, request);
-    if (claim === null) return;
-    const { main, group, cost } = claim;
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    if (limitRequest === null) return;
+    const { main, group, cost } = limitRequest;
     for (const role of ['group', 'resource'] as const) {
-      const limit = limitOf(claim, role);
+      const limit = limitOf(limitRequest, role);
       if (limit === null) continue;
-      const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupPart(group, main) : main}`;
-      this.#rowFor(limit, claim).demand.refund(atMs, request.decidedAtMs, key, cost);
+      const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupCounterKey(group, main) : main}`;
+      this.#rowFor(limit, limitRequest).demand.refund(atMs, request.decidedAtMs, key, cost);
     }
   }
 
@@ -157,21 +171,21 @@ class Measuring {
 
   #consume(
     limit: Limit | null,
-    claim: Claim,
+    limitRequest: LimitRequest,
     { outcome }: LoggedRequest,
     atMs: number,
     owner: string,
     key: string,
   ): void {
     if (limit === null) return;
-    const row = this.#rowFor(limit, claim);
+    const row = this.#rowFor(limit, limitRequest);
     row.requests++;
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : claim.cost);
+    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
   }
 
-  #rowFor(limit: Limit, claim: Claim): Measured {
-    const callerClass = isSharedRole(limit.role) ? limit.role : claim.callerClass;
+  #rowFor(limit: Limit, limitRequest: LimitRequest): Measured {
+    const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
     let classes = this.#rowOfLimit.get(limit);
     if (classes === undefined) {
       classes = new Map();
@@ -179,13 +193,13 @@ class Measuring {
     }
     let row = classes.get(callerClass);
     if (row === undefined) {
-      row = this.#rowNamed(limit, callerClass, claim);
+      row = this.#rowNamed(limit, callerClass, limitRequest);
       classes.set(callerClass, row);
     }
     return row;
   }
 
-  #rowNamed(limit: Limit, callerClass: ClassName, { bucket }: Claim): Measured {
+  #rowNamed(limit: Limit, callerClass: ClassName, { bucket }: LimitRequest): Measured {
     const name = `${limit.identity} ${callerClass}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
@@ -202,7 +216,7 @@ class Measuring {
  * The enforced limit of this role, or the one in shadow if none is enforced. Where other numbers are tried on a share of the
  * callers, the limit for the other callers.
  */
-function limitOf({ set, bucket, callerClass, group }: Claim, role: LimitRole): Limit | null {
+function limitOf({ set, bucket, callerClass, group }: LimitRequest, role: LimitRole): Limit | null {
   const rollout = bucket?.rollout ?? null;
   const isTried = rollout?.triesNumbers === true && role !== 'global';
   const { [role]: held, shadow } = isTried ? rollout.others.exemptSets.of(callerClass) : set;

@@ -1,8 +1,8 @@
 import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
-import { type Decision, groupPart, type Limit, type Place } from '../limits/index.ts';
-import { Blocked, type Claim, claimOn } from '../runtime/index.ts';
+import { type Decision, groupCounterKey, type Limit, type Place } from '../limits/index.ts';
+import { Blocked, type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
@@ -171,9 +171,9 @@ class Replay {
 
   /** Counts a request refused before the limits under the bucket of its route. It consumes nothing. */
   #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
-    const claim = claimOn(this.#options.limits, request);
-    if (claim === null) this.#ambiguous++;
-    return claim === null ? null : { bucket: claim.bucket?.name ?? null, refusedBy };
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    if (limitRequest === null) this.#ambiguous++;
+    return limitRequest === null ? null : { bucket: limitRequest.bucket?.name ?? null, refusedBy };
   }
 
   #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): ReplayOutcome | null {
@@ -182,16 +182,16 @@ class Replay {
       this.#ambiguous++;
       return null;
     }
-    const { claim, decision } = verdict;
+    const { limitRequest, decision } = verdict;
     if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
-    else this.#restrictions.refusedByLimits(request, engine, claim, decision);
-    const units = decision.admitted ? unitsOf(claim, decision) : [];
+    else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
+    const units = decision.admitted ? unitsOf(limitRequest, decision) : [];
     if (units.length > 0) this.#keepUnits(request, { engine, units });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
       this.#patient++;
-    const bucket = claim.bucket?.name ?? null;
+    const bucket = limitRequest.bucket?.name ?? null;
     return { bucket, refusedBy: refuserOf(decision) };
   }
 
@@ -239,8 +239,14 @@ function unitKey({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
 }
 
-function unitsOf({ set, main, group, cost }: Claim, { groupWindow, resourceWindow }: Decision): Unit[] {
+function unitsOf(
+  { set, main, group, cost }: LimitRequest,
+  { groupWindow, resourceWindow }: Decision,
+): Unit[] {
   const of = (limit: Limit | null, part: string, window: number) =>
     limit === null || window === 0 ? [] : [{ limit, part, window, cost }];
-  return [...of(set.group, groupPart(group, main), groupWindow), ...of(set.resource, main, resourceWindow)];
+  return [
+    ...of(set.group, groupCounterKey(group, main), groupWindow),
+    ...of(set.resource, main, resourceWindow),
+  ];
 }

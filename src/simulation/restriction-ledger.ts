@@ -1,7 +1,7 @@
 import type { LimitsModel } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
-import type { Claim } from '../runtime/index.ts';
+import type { LimitRequest } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
 import {
@@ -84,10 +84,15 @@ export class RestrictionLedger {
   }
 
   /** The tried limits refuse the request. */
-  refusedByLimits(request: LoggedRequest, engine: LimitEngine, claim: Claim, decision: Decision): void {
+  refusedByLimits(
+    request: LoggedRequest,
+    engine: LimitEngine,
+    limitRequest: LimitRequest,
+    decision: Decision,
+  ): void {
     if (!this.#hasRules) return;
-    engine.restricting.refused(request, claim, decision);
-    const counts = isInvalidRefusal(request, claim, decision);
+    engine.restricting.refused(request, limitRequest, decision);
+    const counts = isInvalidRefusal(request, limitRequest, decision);
     const isLater = request.part === 'whole' && isAwaited(request);
     if (counts && !isLater) engine.restricting.offended(request, 'invalid_requests');
     if (isAwaited(request)) this.#keep(request, counts && isLater ? 'counts' : 'harmless');

@@ -8,7 +8,7 @@ import {
   type Restriction,
   Restrictions,
 } from '../limits/index.ts';
-import { type Claim, isInvalid, noteRefusal, Restricting } from '../runtime/index.ts';
+import { isInvalid, type LimitRequest, noteRefusal, Restricting } from '../runtime/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 export type RestrictedKind = Restriction['kind'];
@@ -70,10 +70,10 @@ export class RestrictionReplay {
   }
 
   /** Notes a refusal by limits: its caller may have ignored an earlier one. */
-  refused(request: LoggedRequest, claim: Claim, decision: Decision): void {
+  refused(request: LoggedRequest, limitRequest: LimitRequest, decision: Decision): void {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after: request.sequence };
-    noteRefusal(this.#restricting.ignoredRefusals, claim, decision, {
+    noteRefusal(this.#restricting.ignoredRefusals, limitRequest, decision, {
       address: addressKey(request.client, this.#ipv6Prefix),
       principal: principalOf(request),
       isPreflight: isPreflight(request),
@@ -120,7 +120,7 @@ export class RestrictionReplay {
 /** Tells whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
 export function isInvalidRefusal(
   request: LoggedRequest,
-  { bucket }: Claim,
+  { bucket }: LimitRequest,
   { role, atOnce }: Decision,
 ): boolean {
   const isShared = atOnce || (role !== null && isSharedRole(role));

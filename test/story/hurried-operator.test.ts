@@ -158,7 +158,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'trusted_proxies: none',
       'trusted_proxies: 10.0.0.0/8',
       [
-        /trusted_proxies: expected none, or a list of networks such as \[10\.1\.0\.0\/16\], found "10\.0\.0\.0\/8", did you mean \[10\.0\.0\.0\/8\]\?$/,
+        /trusted_proxies: expected the word none, or a list of networks such as \[10\.1\.0\.0\/16\], found "10\.0\.0\.0\/8", did you mean \[10\.0\.0\.0\/8\]\?$/,
       ],
     ],
     [

@@ -227,7 +227,7 @@ describe('weir who', () => {
   it('says how an address appears, which has no pseudonym', async () => {
     const { out } = await weir('who', '--address', '2001:db8::7');
     expect(out).toBe(
-      '2001:db8::7: addresses have no pseudonym, "client" in the log is the address itself; counted, and in restriction lines, as 2001:db8:0:0::/64, unless limits.yaml has another ipv6_prefix\n',
+      '2001:db8::7: addresses have no pseudonym, "client" in the log is the address itself. Limits and restriction lines use 2001:db8:0:0::/64 instead, unless limits.yaml has another ipv6_prefix.\n',
     );
     expect((await weir('who', '--address', '192.0.2.7')).out).toMatch(/is the address itself\n$/);
   });

@@ -12,7 +12,7 @@ import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import {
   type Allowance,
-  groupPart,
+  groupCounterKey,
   isSharedRole,
   type Limit,
   type LimitSet,
@@ -241,7 +241,7 @@ function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): CountedL
 
 /** What the counters of a question are found by, beside the client. */
 function partOf({ value, group }: Question): string {
-  return group === null ? (value ?? '') : groupPart(group, value ?? '');
+  return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }
 
 function limitsIn(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {

@@ -185,7 +185,7 @@ function checkUpstream(
     if (grpc !== undefined && !speaksGrpc)
       add(`the upstream "${name}" does not say "protocol: grpc", which gRPC calls need`);
     if (path !== undefined && grpc === undefined && speaksGrpc)
-      add(`the upstream "${name}" says "protocol: grpc": only routes with "grpc" lead there`);
+      add(`this route has a path, but "${name}" speaks gRPC: give the route "grpc"`);
   }
 }
 

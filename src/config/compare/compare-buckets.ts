@@ -61,7 +61,7 @@ type Group = BucketConfig['group'];
 function compareGroups(now: Group, before: Group): Difference[] {
   const quotas = compareQuotas(now?.limit ?? null, before?.limit ?? null);
   const claim = now?.claim ?? before?.claim ?? '';
-  const text = quotas === null ? '' : `all callers with the same ${claim} together ${quotas.text}`;
+  const text = quotas === null ? '' : `all callers with the same ${claim} share: ${quotas.text}`;
   if (now === undefined || before === undefined || now.claim === before.claim)
     return quotas === null ? [] : [{ ...quotas, text }];
   const told = `${describeGroup(now)}, before ${describeGroup(before)}`;
@@ -69,7 +69,7 @@ function compareGroups(now: Group, before: Group): Difference[] {
 }
 
 function describeGroup({ claim, limit }: NonNullable<Group>): string {
-  return `all callers with the same ${claim} together ${describeQuota(limit)}`;
+  return `all callers with the same ${claim} share: ${describeQuota(limit)}`;
 }
 
 /** Compares the buckets that both have; new and removed ones show in the routes that use them. */

@@ -69,7 +69,10 @@ function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly Certi
   const taken = new Set<string>();
   for (const [index, { serverNames }] of certificates.entries()) {
     if (index > 0 && serverNames.every(name => taken.has(name))) {
-      const why = serverNames.length === 0 ? 'it holds no DNS name' : 'others before it hold its names';
+      const why =
+        serverNames.length === 0
+          ? 'it holds no DNS name'
+          : 'an earlier certificate already has all its names';
       file.add([...path, index, 'certificate_file'], `no client is served this certificate: ${why}`, {
         severity: 'warning',
       });

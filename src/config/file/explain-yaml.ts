@@ -218,7 +218,7 @@ function whyUnexpected(said: string, mark: string): { message: string; outOfStep
     return { message: 'there is no entry before this comma: remove it' };
   if (/ token$/.test(said)) return { message: COMMA, outOfStep: true };
   if (/same line with key$/.test(said))
-    return { message: 'a list begins on a line of its own; on this one write it as [a, b]' };
+    return { message: 'start the list on the next line, or write it here as [a, b]' };
   if (/YAML token|scalar header/.test(said))
     return { message: 'a value that starts with "|" or ">" must be in quotes' };
   if (mark === '}' || mark === ']')

@@ -4,7 +4,7 @@ import type { Fields } from '../../core/index.ts';
 import { OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { mapSuchAs, shown, token } from '../values/index.ts';
+import { httpToken, mapSuchAs, shown } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
 // The answers that routes give without an upstream: `redirect` and `respond`.
@@ -74,7 +74,7 @@ export const respondSchema = shown(
         .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
       headers: z
         .record(
-          token('is not a header field name: use letters, digits and "-", such as Content-Type'),
+          httpToken('is not a header field name: use letters, digits and "-", such as Content-Type'),
           fieldValue(),
           mapSuchAs('{ Content-Type: text/plain }'),
         )

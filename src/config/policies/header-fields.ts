@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../auth/index.ts';
 import type { Fields } from '../../core/index.ts';
 import { FoldedNames } from '../../http/index.ts';
-import { mapSuchAs, shown, token, unshown } from '../values/index.ts';
+import { httpToken, mapSuchAs, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 
 // What a route does to the header fields of its requests and of its responses.
@@ -45,9 +45,9 @@ function edits<Value extends z.ZodType<string>>(value: Value, example: string, d
   return shown(
     z.strictObject(
       {
-        set: z.record(token(NAME), value, mapSuchAs(example)).optional().describe(describe),
+        set: z.record(httpToken(NAME), value, mapSuchAs(example)).optional().describe(describe),
         remove: z
-          .array(token(NAME), { error: 'expected a list of header fields such as [Server]' })
+          .array(httpToken(NAME), { error: 'expected a list of header fields such as [Server]' })
           .optional()
           .describe('Names of fields that are taken away.'),
       },

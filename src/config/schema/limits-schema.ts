@@ -27,14 +27,22 @@ import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
 const IPV6_PREFIX = 'expected a whole number from 48 to 64';
+/** The quota of each caller if limits.yaml says none. */
+const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
 const globalLimits = z.strictObject({
-  bot: quotaOrOff().prefault('50/1s').describe('The quota of each bot, such as 50/1s, or off.'),
-  user: quotaOrOff().prefault('50/1s').describe('The quota of each user, such as 50/1s, or off.'),
+  bot: quotaOrOff()
+    .prefault(DEFAULT_QUOTA)
+    .describe(`The quota of each bot, such as ${DEFAULT_QUOTA}, or off.`),
+  user: quotaOrOff()
+    .prefault(DEFAULT_QUOTA)
+    .describe(`The quota of each user, such as ${DEFAULT_QUOTA}, or off.`),
   address: quotaOrOff()
-    .prefault('50/1s')
-    .describe('The quota of each address, for all its callers without a valid token, such as 50/1s, or off.'),
+    .prefault(DEFAULT_QUOTA)
+    .describe(
+      `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
+    ),
   classes: z
     .record(className(), quotaOrOff(), mapSuchAs('{ partner: 200/1s }'))
     .optional()
@@ -122,7 +130,7 @@ export const limitsSchema = z.strictObject({
     ),
   global: z
     .union([z.literal('off'), globalLimits], {
-      error: 'expected off, or a map such as { bot: 50/1s, user: 50/1s, address: 50/1s }',
+      error: `expected off, or a map such as { bot: ${DEFAULT_QUOTA}, user: ${DEFAULT_QUOTA}, address: ${DEFAULT_QUOTA} }`,
     })
     .prefault({})
     .describe(

@@ -73,7 +73,7 @@ function mistakeIn(text: string): Mistake {
   if (/[^\x00-\x7f]/.test(text))
     return { why: 'clients send the ASCII form of a name', instead: inAscii(text) };
   if (text === '*' || text === '**') return { why: 'leave out "hosts" to match every host', instead: '' };
-  if (text.startsWith('.')) return { why: 'a host has no empty label', instead: `*${text}` };
+  if (text.startsWith('.')) return { why: 'a host does not begin with a dot', instead: `*${text}` };
   if (/[*{}]/.test(text))
     return {
       why: 'a star stands for one whole label, the first',

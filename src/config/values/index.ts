@@ -7,12 +7,12 @@ export * from './meaning.ts';
 export { otherWord } from './other-words.ts';
 export {
   grpcRoute,
+  httpToken,
   limitRoute,
   literalPath,
   ownPath,
   parseLimitRoute,
   routePath,
-  token,
 } from './patterns.ts';
 export * from './plain-values.ts';
 export * from './protocols.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { waysOf } from './secrecy.ts';
+import { alternativesOf } from './secrecy.ts';
 
 /**
  * What a change of a key means to callers. Without a mark it means nothing to them.
@@ -48,7 +48,7 @@ function within(schema: z.core.$ZodType, key: string | undefined, rest: readonly
   if (part !== undefined) return meaningAt(part, rest);
   const path = key === undefined ? [] : [key, ...rest];
   return (
-    waysOf(schema)
+    alternativesOf(schema)
       .map(way => meaningAt(way, path))
       .find(found => found !== null) ?? null
   );

@@ -76,7 +76,7 @@ export function limitRoute() {
  * A token (RFC 9110, 5.6.2), such as the name of a header field or an authorization scheme. Excludes "*", which the RFC allows
  * but nothing uses: here it would look like a pattern.
  */
-export function token(error: string) {
+export function httpToken(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
 

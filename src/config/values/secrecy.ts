@@ -53,7 +53,7 @@ export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'array') return secretPaths(def.element, [...path, EACH]);
-  if (def.type !== 'object') return waysOf(schema).flatMap(way => secretPaths(way, path));
+  if (def.type !== 'object') return alternativesOf(schema).flatMap(way => secretPaths(way, path));
   return Object.entries(def.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
 }
 
@@ -75,7 +75,7 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
     case 'array':
       return hides(def.element, rest);
     default: {
-      const ways = waysOf(schema);
+      const ways = alternativesOf(schema);
       // Where a text is one of the ways to write a value, a text was meant to be that and not a map.
       const texts = key === undefined ? ways.filter(takesText) : [];
       return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
@@ -85,11 +85,11 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
 
 function takesText(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  return def.type === 'string' || waysOf(schema).some(takesText);
+  return def.type === 'string' || alternativesOf(schema).some(takesText);
 }
 
 /** Unwraps a schema into the alternatives for its value; none for text and numbers. */
-export function waysOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
+export function alternativesOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'union':

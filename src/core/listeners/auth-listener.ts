@@ -11,6 +11,16 @@ export const REVOCATION_REASONS = [
 ] as const;
 export type RevocationReason = (typeof REVOCATION_REASONS)[number];
 
+/** Why a token is refused that was good when its WebSocket was opened. */
+export type TokenEnd = 'expired' | RevocationReason;
+
+/** What the Close frame of a WebSocket says when its token has ended. */
+export const CLOSE_TEXTS: Readonly<Record<TokenEnd, string>> = {
+  expired: 'token expired',
+  not_before: 'token revoked',
+  signed_out: 'token revoked',
+};
+
 /** Why a token is refused. Never shown to the client. */
 export const INVALID_REASONS = [
   /** The scheme is not one of those configured. */
@@ -47,6 +57,30 @@ export const INVALID_REASONS = [
   'inactive',
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
+
+/** True if genuine tokens are refused for this reason: the log then names the caller, who will ask why. */
+export const NAMES_CALLER: Readonly<Record<InvalidReason, boolean>> = {
+  scheme: false,
+  credentials: false,
+  length: false,
+  malformed: false,
+  algorithm: false,
+  critical: false,
+  claim: false,
+  issuer: false,
+  audience: true,
+  expired: true,
+  lifetime: true,
+  not_yet_valid: true,
+  not_before: true,
+  signed_out: true,
+  token_kind: false,
+  unknown_key: false,
+  signature: false,
+  confirmation: true,
+  certificate: false,
+  inactive: false,
+};
 
 /** The signature algorithms that are accepted, by their names in a token's `alg`. */
 export const SIGNATURE_ALGORITHMS = [

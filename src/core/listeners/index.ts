@@ -9,6 +9,7 @@ export {
 } from './access-fields.ts';
 export {
   type AuthListener,
+  CLOSE_TEXTS,
   DISCOVERY_OUTCOMES,
   type DiscoveryEvent,
   type FlawedKey,
@@ -18,6 +19,7 @@ export {
   type IntrospectionEvent,
   type IntrospectionOutcome,
   type InvalidReason,
+  NAMES_CALLER,
   NOTICE_KINDS,
   NOTICE_OUTCOMES,
   type NoticeEvent,
@@ -34,6 +36,7 @@ export {
   type SignInListener,
   type SignOutEvent,
   type SignOutOutcome,
+  type TokenEnd,
 } from './auth-listener.ts';
 export {
   ADMIN_CHANGES,

@@ -15,4 +15,4 @@ export {
 } from './destination.ts';
 export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
 export * from './exchange.ts';
-export type { Standing, Stop } from './standing.ts';
+export type { EndedBy, Standing } from './standing.ts';

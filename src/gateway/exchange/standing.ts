@@ -1,5 +1,5 @@
 import { type Invalid, invalid } from '../../auth/index.ts';
-import type { Clock, GatewayError } from '../../core/index.ts';
+import type { Clock, GatewayError, TokenEnd } from '../../core/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
 import type { Limiting } from '../../runtime/index.ts';
 import {
@@ -11,11 +11,16 @@ import {
 } from '../responses/index.ts';
 import type { ValidToken } from './downstream.ts';
 
-/** Ends an exchange that may not go on. */
-export interface Stop {
+/** The refusal of a token that has expired or was revoked since it was verified. */
+interface EndedToken extends Invalid {
+  readonly reason: TokenEnd;
+}
+
+/** Why an exchange may not go on, and what its client is told. */
+export interface EndedBy {
   readonly error: GatewayError;
   /** The refusal of its token; `null` if its sender is restricted or blocked. */
-  readonly refusedToken: Invalid | null;
+  readonly refusedToken: EndedToken | null;
 }
 
 /**
@@ -39,7 +44,7 @@ export class Standing {
   }
 
   /** Ends it if its sender was restricted or blocked, or if its token was revoked or has expired; `null` if it may go on. */
-  review(limiting: Limiting, clock: Clock): Stop | null {
+  review(limiting: Limiting, clock: Clock): EndedBy | null {
     const { sender } = this;
     const restricted = restrictionOf(this.#address, sender === null ? null : sender.client, limiting);
     if (restricted !== null) return { error: restricted, refusedToken: null };
@@ -48,7 +53,7 @@ export class Standing {
     const hasExpired = this.#closeAtExpiry && clock.epochMs() >= caller.expiresAtMs;
     const flaw = hasExpired ? 'expired' : verifier.revocationOf(caller);
     if (flaw === null) return null;
-    const refusedToken = { ...invalid(flaw), principal: caller.principal };
+    const refusedToken: EndedToken = { ...invalid(flaw), reason: flaw, principal: caller.principal };
     verifier.refuse(refusedToken, caller);
     return { error: unauthenticated(refusedToken), refusedToken };
   }

@@ -1,6 +1,6 @@
 import type { BucketModel, Policies } from '../../config/index.ts';
-import { type Decision, groupPart, type Limit, type ShadowDecision } from '../../limits/index.ts';
-import { type Claim, claimOn } from '../../runtime/index.ts';
+import { type Decision, groupCounterKey, type Limit, type ShadowDecision } from '../../limits/index.ts';
+import { type LimitRequest, limitRequestFor } from '../../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
@@ -26,34 +26,51 @@ import type { GateResult } from './gate.ts';
  * room for it.
  */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
-  const claim = claimOf(exchange);
-  return claim === null
+  const limitRequest = limitRequestOf(exchange);
+  return limitRequest === null
     ? badRequest('the path holds bytes that are not UTF-8')
-    : consume(exchange, claim, state);
+    : consume(exchange, limitRequest, state);
 }
 
 /** Consumes a unit of each of these limits, or refuses and consumes none. */
 export function consume(
   exchange: Exchange,
-  claim: Claim,
+  limitRequest: LimitRequest,
   state: GatewayState,
 ): GateResult | Promise<GateResult> {
   const { patienceMs } = exchange.snapshot.limits;
   if (patienceMs !== null && exchange.noRoom === null)
-    return decidePatiently(exchange, claim, state, patienceMs, decision =>
-      conclude(exchange, claim, decision, state),
+    return decidePatiently(exchange, limitRequest, state, patienceMs, decision =>
+      conclude(exchange, limitRequest, decision, state),
     );
   const { store } = state.limiting;
   const decision =
     exchange.noRoom === null
-      ? store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost)
-      : store.peek(claim.set, claim.caller, claim.main, claim.group, claim.cost);
-  if (!(decision instanceof Promise)) return conclude(exchange, claim, decision, state);
-  return decision.then(awaited => conclude(exchange, claim, awaited, state));
+      ? store.decide(
+          limitRequest.set,
+          limitRequest.caller,
+          limitRequest.main,
+          limitRequest.group,
+          limitRequest.cost,
+        )
+      : store.peek(
+          limitRequest.set,
+          limitRequest.caller,
+          limitRequest.main,
+          limitRequest.group,
+          limitRequest.cost,
+        );
+  if (!(decision instanceof Promise)) return conclude(exchange, limitRequest, decision, state);
+  return decision.then(awaited => conclude(exchange, limitRequest, awaited, state));
 }
 
-function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
-  const { bucket, callerClass, caller, main, draws } = claim;
+function conclude(
+  exchange: Exchange,
+  limitRequest: LimitRequest,
+  decision: Decision,
+  state: GatewayState,
+): GateResult {
+  const { bucket, callerClass, caller, main, draws } = limitRequest;
   const { admitted, atOnce, role, limit: units, remaining, retryAfterMs, place } = decision;
   // Its client may have gone while the store decided.
   if (exchange.response.isOver) place?.leave();
@@ -66,32 +83,32 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted)
-    state.limiting.noteRefusal(claim, decision, {
+    state.limiting.noteRefusal(limitRequest, decision, {
       address: exchange.addressKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,
     });
   if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
-    noteShadow(exchange, claim, decision.shadow, state);
-  const consumed = unitsOf(claim, decision);
+    noteShadow(exchange, limitRequest, decision.shadow, state);
+  const consumed = unitsOf(limitRequest, decision);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
     bucket === null || role === null || outcome === 'global'
       ? null
-      : rateOf(claim, bucket, decision, policies, nowMs);
+      : rateOf(limitRequest, bucket, decision, policies, nowMs);
   exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, units: consumed };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);
-  const policy = policies === null ? null : policyReportOf(decision, claim.set, policies, null, nowMs);
+  const policy = policies === null ? null : policyReportOf(decision, limitRequest.set, policies, null, nowMs);
   const fields = policy === null ? [] : policyFields(policy, nowMs);
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
 }
 
 /** Reports the state of the bucket to the client. */
 function rateOf(
-  { set, main }: Claim,
+  { set, main }: LimitRequest,
   bucket: BucketModel,
   decision: Decision,
   policies: Policies | null,
@@ -110,12 +127,12 @@ const NO_UNITS: readonly SharedUnit[] = [];
 
 /** What a request consumed of shared limits, those in shadow included. */
 function unitsOf(
-  { set, main, group, cost }: Claim,
+  { set, main, group, cost }: LimitRequest,
   { groupWindow, resourceWindow, shadow }: Decision,
 ): readonly SharedUnit[] {
   const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
   if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
-  const part = groupPart(group, main);
+  const part = groupCounterKey(group, main);
   return [
     ...unitOf(set.group, part, groupWindow, cost),
     ...unitOf(set.resource, main, resourceWindow, cost),
@@ -132,7 +149,7 @@ function unitOf(limit: Limit | null | undefined, part: string, window: number, c
 /** Notes which limits and restrictions in shadow would have refused the request. */
 function noteShadow(
   exchange: Exchange,
-  { bucket, callerClass }: Claim,
+  { bucket, callerClass }: LimitRequest,
   { refused }: ShadowDecision,
   { limiting }: GatewayState,
 ): void {
@@ -145,7 +162,7 @@ function noteShadow(
 }
 
 /** The limits of which the exchange consumes a unit; `null` if the value of the main parameter is ambiguous. */
-function claimOf(exchange: Exchange): Claim | null {
+function limitRequestOf(exchange: Exchange): LimitRequest | null {
   const { destination, dialect, token, shortfall, snapshot, downstream, host, callerKey: caller } = exchange;
   const { path } = destination;
   const { limits } = snapshot;
@@ -153,7 +170,7 @@ function claimOf(exchange: Exchange): Claim | null {
   const claimed = limits.claims === null || token === null ? null : limits.claims.of(token.caller);
   const draws = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
-  return claimOn(limits, { method, host, path, callerClass, caller, claimed, draws });
+  return limitRequestFor(limits, { method, host, path, callerClass, caller, claimed, draws });
 }
 
 type Conclude = (decision: Decision) => GateResult;
@@ -161,13 +178,20 @@ type Conclude = (decision: Decision) => GateResult;
 /** Decides in the usual way, but holds a request that would be refused with a wait of at most `patienceMs`. */
 function decidePatiently(
   exchange: Exchange,
-  claim: Claim,
+  limitRequest: LimitRequest,
   { limiting: { store }, held }: GatewayState,
   patienceMs: number,
   conclude: Conclude,
 ): GateResult | Promise<GateResult> {
-  const decide = () => store.decide(claim.set, claim.caller, claim.main, claim.group, claim.cost);
-  const holding = { claim, patienceMs, decide };
+  const decide = () =>
+    store.decide(
+      limitRequest.set,
+      limitRequest.caller,
+      limitRequest.main,
+      limitRequest.group,
+      limitRequest.cost,
+    );
+  const holding = { limitRequest, patienceMs, decide };
   const behind = held.behindOthers(holding, conclude);
   if (behind !== null) return waitFor(exchange, behind);
   const holdOrConclude = (decision: Decision) => {

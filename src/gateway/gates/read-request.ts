@@ -11,13 +11,13 @@ import type { GatewayError } from '../../core/index.ts';
 import {
   askedMethod,
   type CorsRules,
-  mayConnect,
+  mayOpenWebSocket,
   parseTarget,
   readMaxForwards,
   type Target,
 } from '../../http/index.ts';
 import { isRoutable, type RouteMatch } from '../../routing/index.ts';
-import { globalClaim } from '../../runtime/index.ts';
+import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
 import { type At, type Destination, type Exchange, NOWHERE, type Place } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -106,7 +106,7 @@ export function judgeUpgrade(exchange: Exchange): GateResult {
 function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): boolean {
   if (snapshot.cors === null || !route.cors) return true;
   // Reads all fields, not only those kept: naming Origin in `Connection` must not hide it (RFC 9110, 7.6.1).
-  return mayConnect(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
+  return mayOpenWebSocket(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
 }
 
 /** The request cannot be read with certainty, so nothing is counted for it. */
@@ -134,8 +134,8 @@ function refuseAndConsume(
   if (!exchange.destination.isPreflight) recallToken(exchange);
   const restricted = restrictCaller(exchange, state);
   if (restricted !== null) return restricted;
-  const claim = globalClaim(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
-  const limited = consume(exchange, claim, state);
+  const limitRequest = globalLimitRequest(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
+  const limited = consume(exchange, limitRequest, state);
   return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
 }
 

@@ -1,5 +1,6 @@
 import {
   type ByteStream,
+  CLOSE_TEXTS,
   type ExchangeRecord,
   type Fields,
   GatewayError,
@@ -9,7 +10,7 @@ import {
 } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
-import type { Exchange, Standing, Stop, Successor } from '../exchange/index.ts';
+import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import type { UpstreamPermit } from '../permits.ts';
@@ -162,9 +163,8 @@ export class WebSocketSession implements Successor {
 }
 
 /** What the Close frame tells the client. */
-function closeReason({ refusedToken }: Stop): string {
-  if (refusedToken === null) return 'restricted';
-  return refusedToken.reason === 'expired' ? 'token expired' : 'token revoked';
+function closeReason({ refusedToken }: EndedBy): string {
+  return refusedToken === null ? 'restricted' : CLOSE_TEXTS[refusedToken.reason];
 }
 
 const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {

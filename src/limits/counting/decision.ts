@@ -115,7 +115,7 @@ export interface LimitStore {
     cost?: number,
   ): Decision | Promise<Decision>;
   /**
-   * Returns what a request cost of a shared limit, if the window that it came from is still open.
+   * Gives the units of a request back to a shared limit, if the window that they came from is still open.
    *
    * @param part the main value of a resource, or the part of a group (`groupPart`)
    */

@@ -20,7 +20,7 @@ export {
   CallerShare,
   type ClaimedQuota,
   defineLimit,
-  groupPart,
+  groupCounterKey,
   isClaimed,
   isSharedRole,
   LIMIT_ROLES,

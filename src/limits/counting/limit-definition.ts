@@ -20,7 +20,7 @@ export function isSharedRole(role: LimitRole): role is 'group' | 'resource' {
 }
 
 /** Names a counter of a group: by the value that its callers have in common and the main value, which never holds a NUL. */
-export function groupPart(group: string, main: string): string {
+export function groupCounterKey(group: string, main: string): string {
   return `${group}\0${main}`;
 }
 

@@ -22,7 +22,13 @@ import {
   UNLIMITED,
 } from './decision.ts';
 import { AT_ONCE_WAIT_MS, InFlight } from './in-flight.ts';
-import { groupPart, isSharedRole, type Limit, type LimitRole, type LimitSet } from './limit-definition.ts';
+import {
+  groupCounterKey,
+  isSharedRole,
+  type Limit,
+  type LimitRole,
+  type LimitSet,
+} from './limit-definition.ts';
 import type { NetworkOf } from './record-table.ts';
 
 interface MemoryAllowancesDependencies {
@@ -265,7 +271,7 @@ class ShadowConsumption {
     if (!this.#admits(own, caller, main, cost, maxParts, moment)) refused.push('caller');
     if (ofGroup !== null) {
       const opener = main === '' ? null : caller;
-      const part = groupPart(group, main);
+      const part = groupCounterKey(group, main);
       if (!this.#admits(ofGroup, opener, part, cost, maxParts, moment)) refused.push('group');
       else groupWindow = this.#consumption.windowToReturn;
     }
@@ -494,7 +500,7 @@ export class MemoryStore implements LimitStore {
     this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs, cost);
     // Without a main value it is nobody's in particular: no caller chooses how many groups there are.
     const opener = main === '' ? null : caller;
-    const part = bound.group === null ? '' : groupPart(group, main);
+    const part = bound.group === null ? '' : groupCounterKey(group, main);
     this.#group.look(bound.group, opener, part, this.#keysPerCaller, nowMs, cost);
   }
 

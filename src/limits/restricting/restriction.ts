@@ -104,7 +104,7 @@ export interface RestrictionsOptions {
 /** A restriction in its table. */
 export interface Entry extends ListedRestriction, Member {
   readonly kind: RestrictedKind;
-  /** The hash of the webhook; '' for the other kinds, and if the client has not been seen here. */
+  /** The hash of the webhook. Empty for other kinds, and if another gateway announced it and its client never came here. */
   readonly webhook: string;
   /** On the monotonic clock. */
   readonly untilMs: number;

@@ -423,7 +423,7 @@ export class ShadowRestrictions {
     return found;
   }
 
-  /** Forgets the restrictions of clients that are never restricted from now on. */
+  /** Drops the restrictions of clients that `never_restrict` now lists. */
   spare(isOnList: (key: string) => boolean): void {
     for (const held of this.#all())
       if (isOnList(held.key)) this.#tables.get(held.reason)?.[held.kind].delete(held);

@@ -65,7 +65,7 @@ export interface SeriesTree<Part> {
   of(value: string): Part;
 }
 
-/** Label values of series. */
+/** One row for each series: the values of its labels. */
 export type Rows = Iterable<readonly string[]>;
 
 /**

@@ -52,7 +52,7 @@ export class Health {
     return this.#isShared;
   }
 
-  /** Why the policy last took over. */
+  /** Why Redis was last found away, so that `on_failure` decided. */
   get lastCause(): string {
     return this.#lastCause;
   }

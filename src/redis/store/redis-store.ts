@@ -2,7 +2,7 @@ import type { Clock, DecidedBy } from '../../core/index.ts';
 import {
   AT_ONCE_WAIT_MS,
   type Decision,
-  groupPart,
+  groupCounterKey,
   isSharedRole,
   LIMIT_ROLES,
   type Limit,
@@ -411,7 +411,7 @@ function concurrencyOf({ concurrent, shadow }: LimitSet): Limit | null {
 
 /** The part that a shared limit counts under. */
 function partOf({ role }: Limit, { main, group }: Question): string {
-  return role === 'group' ? groupPart(group, main) : main;
+  return role === 'group' ? groupCounterKey(group, main) : main;
 }
 
 /** Joins the decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */

@@ -35,9 +35,14 @@ export class FloodWatch {
    *
    * @param bytesRead bytes that the connection has read so far
    * @param explained bytes that its streams explain so far with certainty
-   * @param perhaps bytes that they may explain as well
+   * @param maybeExplained bytes that the streams may have caused, but need not have
    */
-  sweep(nowMs: number, bytesRead: number, explained: number, perhaps: number): Http2FaultReason | null {
+  sweep(
+    nowMs: number,
+    bytesRead: number,
+    explained: number,
+    maybeExplained: number,
+  ): Http2FaultReason | null {
     const seconds = (nowMs - this.#seenMs) / 1_000;
     this.#seenMs = nowMs;
     this.#resets = Math.max(0, this.#resets - RESETS_PER_S * seconds);
@@ -46,6 +51,6 @@ export class FloodWatch {
     this.#credit = Math.min(this.#credit, MAX_CREDIT_BYTES);
     this.#explained = explained;
     this.#bytesRead = bytesRead;
-    return this.#credit + perhaps < 0 ? 'unexplained_bytes' : null;
+    return this.#credit + maybeExplained < 0 ? 'unexplained_bytes' : null;
   }
 }

@@ -221,12 +221,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
   #sweepFloods(nowMs: number): void {
     let explained = this.#explained;
-    let perhaps = 0;
+    let maybeExplained = 0;
     for (const open of this.#streams) {
       explained += open.explainedBytes;
-      perhaps += open.waitingHeadBytes;
+      maybeExplained += open.waitingHeadBytes;
     }
-    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained, perhaps);
+    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained, maybeExplained);
     if (flood !== null) this.#calm(flood);
   }
 

@@ -29,7 +29,7 @@ import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.t
 
 const { NGHTTP2_NO_ERROR } = constants;
 
-/** How much of a request that was answered before its end is still read, while its client takes the response. */
+/** If a request is answered early: how much of its rest is read and thrown away, and for how long. */
 const DROPPED_MAX_BYTES = 65_536;
 const DROPPED_MAX_MS = 1_000;
 

@@ -6,7 +6,7 @@ export type Balance = 'least_requests' | 'caller';
 
 /** An endpoint as the balancer sees it. */
 export interface Candidate {
-  /** Its name in the order of callers. */
+  /** Hash of its name. `balance: caller` ranks the endpoints by it. */
   readonly nameHash: number;
   /** Above 0. */
   readonly weight: number;
@@ -58,8 +58,8 @@ export class Balancer<Endpoint extends Candidate> {
     return (out + 1) * 2 <= this.#all.length;
   }
 
-  /** Whether every endpoint is out, so that all of them are used. */
-  isDesperate(nowMs: number): boolean {
+  /** True if every endpoint is out. Then all of them get requests all the same. */
+  allOut(nowMs: number): boolean {
     this.review(nowMs);
     return this.#all.length > 0 && this.#all.every(({ isOut }) => isOut);
   }

@@ -11,7 +11,7 @@ import { RetryBudget } from './retry-budget.ts';
 /** How the endpoints of an upstream are now. */
 export interface EndpointsState {
   readonly endpoints: readonly EndpointState[];
-  /** Every endpoint is out, so that all of them are used. */
+  /** True if every endpoint is out. Then all of them get requests all the same. */
   readonly allOut: boolean;
   /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
   readonly lookupFault: string | null;
@@ -107,7 +107,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
         connections: endpoint.pool.connections,
         inFlight: endpoint.inFlight,
       })),
-      allOut: this.#balancer.isDesperate(this.nowMs()),
+      allOut: this.#balancer.allOut(this.nowMs()),
       lookupFault: fault?.message ?? null,
     };
   }

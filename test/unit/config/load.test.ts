@@ -148,7 +148,7 @@ describe('values', () => {
     ],
     [
       'trusted_proxies: 10.0.0.0/8',
-      '1:18: trusted_proxies: expected none, or a list of networks such as [10.1.0.0/16], found "10.0.0.0/8", did you mean [10.0.0.0/8]?',
+      '1:18: trusted_proxies: expected the word none, or a list of networks such as [10.1.0.0/16], found "10.0.0.0/8", did you mean [10.0.0.0/8]?',
     ],
     [
       'trusted_proxies: [10.0.0.0/8, proxy]',

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
 import type { Decision, LimitSet } from '../../../src/limits/index.ts';
-import type { Claim } from '../../../src/runtime/index.ts';
+import type { LimitRequest } from '../../../src/runtime/index.ts';
 import { limit, limits, newStore } from '../limits/stores.ts';
 
 const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };
 const PATIENCE_MS = 50;
 const GLOBAL = limits({ global: limit('2/1s', { role: 'global', bucket: '' }) });
 
-function claimOf(set: LimitSet, caller = 'alice'): Claim {
+function claimOf(set: LimitSet, caller = 'alice'): LimitRequest {
   return { set, caller, bucket: null, callerClass: 'user', main: '', group: '', cost: 1, draws: 'all' };
 }
 
@@ -24,17 +24,17 @@ class Door {
   /** What happens once while the store decides. */
   meanwhile = () => {};
 
-  ask(name: string, claim = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
+  ask(name: string, limitRequest = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
     const decide = () => {
-      const decision = this.store.decide(claim.set, claim.caller, claim.main);
+      const decision = this.store.decide(limitRequest.set, limitRequest.caller, limitRequest.main);
       this.meanwhile();
       return this.later ? Promise.resolve({ ...decision }) : decision;
     };
     const conclude = ({ admitted }: Decision) => void this.log.push(`${name} ${admitted ? 'in' : 'out'}`);
-    const holding = { claim, patienceMs, decide };
+    const holding = { limitRequest, patienceMs, decide };
     const behind = this.held.behindOthers(holding, conclude);
     if (behind !== null) return behind;
-    const decision = this.store.decide(claim.set, claim.caller, claim.main);
+    const decision = this.store.decide(limitRequest.set, limitRequest.caller, limitRequest.main);
     const hold = this.held.afterRefusal(holding, decision, conclude);
     if (hold === null) conclude(decision);
     return hold;
@@ -68,13 +68,13 @@ describe.each([
   test('those that are held are served in order, also before one that comes when there is room again', async () => {
     const door = new Door();
     door.later = later;
-    const claim = claimOf(limits({ caller: limit('3/1s') }));
-    for (const name of ['a', 'b', 'c']) door.ask(name, claim);
+    const limitRequest = claimOf(limits({ caller: limit('3/1s') }));
+    for (const name of ['a', 'b', 'c']) door.ask(name, limitRequest);
     await pass(960);
-    for (const name of ['d', 'e']) door.ask(name, claim);
+    for (const name of ['d', 'e']) door.ask(name, limitRequest);
     // The window opens a little earlier than announced.
     await pass(30);
-    door.ask('f', claim);
+    door.ask('f', limitRequest);
     await pass(20);
     expect(door.log.slice(3)).toEqual(['d in', 'e in', 'f in']);
   });
@@ -183,7 +183,7 @@ test('a conclusion that fails fails its request alone', async () => {
   const held = new HeldRequests(clock, () => {});
   const store = newStore(clock as never);
   const holding = {
-    claim: claimOf(GLOBAL),
+    limitRequest: claimOf(GLOBAL),
     patienceMs: PATIENCE_MS,
     decide: () => store.decide(GLOBAL, 'alice', ''),
   };

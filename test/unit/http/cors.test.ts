@@ -3,7 +3,7 @@ import {
   askedMethod,
   type CorsRules,
   corsFields,
-  mayConnect,
+  mayOpenWebSocket,
   preflightFields,
 } from '../../../src/http/index.ts';
 
@@ -109,7 +109,7 @@ describe('a WebSocket', () => {
 
   test('may be opened by pages of the list and of the same host, and by what is no page', () => {
     for (const fields of [from('https://app.example'), from('https://api.example:8443'), from()])
-      expect(mayConnect(rules(), fields, 'API.example:8443')).toBe(true);
+      expect(mayOpenWebSocket(rules(), fields, 'API.example:8443')).toBe(true);
   });
 
   test('may not be opened by any other page, nor by one that names two origins', () => {
@@ -119,10 +119,12 @@ describe('a WebSocket', () => {
       from('null'),
       from('https://app.example', 'https://evil.example'),
     ])
-      expect(mayConnect(rules(), fields, 'api.example:8443')).toBe(false);
+      expect(mayOpenWebSocket(rules(), fields, 'api.example:8443')).toBe(false);
   });
 
   test('may be opened by every page where any origin may call', () => {
-    expect(mayConnect(rules({ origins: null }), from('https://evil.example'), 'api.example')).toBe(true);
+    expect(mayOpenWebSocket(rules({ origins: null }), from('https://evil.example'), 'api.example')).toBe(
+      true,
+    );
   });
 });

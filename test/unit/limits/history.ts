@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   type Decision,
   defineLimit,
-  groupPart,
+  groupCounterKey,
   isSharedRole,
   LIMIT_ROLES,
   type Limit,
@@ -313,7 +313,7 @@ function limitOf(set: LimitSet, role: LimitRole): Limit | null {
 /** The part that a limit counts under. */
 function partOf({ role }: Limit, { main, group }: Who): string {
   if (role === 'global') return '';
-  return role === 'group' ? groupPart(group, main) : main;
+  return role === 'group' ? groupCounterKey(group, main) : main;
 }
 
 function keyOf(limit: Limit, who: Who): string {

@@ -1,5 +1,5 @@
 import {
-  groupPart,
+  groupCounterKey,
   type Limit,
   type LimitRole,
   type LimitSet,
@@ -118,7 +118,7 @@ export class NaiveLimiter {
       all.push({ limit, ledger, cost: limit.role === 'global' ? 1 : Math.min(cost, limit.units) });
     if (global !== null) add(global, this.#ledger(global, caller, ''));
     if (own !== null) add(own, this.#ledger(own, caller, main));
-    if (ofGroup !== null) add(ofGroup, this.#ledger(ofGroup, '', groupPart(group, main)));
+    if (ofGroup !== null) add(ofGroup, this.#ledger(ofGroup, '', groupCounterKey(group, main)));
     if (resource !== null) add(resource, this.#ledger(resource, '', main));
     return all;
   }

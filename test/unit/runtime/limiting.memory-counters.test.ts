@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type LimitsModel, loadConfig } from '../../../src/config/index.ts';
 import { addressKey } from '../../../src/http/index.ts';
 import type { Decision, MemoryStore } from '../../../src/limits/index.ts';
-import { claimOn, followLimits, memoryCounters } from '../../../src/runtime/index.ts';
+import { followLimits, limitRequestFor, memoryCounters } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { tempText } from '../../support/temp.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
@@ -40,7 +40,7 @@ function newCounters(): MemoryStore {
 
 function ask(counters: MemoryStore, caller: string, path: string): Decision {
   const callerClass = caller.startsWith('user:') ? 'user' : 'address';
-  const claim = claimOn(model, {
+  const limitRequest = limitRequestFor(model, {
     method: 'GET',
     host: '',
     path,
@@ -49,8 +49,8 @@ function ask(counters: MemoryStore, caller: string, path: string): Decision {
     claimed: null,
     draws: 'all',
   });
-  if (claim === null) throw new Error('there is no claim');
-  return { ...counters.decide(claim.set, claim.caller, claim.main) };
+  if (limitRequest === null) throw new Error('there is no claim');
+  return { ...counters.decide(limitRequest.set, limitRequest.caller, limitRequest.main) };
 }
 
 /** What strangers ask for: everything that the attacker did not, and the bucket that it floods, too. */

@@ -53,8 +53,8 @@ test('each main value has its own quota, and one resource limit for all callers'
 test('a request draws on those limits alone that its route lets it draw on', async () => {
   const engine = await engineOf(LIMITS);
   const setOf = (draws: LimitedRequest['draws']) => {
-    const claim = engine.decide(START, read('1', { draws }))?.claim;
-    return [claim?.bucket?.name, claim?.set.global?.units, claim?.set.caller?.units];
+    const limitRequest = engine.decide(START, read('1', { draws }))?.limitRequest;
+    return [limitRequest?.bucket?.name, limitRequest?.set.global?.units, limitRequest?.set.caller?.units];
   };
   expect(setOf('all')).toEqual(['messages', 6, 2]);
   expect(setOf('bucket')).toEqual(['messages', undefined, 2]);
@@ -69,14 +69,14 @@ test('a request takes what its line costs of its bucket, and one of the global l
   const draw = () => engine.decide(START, read('1'));
   expect(draw()?.decision).toMatchObject({ admitted: true, remaining: 4 });
   expect(draw()?.decision).toMatchObject({ admitted: false, role: 'resource', remaining: 0 });
-  expect(draw()?.claim.cost).toBe(3);
+  expect(draw()?.limitRequest.cost).toBe(3);
 });
 
 test('a unit that is returned can be drawn again', async () => {
   const engine = await engineOf(LIMITS);
   const draw = (caller: string) => engine.decide(START, read('1', { caller }));
   const first = draw('alice');
-  const limit = first?.claim.set.resource;
+  const limit = first?.limitRequest.set.resource;
   const window = first?.decision.resourceWindow ?? 0;
   draw('bob');
   draw('carol');

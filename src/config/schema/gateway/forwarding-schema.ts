@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { duration, means, token, yesOrNo } from '../../values/index.ts';
+import { duration, httpToken, means, yesOrNo } from '../../values/index.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
@@ -20,7 +20,7 @@ const READ_OF_EVERY_REQUEST = new Set([
 
 /** The name of a field that only trusted proxies may send. */
 function removed() {
-  return token(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
+  return httpToken(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
     error: 'the gateway reads this field in every request: remove it from the list',
   });
 }
@@ -30,7 +30,7 @@ export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send. */
 function kept() {
-  return token(NAME).refine(
+  return httpToken(NAME).refine(
     name => [undefined, 'origin', 'forwarded', 'caller'].includes(RULES_BY_DEFAULT.get(name)),
     {
       error: 'the gateway always writes or removes this field, so it cannot be kept: remove it from the list',
@@ -87,7 +87,7 @@ const rules = z
       .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
     allow_headers: z
       .union(
-        [z.literal('any'), z.array(token('expected the name of a header field such as Authorization'))],
+        [z.literal('any'), z.array(httpToken('expected the name of a header field such as Authorization'))],
         {
           error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
         },

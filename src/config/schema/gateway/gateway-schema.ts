@@ -82,7 +82,7 @@ export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
     .union([z.literal('none').transform(() => [] as string[]), z.array(network())], {
-      error: 'expected none, or a list of networks such as [10.1.0.0/16]',
+      error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',
     })
     .prefault('none')
     .describe(
@@ -116,7 +116,7 @@ export const gatewaySchema = z.strictObject({
   store: storeSchema.describe(
     'Where limits are counted. memory: in each gateway alone. A map: in Redis, for all gateways together. Changes take effect after a restart.',
   ),
-  limits: text('expected none, or the path of a file such as limits.yaml')
+  limits: text('expected the word none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))
     .prefault('none')
     .describe(

@@ -7,6 +7,7 @@ import {
   doorAsWhole,
   duration,
   durationOrOff,
+  httpToken,
   mapSuchAs,
   means,
   momentOrNone,
@@ -15,7 +16,6 @@ import {
   pathOfFile,
   secret,
   text,
-  token,
   unshown,
   yesOrNo,
 } from '../../values/index.ts';
@@ -100,7 +100,9 @@ export const tokenRules = {
     .prefault(['azp', 'sub'])
     .describe('The claims that together identify a user. A token without them is invalid.'),
   bots: z
-    .union([z.literal('none'), botRule], { error: 'expected none, or a map such as { claim: client_id }' })
+    .union([z.literal('none'), botRule], {
+      error: 'expected the word none, or a map such as { claim: client_id }',
+    })
     .transform(rule => (rule === 'none' ? null : rule))
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
@@ -123,7 +125,10 @@ export const accessTokensSchema = z.strictObject({
   // Required with `identity_provider`, and an error with `identity_providers`: see identity-checks.ts.
   audience: tokenRules.audience.optional(),
   identity_headers: z
-    .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
+    .record(
+      httpToken('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'),
+      claim(),
+    )
     .prefault({})
     .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
   roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
@@ -134,7 +139,7 @@ export const accessTokensSchema = z.strictObject({
     ),
   certificate_field: means(
     'door',
-    token('is not a header field name: use letters, digits and "-", such as Client-Cert'),
+    httpToken('is not a header field name: use letters, digits and "-", such as Client-Cert'),
   )
     .optional()
     .describe(
@@ -142,7 +147,7 @@ export const accessTokensSchema = z.strictObject({
     ),
   schemes: means(
     'door',
-    z.array(token('expected a scheme such as Bearer or Bot'), {
+    z.array(httpToken('expected a scheme such as Bearer or Bot'), {
       error: 'expected a list of schemes such as [Bearer, Bot]',
     }),
   )

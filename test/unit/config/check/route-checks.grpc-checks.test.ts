@@ -23,7 +23,7 @@ describe('a route of gRPC', () => {
       '6:30: routes[1].upstream: the upstream "api" does not say "protocol: grpc", which gRPC calls need',
     ]);
     expect(await diagnosticsOfRoute('path: /a.B/C, upstream: calls')).toEqual([
-      '6:31: routes[1].upstream: the upstream "calls" says "protocol: grpc": only routes with "grpc" lead there',
+      '6:31: routes[1].upstream: this route has a path, but "calls" speaks gRPC: give the route "grpc"',
     ]);
   });
 

@@ -71,13 +71,13 @@ describe('the comparison of two limits.yaml', () => {
   it('compares groups, and the claims that tell them apart', () => {
     const group = (claim: string, limit: string) => oneBucket({ user: '5/5s', group: { claim, limit } });
     expect(changes(oneBucket({ user: '5/5s' }), group('org', '9/1m'))).toEqual([
-      'stricter: bucket b: all callers with the same org together 9 in 1m, before no limit',
+      'stricter: bucket b: all callers with the same org share: 9 in 1m, before no limit',
     ]);
     expect(changes(group('org', '9/1m'), group('org', '10/1m'))).toEqual([
-      'looser: bucket b: all callers with the same org together 10 in 1m, before 9 in 1m',
+      'looser: bucket b: all callers with the same org share: 10 in 1m, before 9 in 1m',
     ]);
     expect(changes(group('org', '9/1m'), group('team', '9/1m'))).toEqual([
-      'mixed: bucket b: all callers with the same team together 9 in 1m, before all callers with the same org together 9 in 1m',
+      'mixed: bucket b: all callers with the same team share: 9 in 1m, before all callers with the same org share: 9 in 1m',
     ]);
   });
 

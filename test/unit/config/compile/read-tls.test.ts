@@ -108,7 +108,7 @@ describe('the certificates of a listener', () => {
 
   it('are warned of where no client can ask for one', async () => {
     expect(await diagnosticsWith(...withPairs(good, good, authority.forHosts('127.0.0.1')))).toEqual([
-      expect.stringContaining('served this certificate: others before it hold its names'),
+      expect.stringContaining('served this certificate: an earlier certificate already has all its names'),
       expect.stringContaining('served this certificate: it holds no DNS name'),
     ]);
   });

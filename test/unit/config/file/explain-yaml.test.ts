@@ -92,7 +92,7 @@ describe('broken YAML is reported with what to write instead', () => {
     [
       'a list behind its key',
       'a: - b\n',
-      ['1:4: a list begins on a line of its own; on this one write it as [a, b]'],
+      ['1:4: start the list on the next line, or write it here as [a, b]'],
     ],
     // Merges and templates.
     ['a merge', 'a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n', [`2:1: ${MERGE}`]],

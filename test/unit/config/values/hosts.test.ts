@@ -27,7 +27,7 @@ describe('a host in the file', () => {
     ['2001:db8::7', 'an IPv6 address stands in brackets: write "[2001:db8::7]"'],
     ['b\u00fccher.example.com', 'clients send the ASCII form of a name: write "xn--bcher-kva.example.com"'],
     ['*.b\u00fccher.example', 'clients send the ASCII form of a name: write "*.xn--bcher-kva.example"'],
-    ['.example.com', 'a host has no empty label: write "*.example.com"'],
+    ['.example.com', 'a host does not begin with a dot: write "*.example.com"'],
     ['api-*.example.com', 'a star stands for one whole label, the first: write "*.example.com"'],
     ['{tenant}.example.com', 'a star stands for one whole label, the first: write "*.example.com"'],
   ])('is not %s', (text, message) => {

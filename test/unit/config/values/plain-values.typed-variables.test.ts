@@ -113,7 +113,7 @@ describe('a variable whose text may not stand where it does', () => {
     ],
     [
       `trusted_proxies: "\${V}"`,
-      `expected none, or a list of networks such as [10.1.0.0/16], but "\${V}" holds something else`,
+      `expected the word none, or a list of networks such as [10.1.0.0/16], but "\${V}" holds something else`,
     ],
     [`timeouts: "\${V}"`, `expected a map of keys, which no variable can hold, found "\${V}"`],
     [

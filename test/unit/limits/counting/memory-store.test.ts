@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { groupPart, type LimitSet, type MemoryStore } from '../../../../src/limits/index.ts';
+import { groupCounterKey, type LimitSet, type MemoryStore } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
 
@@ -60,7 +60,7 @@ describe('the limit of a group', () => {
   test('gets its unit back', () => {
     const { groupWindow } = decide({ group }, 'user:a');
     admittedOf(2, () => decide({ group }, 'user:b'));
-    store.refund(group, groupPart('acme', ''), groupWindow);
+    store.refund(group, groupCounterKey('acme', ''), groupWindow);
     expect(admittedOf(9, () => decide({ group }, 'user:b'))).toBe(1);
   });
 
@@ -80,7 +80,7 @@ describe('the limit of a group', () => {
     expect(groupWindow).toBeGreaterThan(0);
     admittedOf(2, () => decide(set, 'user:b'));
     expect(decide(set, 'user:c')).toMatchObject({ admitted: true, shadow: { refused: ['group'] } });
-    store.refund(group, groupPart('acme', ''), groupWindow);
+    store.refund(group, groupCounterKey('acme', ''), groupWindow);
     expect(decide(set, 'user:c').shadow.refused).toEqual([]);
   });
 

@@ -208,7 +208,7 @@ describe('in either way', () => {
     (endpoints[1] as Stub).isOut = true;
     balancer.use(endpoints, 'least_requests');
     expect(partsOf(endpoints)[1]).toBe(0);
-    expect(balancer.isDesperate(0)).toBe(false);
+    expect(balancer.allOut(0)).toBe(false);
   });
 
   it('all endpoints are used where all are out', () => {
@@ -216,7 +216,7 @@ describe('in either way', () => {
     for (const endpoint of endpoints) endpoint.isOut = true;
     balancer.use(endpoints, 'least_requests');
     for (const part of partsOf(endpoints)) expect(part).toBeGreaterThan(0.3);
-    expect(balancer.isDesperate(0)).toBe(true);
+    expect(balancer.allOut(0)).toBe(true);
   });
 
   it('no more than half of the endpoints may be ejected', () => {
@@ -244,7 +244,7 @@ describe('in either way', () => {
     expect(balancer.choose(0, '', [])).toBeNull();
     balancer.use([], 'caller');
     expect(balancer.choose(0, '', [])).toBeNull();
-    expect(balancer.isDesperate(0)).toBe(false);
+    expect(balancer.allOut(0)).toBe(false);
   });
 
   it('endpoints are looked at again only when one of them asks for it, or has changed', () => {

@@ -162,7 +162,7 @@ describe('a value of access_tokens', () => {
       '29: principal: exp, nbf, iat, jti change with every token: use claims that stay the same for a caller',
     ],
     ['principal: [7]', `30: principal[0]: ${CLAIM}, found 7`],
-    ['bots: all', '24: bots: expected none, or a map such as { claim: client_id }, found "all"'],
+    ['bots: all', '24: bots: expected the word none, or a map such as { claim: client_id }, found "all"'],
     ['bots: {}', `24: bots: missing key "claim": ${CLAIM}`],
     ['bots: { clam: x }', '26: bots: unknown key "clam", did you mean "claim"?'],
     [
