@@ -177,7 +177,7 @@ interface NoticeTerms {
 const MAX_PUSH_S = 600;
 
 /**
- * Claims of which every other token of the issuer has at least one. The same keys sign all tokens, and users can choose some of their
+ * Every other token of the issuer has at least one of these claims. The same keys sign all tokens, and users can choose some of their
  * own claims, so a token with any of these is not a push.
  */
 const CLAIMS_OF_OTHER_TOKENS = ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'typ', 'azp', 'nonce', 'events'];

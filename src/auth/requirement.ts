@@ -9,8 +9,8 @@ const MET = 'm';
 const LACKING: Readonly<Record<Shortfall, string>> = { scopes: 's', roles: 'r', claims: 'c' };
 
 /**
- * Judges the claims of a verified token by every requirement. Returns a letter for each, in their order: 50,000 callers are
- * remembered with it.
+ * Judges the claims of a verified token by every requirement. Returns one letter for each, in their order: a short text, since it is
+ * kept for 50,000 callers.
  *
  * @param roleClaims further claims that list roles
  */
@@ -37,7 +37,7 @@ export function shortfallIn(rulings: string, { index }: Requirement): Shortfall 
   return letter === LACKING.roles ? 'roles' : 'claims';
 }
 
-/** What a token grants to its bearer. Every claim may be of any type: what is not as providers write it grants nothing. */
+/** What a token grants to its bearer. A claim may have any type: one that is not as providers write it grants nothing. */
 class Granted {
   readonly #claims: JsonObject;
   readonly #scopes: ReadonlySet<string>;
@@ -76,7 +76,7 @@ function wordsIn(value: unknown): readonly string[] {
   return typeof value === 'string' ? value.split(' ') : [];
 }
 
-/** The `roles` of an object in which Keycloak names those of the realm or of a client. */
+/** Returns the `roles` of an object: Keycloak has one for the realm and one for each client. */
 function rolesIn(access: unknown): readonly string[] {
   if (!isJsonObject(access)) return [];
   const roles = member(access, 'roles');

@@ -7,8 +7,8 @@ const MAX_WAIT_MS = 3_000;
 
 /**
  * Hints at scopes that routes require and that no provider announces in its discovery document. Asks nobody if no route requires any.
- * Without an answer of each provider there are no hints; nor is it an error, since providers need not announce every scope
- * (OpenID Connect Discovery 1.0, 3).
+ * Gives no hints unless every provider answers. They are only hints, since providers need not announce every scope (OpenID Connect
+ * Discovery 1.0, 3).
  */
 export async function hintsAtScopes(
   { snapshot: { identity, outline } }: LoadedConfig,

@@ -8,7 +8,7 @@ import type { CallerOnCommandLine } from './caller-options.ts';
 import { messageOf } from './output.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The address to ask a gateway at that listens on all addresses of the machine. */
+/** A gateway that listens on all addresses of the machine is asked at this one. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 interface AdminReply {

@@ -47,7 +47,7 @@ const NAMES = /^(?:content-)?location$/i;
 
 /**
  * Returns what a client must ask for to get what the service means by a `Location`. Returns it unchanged if it leads elsewhere: to
- * another host, or to a path of the service outside its base. What browsers read otherwise than RFC 3986 is left alone as well.
+ * another host, or to a path of the service outside its base. Also leaves alone what browsers read differently from RFC 3986.
  */
 export function clientLocation(location: string, change: AddressChange): string {
   if (/[\\\t]/.test(location)) return location;
@@ -64,7 +64,7 @@ export function clientLocation(location: string, change: AddressChange): string 
   return clientPath(location.startsWith('/') ? location : folderOf(target) + location, change) ?? location;
 }
 
-/** What a relative reference continues: the path up to its last slash. */
+/** The base of a relative reference: the path up to its last slash. */
 function folderOf(target: string): string {
   const question = target.indexOf('?');
   const path = question === -1 ? target : target.slice(0, question);
@@ -91,8 +91,8 @@ function readAuthority(text: string, scheme = ''): Authority | null {
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /^80$/, https: /^443$/ };
 
 /**
- * Whether a service means itself: by the host that it was sent, by the client's, by an address where it listens, or by the host that it
- * was sent with the port where it listens, as servers do that know their port.
+ * True if the host is the service itself: the `Host` that it got, the client's, an address where it listens, or that `Host` with the
+ * port where it listens, as some servers write it.
  */
 function isOfService(named: Authority | null, { host, client, endpoint, endpoints }: AddressChange): boolean {
   if (named === null) return false;

@@ -16,7 +16,7 @@ export class FoldedNames {
       this.#byLength[name.length] = [...(this.#byLength[name.length] ?? []), name];
   }
 
-  /** Whether one of the names may be read from this one. */
+  /** True if a careless backend would read this name as one of them. */
   has(name: string): boolean {
     return this.#byLength[name.length]?.includes(foldName(name)) === true;
   }

@@ -2,9 +2,9 @@ import { StallTimer } from '../core/index.ts';
 
 /** How long the other side may be silent. */
 interface LivenessTerms {
-  /** How long while something is expected of it, before it is sent a PING. */
+  /** If something is expected of it: how long it may be silent before it gets a PING. */
   readonly pingIntervalMs: number;
-  /** How long after a PING, before the connection counts as lost. Any byte answers. */
+  /** How long it may be silent after a PING before the connection counts as lost. Any byte ends the silence. */
   readonly pingTimeoutMs: number;
 }
 

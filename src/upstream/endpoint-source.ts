@@ -2,9 +2,9 @@ import type { EndpointAddress } from './transport.ts';
 
 /** One address of an upstream, as its source names it. */
 export interface SourcedEndpoint extends EndpointAddress {
-  /** An IP address, or a name where the system that connects looks it up. */
+  /** An IP address, or a name that the system looks up when it connects. */
   readonly host: string;
-  /** Its part of the requests, beside those of the others: a number above 0. */
+  /** Its share of the requests, relative to the others: a number above 0. */
   readonly weight: number;
   /** The host of the configured URL. Certificates are verified for it, never for what DNS answered. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface SourcedEndpoint extends EndpointAddress {
 /**
  * Says which addresses an upstream has, and when they change: those that the configuration lists, or those of a name.
  *
- * Between two lists, an endpoint is the same where host and port are.
+ * An endpoint of two lists is the same one if host and port are the same.
  */
 export interface EndpointSource {
   /** The addresses that requests may go to now. Each change makes a new list. Empty while a name has not been looked up yet. */

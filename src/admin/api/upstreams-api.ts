@@ -11,13 +11,13 @@ export interface UpstreamSources {
 const endpointSchema = z.strictObject({
   address: z.string().describe('The address as host:port, an IPv6 address in brackets.'),
   state: z.enum(['used', ...OUT_REASONS]).describe('Whether it gets requests, or why it gets none.'),
-  why: z.string().nullable().describe('What was wrong last; null: nothing since it last answered well.'),
-  weight: z.number().describe('Its part of the requests, beside those of the others.'),
+  why: z.string().nullable().describe('Its last fault; null if there was none since its last good answer.'),
+  weight: z.number().describe('Its share of the requests, relative to the weights of the others.'),
   connections: z.int().describe('Open connections to it.'),
   requestsInFlight: z
     .int()
     .describe(
-      'Requests that it has not answered yet. Not counted, and 0, where an upstream has one fixed address.',
+      'Requests that it has not answered yet. Always 0 if the upstream has one fixed address: nothing is counted there.',
     ),
 });
 
@@ -26,12 +26,14 @@ export const upstreamsSchema = z.strictObject({
     .array(
       z.strictObject({
         name: z.string().describe('Its name in gateway.yaml.'),
-        allEndpointsOut: z.boolean().describe('Every endpoint is out, so that all of them are used.'),
+        allEndpointsOut: z
+          .boolean()
+          .describe('True if every endpoint is out. Then all of them get requests all the same.'),
         lookupFault: z
           .string()
           .nullable()
           .describe('Why the last lookup of a name found nothing, so that its last addresses stay in use.'),
-        endpoints: z.array(endpointSchema).describe('Its addresses; none while a name was not found yet.'),
+        endpoints: z.array(endpointSchema).describe('Its addresses; empty until its name has been found.'),
       }),
     )
     .describe('The upstreams of the configuration that serves.'),

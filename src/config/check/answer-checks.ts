@@ -17,7 +17,7 @@ export function checkRedirects(file: ConfigFile): void {
   const table = new RouteTable(entries);
   for (const { index, to } of targets) {
     if (!patterns[index]?.some(pattern => leadsTo(table, index, pattern, to))) continue;
-    const message = 'this route takes that path itself, so that clients are sent in a circle';
+    const message = 'this route takes that path itself: clients would be redirected in a circle';
     file.add(['routes', index, 'redirect', 'to'], message, { severity: 'warning' });
   }
 }

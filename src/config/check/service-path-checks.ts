@@ -6,19 +6,19 @@ import { patternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
 
-/** A route of paths on one of its hosts, and what it sends. */
+/** One host of a route, with the paths that it takes and those that it sends. */
 interface SentRoute {
   readonly index: number;
   readonly raw: Readonly<Record<string, unknown>>;
   /** What it takes. */
   readonly pattern: RoutePattern;
-  /** How many segments it takes away, and which, joined by slashes. */
+  /** How many segments it removes, and which ones, joined by slashes. */
   readonly stripped: number;
   readonly prefix: string;
   readonly upstreams: readonly string[];
 }
 
-/** Checks what routes with `strip_prefix`, and URLs with a path, make of the paths of one service. */
+/** Checks the paths that services get by `strip_prefix` and by URLs with a path. */
 export function checkServicePaths(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
@@ -34,7 +34,7 @@ export function checkServicePaths(file: ConfigFile): void {
   warnOfWaysAround(file, sent, byUpstream);
 }
 
-/** Returns nothing for a route that is invalid in itself, or of gRPC. */
+/** Returns nothing for a route that is invalid by itself, or that serves gRPC. */
 function sentRouteOf(raw: Readonly<Record<string, unknown>>, index: number): SentRoute[] {
   const patterns = raw.grpc === undefined ? patternsOf(raw) : null;
   const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
@@ -98,15 +98,15 @@ function baseOf({ url, urls }: Readonly<Record<string, unknown>>): readonly stri
     : literalsOf(parseRoutePattern(data.base, null).segments);
 }
 
-/** Whether what a route sends begins with the base, in front of which it goes. */
+/** True if the paths that a route sends begin with the base already. The gateway puts the base in front of them. */
 function beginsWith({ pattern, stripped }: SentRoute, base: readonly string[]): boolean {
   const literals = literalsOf(pattern.segments).slice(stripped);
   return base.length > 0 && base.every((segment, index) => segment === literals[index]);
 }
 
 /**
- * Finds another route to the same upstream that sends the paths of this one without some first segments: because it takes those away
- * wherever they are, or because it serves the same paths without them. What only says a version is no sign of that.
+ * Finds another route to the same upstream that sends the paths of this one without some of their first segments: it removes those, or
+ * it takes the same paths without them. A version alone, such as `v1`, proves nothing.
  */
 function prefixOfAnother(
   { pattern: { segments } }: SentRoute,
@@ -130,12 +130,12 @@ function shapeOf(segments: Segments): string {
     .join('/');
 }
 
-/** Most lookups of routes at a reload. A file with more pairs of prefixes and guarded routes is not looked at whole. */
+/** Maximum number of route lookups in a reload. If a file has more pairs of prefixes and guarded routes, the rest is not checked. */
 const MAX_LOOKUPS = 5_000;
 
 /**
- * Warns of routes that lead around another: `/pub/**` without its prefix sends `/pub/admin/x` as `/admin/x`, which another route lets
- * only some callers ask for. A more specific route that someone wrote for such paths is meant so.
+ * Warns of routes that bypass another: `/pub/**` without its prefix sends `/pub/admin/x` as `/admin/x`, which another route allows only
+ * some callers. If a more specific route exists for such paths, it is assumed to be intended.
  */
 function warnOfWaysAround(
   file: ConfigFile,
@@ -176,7 +176,7 @@ function demandOf({ authentication = 'required' }: Readonly<Record<string, unkno
   return LEVELS.indexOf(String(authentication));
 }
 
-/** Two different requirements are not weighed: each may keep out callers whom the other lets in. */
+/** Does not compare two different requirements: each may refuse callers that the other admits. */
 function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
   const lacks = guarded.require !== undefined && !isDeepStrictEqual(raw.require, guarded.require);
   return demandOf(raw) < demandOf(guarded) || lacks;
@@ -193,6 +193,6 @@ function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): v
   const through = route.pattern.path.split('/', 1 + route.stripped).join('/') + rest;
   const sends = through === rest ? `it sends ${rest} as well` : `${through} is sent as ${rest}`;
   const how = hidden ? '' : `: ${sends}`;
-  const message = `this route leads around the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
+  const message = `this route bypasses the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
   file.add(at(route.index, route.stripped === 0 ? 'path' : 'strip_prefix'), message, { severity: 'warning' });
 }

@@ -14,7 +14,7 @@ export function checkUpstreamUrls(file: ConfigFile): void {
   }
 }
 
-/** Returns the address; `undefined` if it is none, which validation reports. */
+/** Returns the address; `undefined` if it is invalid: validation reports that. */
 function readUrl(entry: unknown) {
   return upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry).data;
 }
@@ -27,7 +27,7 @@ function checkPresence(file: ConfigFile, path: Path): void {
     file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
 }
 
-/** Connections to all of them are made in one way, and any of them may get a request: so they have one scheme and one path. */
+/** Checks that all have the same scheme and path, since any of them may get any request. */
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
   const listed = urls.map(entry => {
     const url = readUrl(entry);

@@ -43,8 +43,8 @@ interface RouteContext {
 }
 
 /**
- * Compiles a route, with a pattern for each of its hosts. Throws where the checks were not made: they report what keeps a route from
- * being compiled.
+ * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report every route that cannot be
+ * compiled.
  */
 export function compileRoute(
   config: RouteConfig,
@@ -73,7 +73,7 @@ function compileTarget(config: RouteConfig, name: RouteName, context: RouteConte
   return routes.length === 1 ? largest.route : { ...largest.route, shares: sharesOf(routes) };
 }
 
-/** The name is that of all upstreams, so that a caller is on the same side on every route with the same ones. */
+/** Draws by the names of all upstreams, so that a caller gets the same upstream on every route that has the same ones. */
 function sharesOf(
   routes: readonly { readonly name: string; readonly percent: number; readonly route: ForwardRoute }[],
 ): UpstreamShare[] {
@@ -189,10 +189,6 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
   };
 }
 
-/**
- * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
- * ever receives the codes that clients send there.
- */
 /** The gateway's own routes: those of sign-in, and those on which providers send notices. */
 export function ownRoutesOf(
   { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
@@ -213,6 +209,10 @@ export function ownRoutesOf(
   return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
 }
 
+/**
+ * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
+ * ever receives the codes that clients send there.
+ */
 const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
   signInRoute('/v1/anonymous/auth', 'auth', ['POST']),

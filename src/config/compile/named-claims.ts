@@ -2,7 +2,7 @@ import { isClaimed, type Quota } from '../../limits/index.ts';
 import { claimsIn } from '../policies/index.ts';
 import type { BucketConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 
-/** Lists the claims that one feature reads of a verified token, beside those that `access_tokens` is about. */
+/** Lists the claims that one feature reads of a verified token, besides those that `access_tokens` names. */
 type ClaimNaming = (config: GatewayConfig, limits: LimitsConfig) => readonly string[];
 
 const NAMINGS: readonly ClaimNaming[] = [
@@ -13,7 +13,7 @@ const NAMINGS: readonly ClaimNaming[] = [
   },
 ];
 
-/** The claims that a caller keeps of its token, since the configuration names them: each once, in order. */
+/** Lists the claims that the configuration names, each once and in order. Callers keep these of their tokens. */
 export function namedClaims(config: GatewayConfig, limits: LimitsConfig): readonly string[] {
   return [...new Set(NAMINGS.flatMap(naming => naming(config, limits)))].sort();
 }

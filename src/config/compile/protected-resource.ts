@@ -21,9 +21,7 @@ export function metadataUrlOf(resource: string): string {
   return `${new URL(resource).origin}${WELL_KNOWN}${pathOf(resource)}`;
 }
 
-/**
- * The routes of the document: where RFC 9728 looks for it, and without the path of the resource, where clients look as well.
- */
+/** Makes the routes of the document: at the path that RFC 9728 says, and at the well-known path alone, where some clients look. */
 export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
   const document = asciiJson({
     resource: facts.resource,
@@ -36,7 +34,7 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
   return [...paths].map(path => metadataRoute(path, document));
 }
 
-/** The path of a resource without the slash at its end; empty if there is no more to it. */
+/** The path of a resource without the slash at its end; empty for the root. */
 function pathOf(resource: string): string {
   return new URL(resource).pathname.replace(/\/$/, '');
 }

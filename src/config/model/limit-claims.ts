@@ -9,7 +9,7 @@ interface ClaimNames {
   readonly numbers: readonly string[];
 }
 
-/** Longer names of groups are none: they are part of what counters are found by. In bytes. */
+/** Maximum bytes of the name of a group: it is a part of the key of counters. A longer one counts as no group. */
 const MAX_GROUP = 256;
 
 /** Reads what the tokens of callers say about their limits: once for each token that is remembered. */
@@ -19,7 +19,7 @@ export class LimitClaims {
   /** Weak, so that entries go with the callers. */
   readonly #known = new WeakMap<object, ClaimedValues | null>();
 
-  /** @param hasIssuers there are several providers, so that the same name means another group for each */
+  /** @param hasIssuers true if there are several providers: the same name is then another group for each */
   constructor(names: ClaimNames, hasIssuers: boolean) {
     this.names = names;
     this.#hasIssuers = hasIssuers;

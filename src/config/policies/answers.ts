@@ -15,13 +15,13 @@ const MAX_BODY = 16_384;
 /** The statuses of responses that have no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** An address that goes out as it is written: visible ASCII, without what browsers read as something else. */
+/** An address that is sent as it is written: visible ASCII, without characters that browsers change. */
 function target() {
   return z
     .string({ error: TO })
     .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
     .refine(to => !/[{}]/.test(to), {
-      error: 'the path of a request does not go along: write one address, without parameters',
+      error: 'a redirect cannot take over a part of the path: write one address, without parameters',
       abort: true,
     })
     .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
@@ -181,8 +181,8 @@ export function isAnswered(route: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * Writes down what a route leaves open by being answered without an upstream: it needs no token unless it says so. Before any check, so
- * that all of them see the same route.
+ * Fills in what routes without an upstream leave out: they need no token unless they say so. Runs before all checks, so that these see
+ * the same route.
  */
 export function fillAnsweredRoutes(file: ConfigFile): void {
   const { routes } = asMap(file.value);
@@ -192,7 +192,7 @@ export function fillAnsweredRoutes(file: ConfigFile): void {
       Object.assign(route, { authentication: 'none' });
 }
 
-/** Checks how a route is served: exactly one way, with a body only where the status allows it, and fields that are its to write. */
+/** Checks how a route is served: exactly one way, a body only where the status allows one, and no fields that the gateway writes itself. */
 export function checkServed(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
   const [first, ...others] = SERVED_BY.filter(key => route[key] !== undefined);
   for (const key of others) {

@@ -96,7 +96,7 @@ const scope = bucketSetting({
     ];
   },
   compare(now, before) {
-    // The scope of a bucket that no line names shows nowhere.
+    // No client sees the scope of a bucket that no line uses.
     if (now.lines.length === 0 || before.lines.length === 0) return null;
     const [is, was] = [now, before].map(({ config, lines }) => scopeOf(config.scope, lines));
     if (is === was) return null;

@@ -14,7 +14,7 @@ export interface FieldValues {
   readonly caller: Caller | null;
 }
 
-/** A value with placeholders that nobody understands. */
+/** A value holds an unknown placeholder. */
 export class TemplateError extends Error {}
 
 const PLACEHOLDERS = '{request_id}, {client_address}, {route} or {claim.NAME}';

@@ -28,7 +28,7 @@ export function fieldValue() {
 const LIKE_ONE = /\{(?:request_id|client_address|route|claim\.[^{}]*)\}/;
 
 const literal = fieldValue().refine(text => !LIKE_ONE.test(text), {
-  error: 'placeholders stand for something in "request_headers" only: write a fixed value',
+  error: 'placeholders work in "request_headers" only: write a fixed value',
 });
 
 const template = fieldValue().superRefine((text, context) => {
@@ -77,7 +77,7 @@ export function claimsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.values(edits?.set ?? {}).flatMap(text => new FieldTemplate(text).claims);
 }
 
-/** The fields that tell claims to upstreams: clients send them on no route. */
+/** The fields that carry claims to upstreams: a client's own are dropped on every route. */
 export function claimFieldsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.entries(edits?.set ?? {}).flatMap(([name, text]) =>
     new FieldTemplate(text).claims.length === 0 ? [] : [name],
@@ -97,14 +97,14 @@ export class RequestEdits {
   /** What it sets, as it is written: name, value, ... */
   readonly set: Fields;
   readonly remove: readonly string[];
-  /** What its values are made of, for people: each name with its placeholders. */
+  /** For `weir explain`: each name with the placeholders of its value. */
   readonly sources: readonly (readonly [name: string, placeholders: readonly string[]])[];
   readonly #route: string;
   readonly #dropped: FoldedNames;
   readonly #fixed: Fields;
   readonly #ofCaller: readonly SetField[];
   readonly #ofRequest: readonly SetField[];
-  /** A caller sends many requests. */
+  /** Kept for each caller, since it sends many requests. */
   readonly #rendered = new WeakMap<Caller, Fields>();
 
   /** @param route the name of the route, for {route} */
@@ -166,7 +166,7 @@ export class ResponseEdits {
     this.#dropped = new Set([...Object.keys(set), ...remove].map(name => name.toLowerCase()));
   }
 
-  /** Returns what goes to the client of a service's fields, with those that are set. */
+  /** Returns the fields of a service's response that go to the client, with those that are set. */
   applyToService(fields: Fields): string[] {
     const edited = this.removeFrom(fields);
     for (const part of this.set) edited.push(part);
@@ -183,7 +183,7 @@ export class ResponseEdits {
     return kept;
   }
 
-  /** Adds those that are set to an answer that the operator wrote, except those that it has itself. */
+  /** Adds the fields that are set to an answer that the operator wrote, except those that the answer already has. */
   addToAnswer(fields: string[]): void {
     addMissing(fields, this.set);
   }

@@ -45,7 +45,7 @@ interface ResponseHeadersModel {
   readonly responseEdits: ResponseEdits | null;
 }
 
-/** `response_headers`: fields that every response has, or that no response of the upstream keeps. */
+/** `response_headers`: fields that are set on every response, or removed from the upstream's. */
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
   pathOnly: [],
@@ -79,7 +79,7 @@ function namesOf(fields: readonly string[]): readonly string[] {
 type Edits = Pick<ResponseEdits, 'set' | 'remove'>;
 const NONE: Edits = { set: [], remove: [] };
 
-/** None of it refuses requests. Values are not shown: they may come from variables. */
+/** Compares edits, none of which refuses requests. Values are not shown: they may come from variables. */
 function compareEdits(key: string, now: Edits | null, before: Edits | null): (Difference | null)[] {
   const inWords = ({ set, remove }: Edits) =>
     [...namesOf(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)].join(', ') ||
@@ -105,9 +105,9 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
   host: 'write "host" under the upstream',
   token: 'the token decides about it: see "authentication" of the route, and "authorization" of its upstream',
   forwarding: 'the gateway says itself where a request came from: see forwarding_headers',
-  limits: 'the gateway tells limits in it',
+  limits: 'the gateway writes limits into it',
   trace: 'the gateway writes it in every message',
-  websocket: 'both ends of a WebSocket agree by it',
+  websocket: 'a WebSocket handshake needs it as it is',
   call: 'gRPC calls need it as it is',
 };
 
@@ -124,7 +124,7 @@ function whyNotInRequests(name: string, { route, file }: RouteInFile): string | 
     return 'access_tokens.certificate_field names it';
   const rule = RULES.get(name);
   if (rule === 'caller') return 'it says who calls: write it under access_tokens.identity_headers';
-  if (rule === 'drop') return 'services may take it for another method or path, so that it is always removed';
+  if (rule === 'drop') return 'it is always removed, since services may read another method or path from it';
   if (rule !== undefined) return OWNERS.forwarding;
   return isListed(name, file) ? 'it is listed in forwarding_headers, so trusted proxies may send it' : null;
 }
@@ -170,7 +170,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
   for (const { name, place, about } of [...set, ...removed]) {
     const why = whyNot(name, written);
     const twin = before.get(foldName(name));
-    if (why !== null) file.add(place, `"${name}" is not for routes to change: ${why}`, { about });
+    if (why !== null) file.add(place, `"${name}" cannot be changed by a route: ${why}`, { about });
     else if (twin !== undefined)
       file.add(place, `"${name}" is named twice, first in line ${file.place(twin).line}: keep one`, {
         about,

@@ -44,7 +44,7 @@ function compareRequirements(to: Requirement | null, from: Requirement | null): 
   const inBoth = new Set(now.claims.map(({ claim }) => claim).filter(claim => names.has(claim)));
   const demandsOf = ({ claims, ...others }: Requirement) =>
     describeRequirement({ ...others, claims: claims.filter(({ claim }) => !inBoth.has(claim)) });
-  // What is required keeps callers out, so that the one who requires less is the looser one.
+  // Requiring less admits more callers, so it is the looser one.
   const verbs = { removed: 'requires', added: 'no longer requires' };
   return [
     ...compareLists(demandsOf(before), demandsOf(now), verbs),

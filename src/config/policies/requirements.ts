@@ -5,7 +5,7 @@ import { mapSuchAs, text } from '../values/index.ts';
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
 const VALUE = 'expected text, a number, true or false, or a list of them, of which one suffices';
-/** What to say of an empty map. */
+/** The message for an empty map. */
 export const NOTHING = 'requires nothing: write scopes, roles or claims, or leave it out';
 
 /** Scopes hold no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can name them as they are. */
@@ -32,7 +32,7 @@ const role = z.union(
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: VALUE }).transform(String);
 const values = z.union([scalar, listOf(scalar, VALUE)], { error: VALUE });
 
-/** A list with something in it, and nothing twice. */
+/** A list that is not empty and has no entry twice. */
 function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })

@@ -6,11 +6,11 @@ import { literalPath, routePath, yesOrNo } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 const NONE = '';
-/** Made once: there may be ten thousand routes. */
+/** Shared, since there may be ten thousand routes. */
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 
-/** `strip_prefix`: what of the path is not sent to the service. */
+/** `strip_prefix`: the first segments of the path, which the service does not get. */
 export const stripPrefix = routePolicy({
   keys: {
     strip_prefix: literalPath('a prefix')

@@ -47,7 +47,7 @@ export function upstreamsNamed(
   return Object.keys(asMap(upstream)).map(name => ({ name, path: [...at, name], about: 'key' as const }));
 }
 
-/** Checks that the shares of a route's upstreams are all of its callers. */
+/** Checks that the shares of a route's upstreams add up to 100. */
 export function checkShares(
   file: ConfigFile,
   path: Path,

@@ -19,7 +19,7 @@ interface UpstreamContext {
   readonly name: string;
   /** The host of its URL, with the port if it is not the default one. */
   readonly authority: string;
-  /** Whether other URLs of it have other hosts. */
+  /** True if its URLs have different hosts. */
   readonly hasOthers: boolean;
   readonly protocol: UpstreamProtocol;
 }
@@ -29,7 +29,7 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   /** How `weir diff` compares the keys, where a change means something to callers. */
   readonly meaning?: Meaning;
-  /** Makes a part of the model. What its `options` hold becomes a part of what the connections are opened with. */
+  /** Makes a part of the model. Connections are opened with what its `options` hold. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
   /** Describes what the setting does, for `weir explain`: what each fact is about, and the fact in words. */
   describe?(model: NoInfer<Model>): readonly (readonly [about: string, fact: string])[];
@@ -44,7 +44,7 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
 }
 
 interface HostModel {
-  /** The `Host` it is sent; `null` if that is the client's. Where addresses are sent hosts of their own, that of the first. */
+  /** The `Host` that the upstream gets; `null`: the client's. If each address gets its own, that of the first. */
   readonly hostHeader: string | null;
 }
 

@@ -33,7 +33,7 @@ function host() {
 const LABEL = '[A-Za-z0-9_-]+';
 const ADDRESS = '\\[[0-9A-Fa-f:.]+\\]';
 const HOST_PATTERN = `(?:(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*\\.?|${ADDRESS})`;
-/** The host of a line in limits.yaml: one of one label has the dot of the root (`splitHost`). */
+/** The host of a line in limits.yaml. A host of one label ends in a dot (`splitHost`). */
 export const HOST_OF_LINE_PATTERN = `(?:(?:\\*\\.)?(?:${LABEL}\\.)+(?:${LABEL})?|\\*\\.${LABEL}|localhost|${ADDRESS})`;
 
 /**
@@ -68,8 +68,7 @@ function mistakeIn(text: string): Mistake {
   if (text.includes('@')) return { why: 'a host has no user', instead: text.replace(/^.*@/s, '') };
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text))
     return { why: 'an IPv6 address stands in brackets', instead: `[${text}]` };
-  if (/:\d*$/.test(text))
-    return { why: 'the port of a request means nothing', instead: text.replace(/:\d*$/, '') };
+  if (/:\d*$/.test(text)) return { why: 'routes do not look at ports', instead: text.replace(/:\d*$/, '') };
   if (/[^\x00-\x7f]/.test(text))
     return { why: 'clients send the ASCII form of a name', instead: inAscii(text) };
   if (text === '*' || text === '**') return { why: 'leave out "hosts" to match every host', instead: '' };

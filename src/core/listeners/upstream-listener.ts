@@ -1,7 +1,7 @@
 /**
  * Why an endpoint of an upstream gets no requests.
- * - `connect_failures`: it was ejected, since it could not be connected to time after time
- * - `bad_answers`: it was ejected, since it answered 502, 503 or 504 time after time, reset connections or did not answer in time
+ * - `connect_failures`: ejected after several failed connects in a row
+ * - `bad_answers`: ejected after several bad answers in a row: 502, 503, 504, a reset connection or none in time
  * - `check`: it failed its health checks
  */
 export const OUT_REASONS = ['connect_failures', 'bad_answers', 'check'] as const;
@@ -18,7 +18,7 @@ export interface EndpointEvent {
   readonly cause: string | null;
 }
 
-/** Other addresses serve than before. */
+/** The addresses of an upstream have changed. */
 export interface AddressesEvent {
   readonly upstream: string;
   /** Each is `host:port`. */
@@ -32,7 +32,7 @@ export interface AddressesEvent {
 export interface UpstreamListener {
   endpointChanged(event: EndpointEvent): void;
   addressesChanged(event: AddressesEvent): void;
-  /** A request that failed was to be sent once more. `wasAllowed`: false if too many requests are sent again already. */
+  /** A failed request was due for a retry. `wasAllowed`: false if the budget of retries is spent. */
   retried(upstream: string, wasAllowed: boolean): void;
   /** A name could not be looked up, for the first time since it could. Its last addresses stay in use. */
   lookupFailed(upstream: string, name: string, cause: string): void;

@@ -172,11 +172,11 @@ function answerLater<Outcome>(
       if (exchange.response.isAwaited) exchange.fault(fault);
     },
   );
-  // One of both answers.
+  // Either of these two answers.
   return SERVED;
 }
 
-/** Serves an OPTIONS that goes no further: lists the methods. */
+/** Answers an OPTIONS that is not forwarded: lists the methods. */
 export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): Served {
   const { routes } = exchange.snapshot;
   // OPTIONS is one of them, since this answers it.

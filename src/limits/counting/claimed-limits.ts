@@ -4,7 +4,7 @@ import type { Limit, LimitSet, LimitsInForce } from './limit-definition.ts';
 /** Sets remembered for each set of the configuration: callers have few different numbers. */
 const MAX_SETS = 1_024;
 
-/** What became of one set of the configuration. */
+/** The sets that were made of one set of the configuration. */
 interface Variants {
   /** For callers whose tokens say nothing. */
   readonly unclaimed: LimitSet;
@@ -79,7 +79,7 @@ function unitsFor(limit: Limit | null, { numbers }: ClaimedValues): number {
   return Math.min(Math.max(said, limit.largestCost), limit.maxUnits);
 }
 
-/** Counts with the same counters by another number. */
+/** Makes a limit that uses the same counters with another number. */
 function withUnits(limit: Limit, units: number): Limit {
   if (units === limit.units) return limit;
   // With a whole step of slack, a smooth burst could exceed the limit by one request.

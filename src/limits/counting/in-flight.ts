@@ -1,11 +1,11 @@
 import { defineLimit, type Limit } from './limit-definition.ts';
 
-/** The wait that is told to a caller who has as many requests in flight as it may: nobody knows when one of them ends. */
+/** The wait announced to a caller that has too many requests in flight: nobody knows when one ends. */
 export const AT_ONCE_WAIT_MS = 1_000;
 
 /**
- * Defines how many requests of one caller may be in flight at once in a bucket, for each main value. Its units are places, which
- * come back when requests end, and its period is the wait that is told. It has no counter.
+ * Defines how many requests of one caller may be in flight at once in a bucket, for each main value. Its units are places, which come
+ * back when requests end, and its period is the wait that is announced. It has no counter.
  */
 export function defineConcurrency(bucket: string, main: string | null, most: number): Limit {
   const quota = { units: most, periodMs: AT_ONCE_WAIT_MS };
@@ -23,7 +23,7 @@ export interface Place {
 export class InFlight {
   readonly #counts = new Map<string, number>();
 
-  /** Whether as many are in flight as may be. */
+  /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean {
     return (this.#counts.get(keyOf(limit, caller, main)) ?? 0) >= limit.units;
   }
@@ -33,7 +33,7 @@ export class InFlight {
     return this.#counts.get(keyOf(limit, caller, main)) ?? 0;
   }
 
-  /** Counts one more, even beyond what may be. */
+  /** Counts one more, even above the limit. */
   enter(limit: Limit, caller: string, main: string): Place {
     const key = keyOf(limit, caller, main);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);

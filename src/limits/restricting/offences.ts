@@ -178,7 +178,10 @@ export class EventCounter {
 
 /** A client may have had several requests in flight when the first was refused. Milliseconds. */
 const IN_FLIGHT_MS = 1_000;
-/** For waits no longer than that, this share of the wait: otherwise nothing would stop a flood on a bucket with short waits. */
+/**
+ * For waits no longer than that, requests are excused for this share of the wait: otherwise nothing would stop a flood on a bucket with
+ * short waits.
+ */
 const IN_FLIGHT_PART = 0.5;
 /** No smooth limit announces a shorter wait. */
 const MIN_STEP_MS = 2;

@@ -6,7 +6,7 @@ export interface EndpointsView {
   readonly upstream: string;
   /** Why each endpoint is out; `null` for one that is used. */
   readonly states: readonly (OutReason | null)[];
-  /** Every endpoint is out, so that all are used. */
+  /** True if every endpoint is out. Then all of them get requests all the same. */
   readonly allOut: boolean;
   /** A name cannot be looked up. */
   readonly lookupFailed: boolean;

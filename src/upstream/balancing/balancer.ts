@@ -12,7 +12,7 @@ export interface Candidate {
   readonly weight: number;
   /** Whether it is ejected, or fails its health checks. */
   readonly isOut: boolean;
-  /** Ends what is over by now. Returns when to ask again, if nothing else changes before. */
+  /** Ends an ejection whose time is over. Returns when to call again, unless something changes before. */
   review(nowMs: number): number;
   /** The part of its weight that counts now, above 0 and up to 1. */
   share(nowMs: number): number;
@@ -101,7 +101,7 @@ export class Balancer<Endpoint extends Candidate> {
     const other = used[second] as Endpoint;
     const oneWeight = this.#weights[first] as number;
     const otherWeight = this.#weights[second] as number;
-    // The first drawn wins a draw: idle endpoints are then taken by their weights.
+    // On a tie the first drawn wins: idle endpoints are then taken by their weights.
     return one.load(nowMs) * otherWeight <= other.load(nowMs) * oneWeight ? one : other;
   }
 
@@ -118,7 +118,7 @@ export class Balancer<Endpoint extends Candidate> {
       if ((sums[middle] as number) > point) high = middle;
       else low = middle + 1;
     }
-    // A sum of fractions may be off by a hair.
+    // Rounding may leave the sum slightly too small.
     return low === except ? (low === 0 ? 1 : low - 1) : low;
   }
 

@@ -1,4 +1,4 @@
-/** Spreads a number over 32 bits (the end of MurmurHash3), so that neighbours have nothing in common. */
+/** Spreads a number over 32 bits (the end of MurmurHash3), so that similar inputs give unrelated results. */
 function mix(value: number): number {
   let hash = value;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -14,8 +14,8 @@ export function textHash(text: string): number {
 }
 
 /**
- * Ranks an endpoint for a caller: each caller goes to the endpoint with its lowest rank. An endpoint that goes leaves its callers to
- * all others, and one that comes takes from all others no more than its share: all other callers stay where they are.
+ * Ranks an endpoint for a caller: each caller goes to the endpoint with its lowest rank. If an endpoint goes, its callers spread over
+ * all others. A new one takes only its share from each. All other callers stay.
  * Source: weighted rendezvous hashing (C. Schindelhauer and G. Schomaker, Weighted Distributed Hash Tables, 2005)
  *
  * @param weight above 0

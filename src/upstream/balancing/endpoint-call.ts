@@ -15,7 +15,7 @@ import type { Endpoint } from './endpoint.ts';
 const MAX_ATTEMPTS = 3;
 /** Answers that say that the endpoint, or what it depends on, is in trouble. */
 const BAD_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
-/** What a server of gRPC says in place of 503: the status UNAVAILABLE. */
+/** The gRPC status that stands for 503: UNAVAILABLE. */
 const GRPC_UNAVAILABLE = '14';
 
 /** What the calls of an upstream share. */
@@ -27,18 +27,18 @@ export interface CallShare {
   choose(caller: string, tried: readonly Endpoint[]): Endpoint | null;
   /** Takes a retry out of the budget; false if it is spent. */
   takeRetry(): boolean;
-  /** Has the addresses looked up again, since no connection was made to this endpoint. */
+  /** Looks the addresses up again, since no connection was made to this endpoint. */
   suspect(failed: Endpoint): void;
   /**
-   * The same, or because there is no endpoint (`null`). Calls back when a request may go on, soon if looking again would tell nothing
-   * new; returns what stops waiting.
+   * Looks the addresses up again for a request that waits; `null`: there is no endpoint at all. Calls back when the request may go on,
+   * soon if a lookup would find nothing new. Returns a function that stops the wait.
    */
   lookAgain(failed: Endpoint | null, then: () => void): () => void;
   /** Why there is no endpoint. */
   noEndpoint(): Error;
 }
 
-/** What has become of a request so far. */
+/** The attempts of a request so far. */
 interface Attempts {
   readonly tried: readonly Endpoint[];
   /** Whether bytes of it may have been sent to one of those. */
@@ -229,9 +229,8 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 }
 
 /**
- * Whether a failure speaks against the endpoint. It does not where the endpoint is there and ends this one request, such as a gRPC call
- * whose deadline has passed: clients could bring that about. Nor where it refused the request unread, or closed a connection that was
- * idle, or where a stream was silent.
+ * True if a failure speaks against the endpoint. Not if the endpoint ends this one request alone, such as a gRPC call whose deadline
+ * has passed: clients could cause that. Not if it refused the request unread or closed an idle connection, or if a stream was silent.
  */
 function isEndpointsFault(failure: UpstreamFailure): boolean {
   const { kind, onReusedConnection, responseBegun, resetCode, cause } = failure;

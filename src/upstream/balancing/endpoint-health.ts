@@ -23,15 +23,15 @@ export interface HealthWatch {
 }
 
 /**
- * Whether one endpoint is used: by what became of its requests, and by the health checks, if any. Reads no clock and sets no
- * timer: a moment is handed in.
+ * Decides whether one endpoint is used: by the results of its requests, and of the health checks, if any. Reads no clock and sets no
+ * timer: its callers pass the time.
  */
 export class EndpointHealth {
   readonly #watch: HealthWatch;
   readonly #random: Random;
   #connectFailures = 0;
   #badAnswers = 0;
-  /** What the last failure was caused by. */
+  /** The cause of the last failure. */
   #lastCause: unknown = null;
   #lastFailure: string | null = null;
   #ejectedFor: OutReason | null = null;
@@ -99,7 +99,7 @@ export class EndpointHealth {
     this.#backSinceMs = nowMs;
   }
 
-  /** Ends an ejection whose time is over. Returns when to ask again, if nothing else changes before. */
+  /** Ends an ejection whose time is over. Returns when to call again, unless something changes before. */
   review(nowMs: number): number {
     if (this.#ejectedFor !== null && nowMs >= this.#ejectedUntilMs) {
       this.#ejectedFor = null;

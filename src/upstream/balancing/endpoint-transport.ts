@@ -8,7 +8,7 @@ import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
 import { RetryBudget } from './retry-budget.ts';
 
-/** How the endpoints of an upstream are now. */
+/** The current state of the endpoints of an upstream. */
 export interface EndpointsState {
   readonly endpoints: readonly EndpointState[];
   /** True if every endpoint is out. Then all of them get requests all the same. */
@@ -21,7 +21,7 @@ interface EndpointState {
   /** Is `host:port`, with an IPv6 address in brackets. */
   readonly name: string;
   readonly outFor: OutReason | null;
-  /** What was wrong with it last; `null` if nothing was. */
+  /** Its last fault; `null` if there was none. */
   readonly why: string | null;
   readonly weight: number;
   readonly connections: number;
@@ -39,7 +39,7 @@ export interface Spreading {
 interface EndpointTransportDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /** Says where the addresses come from that are configured so. */
+  /** Opens the source of the addresses of one configured URL. */
   readonly openSource: (configured: EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => Transport;
   readonly listener: UpstreamListener;
@@ -61,17 +61,17 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   readonly #name: string;
   #balance: Balance = 'least_requests';
   #health: HealthOptions | null = null;
-  /** Goes on over reloads, with the endpoints. */
+  /** Kept over reloads, as the endpoints are. */
   #checks: HealthChecks;
-  /** What the configuration lists, by what it lists. */
+  /** The entries of the configuration, by all that they say but the weight. */
   #listed: ReadonlyMap<string, Listed> = new Map();
-  /** What serves, by address and name. */
+  /** The endpoints in use, by address and name. */
   #serving: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
   readonly #budget = new RetryBudget();
   /** The only endpoint that serves now, which is used whatever its health. */
   #sole: Endpoint | null = null;
-  /** The pool of the only address that there will ever be: its requests pass without a look at them. */
+  /** The pool of the only address, if that never changes: requests go straight to it. */
   #only: Transport | null = null;
   /** Pools of addresses that are gone, until what they carry is over. */
   readonly #draining = new Map<Transport, Promise<void>>();
@@ -95,7 +95,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return [...this.#serving.values()];
   }
 
-  /** How they are, for people. */
+  /** Their state, for the status page and the admin API. */
   get state(): EndpointsState {
     const [fault] = this.#sources.flatMap(source => source.fault ?? []);
     return {
@@ -242,7 +242,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     if (this.#isClosed) return;
     const before = this.#serving;
     this.#take(before);
-    // The first addresses are no change.
+    // The first addresses are not reported as a change.
     if (before.size > 0) this.#tellChange(before);
   }
 
@@ -312,7 +312,7 @@ interface Listed {
 interface Followed {
   readonly source: EndpointSource;
   follower: EndpointTransport;
-  /** It was listed from the start, and has offered nothing yet: what it will offer is no newcomer. */
+  /** True if it was listed from the start and has offered nothing yet: its first addresses do not count as new. */
   isFirst: boolean;
 }
 

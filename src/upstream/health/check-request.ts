@@ -12,7 +12,7 @@ import {
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, UpstreamFailure } from '../transport.ts';
 
-/** What is asked: a path by GET, or a service of gRPC by `grpc.health.v1.Health/Check`, where no name stands for all of them. */
+/** What a check asks for: a path by GET, or a gRPC service by `grpc.health.v1.Health/Check`; an empty name means the whole server. */
 export type CheckTarget =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'service'; readonly service: string };
@@ -52,7 +52,7 @@ export function checkSink(target: CheckTarget, done: (result: CheckResult) => vo
   return target.kind === 'path' ? new PathCheck(done) : new ServiceCheck(done);
 }
 
-/** A body that is there at once. */
+/** A body whose bytes are all there. */
 class ReadyBody implements BodySource {
   started = false;
   readonly #bytes: Buffer;
@@ -113,7 +113,7 @@ abstract class Check implements CallSink {
   }
 }
 
-/** The end of a response is waited for, so that its connection can carry another request. */
+/** Waits for the end of the response, so that its connection can carry another request. */
 class PathCheck extends Check {
   #status = 0;
 
@@ -169,9 +169,9 @@ class ServiceCheck extends Check {
   #verdict(trailers: Fields): string | null {
     if (this.#status !== 200) return `it answered ${this.#status}`;
     const code = firstValue(trailers, 'grpc-status') ?? firstValue(this.#fields, 'grpc-status');
-    if (code === undefined) return 'it answered without a status of gRPC';
+    if (code === undefined) return 'it answered without a gRPC status';
     if (code !== String(RpcCode.ok))
-      return `it answered ${rpcCodeName(Number(code) as RpcCode) || 'with an unknown status of gRPC'}`;
+      return `it answered ${rpcCodeName(Number(code) as RpcCode) || 'with an unknown gRPC status'}`;
     const health = servingStatus(this.#body);
     return health === SERVING ? null : `it is ${STATUS_NAMES[health] ?? 'in a state without a name'}`;
   }

@@ -33,10 +33,10 @@ interface HealthChecksDependencies {
   readonly random: Random;
 }
 
-/** The part of the time between two checks that chance takes off: gateways and endpoints must not all be in step. */
+/** Jitter: up to this part of the time between two checks is left out at random, so that they do not all happen at once. */
 const JITTER = 0.1;
 
-/** Asks the endpoints of an upstream again and again how they are, over the connections that requests use. */
+/** Checks the endpoints of an upstream at intervals, over the connections that requests use. */
 export class HealthChecks {
   readonly #dependencies: HealthChecksDependencies;
   #options: HealthOptions | null = null;
@@ -95,7 +95,7 @@ class EndpointCheck {
   /** Numbers the checks, so that a late answer to one is not taken for the next. */
   #number = 0;
   #isHealthy = true;
-  /** Checks in a row that contradict that. */
+  /** Checks in a row that contradict `#isHealthy`. */
   #against = 0;
 
   constructor(
@@ -125,7 +125,7 @@ class EndpointCheck {
     this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done), '');
   }
 
-  /** @param stays whether the endpoint goes on without checks, and so counts as healthy */
+  /** @param stays true if the endpoint is used on without checks: it then counts as healthy */
   stop(stays: boolean): void {
     const { clock } = this.#dependencies;
     clock.cancel(this.#next);

@@ -14,7 +14,7 @@ export interface DnsReply {
   readonly additionals: readonly Answer[];
 }
 
-/** Says that a DNS server knows the name does not exist, or has no such records (RFC 2308). */
+/** A DNS server says that the name does not exist, or has no such records (RFC 2308). */
 export class NoSuchRecords extends Error {}
 
 /** How long a server may take to answer, and how often all are asked. */
@@ -64,7 +64,7 @@ export class DnsClient {
   async #askServer(server: Server, name: string, type: DnsType): Promise<DecodedPacket> {
     const query = makeQuery(name, type, this.#system.randomBytes);
     const reply = await this.#exchange(query, new DatagramLink(server, this.#system));
-    // A server from before RFC 6891 takes offence at the record that allows large datagrams.
+    // A server from before RFC 6891 rejects the record that allows large datagrams.
     if (!reply.flag_tc && codeOf(reply) !== FORMAT_ERROR) return reply;
     return this.#exchange({ ...query, additionals: [] }, new StreamLink(server, this.#system));
   }

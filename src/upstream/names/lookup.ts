@@ -24,7 +24,7 @@ interface SystemAddress {
   readonly family: number;
 }
 
-/** How long the addresses that the system finds are good: it does not tell. */
+/** How long addresses from the system are used: it does not say how long they are valid. */
 const GOOD_FOR_MS = 30_000;
 
 /**

@@ -7,13 +7,13 @@ import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 const AGAIN_AFTER_MS = 5_000;
 /** A failed connect has a name looked up at most this often. */
 const REFRESH_MS = 1_000;
-/** The part of the time between two lookups that chance adds: gateways must not all ask at once. */
+/** Jitter: up to this part of the time between two lookups is added at random, so that gateways do not all ask at once. */
 const JITTER = 0.1;
-/** How long it counts that no connection could be made to an address. */
+/** How long an address counts as out of reach after a failed connect. */
 const UNREACHED_MS = 30_000;
 /** How long an address that was out of reach has to take a connection. */
 const PROBE_MS = 1_000;
-/** The addresses that are used; a name that has more is a mistake or an attack. */
+/** Maximum number of addresses used. A name that has more is a mistake or an attack. */
 const MOST_ADDRESSES = 1_000;
 
 export type NamedSystem = Pick<System, 'clock' | 'random' | 'network'>;

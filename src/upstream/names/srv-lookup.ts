@@ -10,7 +10,7 @@ import {
 } from './dns-client.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
-/** However long DNS allows, and however short: a change is noticed in the one time, and no server is flooded in the other. */
+/** Bounds on the time that DNS allows: the longest so that a change is noticed, the shortest so that no server is flooded. */
 const LONGEST_MS = 300_000;
 const SHORTEST_MS = 5_000;
 /** The number of hosts that are looked up at the same time, and in all. */
@@ -34,7 +34,7 @@ interface HostAddresses {
  */
 export function srvLookup(name: string, system: DnsSystem): Lookup {
   const client = new DnsClient(system);
-  /** What hosts had last. Those that no record names any more are forgotten. */
+  /** The last addresses of each host. Hosts that no record names any more are forgotten. */
   let known = new Map<string, HostAddresses>();
   return async () => {
     const reply = await client.ask(name, 'SRV');

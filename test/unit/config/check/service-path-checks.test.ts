@@ -71,7 +71,7 @@ describe('a route whose prefix the service may not know', () => {
 
 describe('a route that leads around another', () => {
   const AROUND = (line: number, through: string, rest: string) =>
-    `this route leads around the one in line ${line}, which demands more of callers: ${through} is sent as ${rest}. Add a route for those paths that demands as much`;
+    `this route bypasses the one in line ${line}, which demands more of callers: ${through} is sent as ${rest}. Add a route for those paths that demands as much`;
 
   it('sends without its prefix what another guards', async () => {
     const admin = 'path: /admin/**, upstream: api, require: { roles: [admin] }';
@@ -91,7 +91,7 @@ describe('a route that leads around another', () => {
     expect(
       await found('path: /api/**, strip_prefix: /api, upstream: api', `path: /**, upstream: api, ${OPEN}`),
     ).toEqual([
-      `4:13: warning: routes[1].path: this route leads around the one in line 3, which demands more of callers: it sends /** as well. Add a route for those paths that demands as much`,
+      `4:13: warning: routes[1].path: this route bypasses the one in line 3, which demands more of callers: it sends /** as well. Add a route for those paths that demands as much`,
     ]);
   });
 

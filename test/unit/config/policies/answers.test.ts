@@ -41,7 +41,7 @@ describe('redirect and respond', () => {
     ['redirect: { to: "https://a.example/ b" }', `.redirect.to: ${TO}, found "https://a.example/ b"`],
     [
       'redirect: { to: "/new/{id}" }',
-      '.redirect.to: the path of a request does not go along: write one address, without parameters',
+      '.redirect.to: a redirect cannot take over a part of the path: write one address, without parameters',
     ],
     [
       'redirect: { to: /new, status: 300 }',
@@ -109,7 +109,9 @@ describe('redirect and respond', () => {
   });
 
   it('are warned of where they lead in a circle', async () => {
-    const circle = ['.redirect.to: this route takes that path itself, so that clients are sent in a circle'];
+    const circle = [
+      '.redirect.to: this route takes that path itself: clients would be redirected in a circle',
+    ];
     const warned = async (path: string, to: string, more = '') => {
       const text = `${HEAD}  - { path: ${path}, redirect: { to: ${to} } }\n${more}`;
       return (await diagnosticsIn(text)).map(line => line.replace(/^[\d:]+ warning: routes\[1\]/, ''));

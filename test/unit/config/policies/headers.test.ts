@@ -43,17 +43,17 @@ describe('request_headers', () => {
     ['X-Forwarded-For', 'the gateway says itself where a request came from: see forwarding_headers'],
     ['X-Real-IP', 'the gateway says itself where a request came from: see forwarding_headers'],
     ['X-Tenant', 'it is listed in forwarding_headers, so trusted proxies may send it'],
-    ['X-RateLimit-Limit', 'the gateway tells limits in it'],
-    ['RateLimit', 'the gateway tells limits in it'],
+    ['X-RateLimit-Limit', 'the gateway writes limits into it'],
+    ['RateLimit', 'the gateway writes limits into it'],
     ['X-Request-Id', 'the gateway writes it in every message'],
     ['traceparent', 'the gateway writes it in every message'],
-    ['Sec-WebSocket-Key', 'both ends of a WebSocket agree by it'],
+    ['Sec-WebSocket-Key', 'a WebSocket handshake needs it as it is'],
     [
       'X-HTTP-Method-Override',
-      'services may take it for another method or path, so that it is always removed',
+      'it is always removed, since services may read another method or path from it',
     ],
   ])('neither set nor remove %s', async (name, why) => {
-    const says = `"${name}" is not for routes to change: ${why}`;
+    const says = `"${name}" cannot be changed by a route: ${why}`;
     const value = name.startsWith('content') ? '"1"' : 'x';
     expect(await request(`{ set: { ${name}: ${value} } }`)).toEqual([`.request_headers.set: ${says}`]);
     expect(await request(`{ remove: [${name}] }`)).toEqual([`.request_headers.remove[0]: ${says}`]);
@@ -124,8 +124,8 @@ describe('request_headers', () => {
 listen: { grpc: "127.0.0.1:0" }
 `;
     expect((await diagnosticsIn(text)).map(line => line.replace(/^[\d:]+ /, ''))).toEqual([
-      'routes[0].request_headers.remove[0]: "grpc-timeout" is not for routes to change: gRPC calls need it as it is',
-      'routes[0].response_headers.set: "Content-Type" is not for routes to change: gRPC calls need it as it is',
+      'routes[0].request_headers.remove[0]: "grpc-timeout" cannot be changed by a route: gRPC calls need it as it is',
+      'routes[0].response_headers.set: "Content-Type" cannot be changed by a route: gRPC calls need it as it is',
     ]);
   });
 });
@@ -143,19 +143,19 @@ describe('response_headers', () => {
   it.each([
     ['Transfer-Encoding', 'it belongs to the connection or frames the message'],
     ['Trailer', 'it belongs to the connection or frames the message'],
-    ['X-RateLimit-Bucket', 'the gateway tells limits in it'],
-    ['Retry-After', 'the gateway tells limits in it'],
+    ['X-RateLimit-Bucket', 'the gateway writes limits into it'],
+    ['Retry-After', 'the gateway writes limits into it'],
     ['Via', 'the gateway writes it in every message'],
-    ['Sec-WebSocket-Accept', 'both ends of a WebSocket agree by it'],
+    ['Sec-WebSocket-Accept', 'a WebSocket handshake needs it as it is'],
   ])('neither set nor remove %s', async (name, why) => {
-    const says = `"${name}" is not for routes to change: ${why}`;
+    const says = `"${name}" cannot be changed by a route: ${why}`;
     expect(await response(`{ set: { ${name}: x }, remove: [] }`)).toEqual([`.response_headers.set: ${says}`]);
     expect(await response(`{ remove: [${name}] }`)).toEqual([`.response_headers.remove[0]: ${says}`]);
   });
 
   it('are fixed', async () => {
     expect(await response('{ set: { X-A: "{request_id}" } }')).toEqual([
-      '.response_headers.set.X-A: placeholders stand for something in "request_headers" only: write a fixed value',
+      '.response_headers.set.X-A: placeholders work in "request_headers" only: write a fixed value',
     ]);
   });
 
@@ -164,7 +164,7 @@ describe('response_headers', () => {
     const text = (keys: string) =>
       `${withRoute(`${route}${keys}`)}cors: { origins: ["https://a.example"] }\n`;
     expect((await diagnosticsIn(text(''))).map(line => line.replace(/^[\d:]+ /, ''))).toEqual([
-      'routes[0].response_headers.set: "Access-Control-Allow-Origin" is not for routes to change: the gateway writes it by "cors"',
+      'routes[0].response_headers.set: "Access-Control-Allow-Origin" cannot be changed by a route: the gateway writes it by "cors"',
     ]);
     expect(await diagnosticsIn(text(', cors: false'))).toEqual([]);
   });

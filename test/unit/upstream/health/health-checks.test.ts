@@ -201,7 +201,7 @@ describe('the health checks of a service of gRPC', () => {
       'it is NOT_SERVING',
       'it is UNKNOWN',
       'it answered UNIMPLEMENTED',
-      'it answered with an unknown status of gRPC',
+      'it answered with an unknown gRPC status',
     ]);
     endpoint.last.sink.whole(200, '', ['grpc-status', '14'], '');
     expect(checks.failureOf(endpoint)).toBe('it answered UNAVAILABLE');
