@@ -18,6 +18,8 @@ export interface ByteStream {
   endSoon(): void;
   /** Closes at once. */
   destroy(): void;
+  /** Calls back once when the connection is gone, whether the stream was started or not. */
+  whenGone(then: () => void): void;
 }
 
 /** Hears what happens at one end. */
@@ -146,6 +148,11 @@ export class SocketStream implements ByteStream {
 
   destroy(): void {
     this.socket.destroy();
+  }
+
+  whenGone(then: () => void): void {
+    if (this.socket.closed) process.nextTick(then);
+    else this.socket.once('close', then);
   }
 
   /** Lets the socket hand what it reads to the sink, from now on. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { WebSocket } from 'ws';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { startBalancer, startEndpoints, type TestEndpoint, urlsOf } from '../support/endpoints.ts';
 import type { LocalGateway } from '../support/gateway.ts';
@@ -235,6 +236,22 @@ test('a WebSocket is opened at another endpoint where one refuses', async () => 
     expect(await answer).toBe('hello');
     socket.close();
   }
+});
+
+test('WebSockets count for their endpoint as long as they are open, and the status says so', async () => {
+  const servers = [(await startWsServer()).echo(), (await startWsServer()).echo()];
+  const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
+  const gateway = await startBalancer([], { urls }, { route: { websocket: true } });
+  const carried = async () => {
+    const { upstreams } = JSON.parse((await gateway.admin('/status.json')).text);
+    return upstreams[0].endpoints.map((endpoint: { requestsInFlight: number }) => endpoint.requestsInFlight);
+  };
+  const sockets: WebSocket[] = [];
+  for (let i = 0; i < 20; i++) sockets.push(await openSocket(gateway));
+  expect(servers.map(({ server }) => server.clients.size)).toEqual([10, 10]);
+  expect(await carried()).toEqual([10, 10]);
+  for (const socket of sockets) socket.close();
+  await expect.poll(carried).toEqual([0, 0]);
 });
 
 describe('a reload', () => {

@@ -9,6 +9,7 @@ export class MemoryStream implements ByteStream {
   /** What the gateway did to it. */
   state: 'open' | 'ended' | 'ends soon' | 'destroyed' = 'open';
   #sink: ByteSink | null = null;
+  readonly #whenGone: (() => void)[] = [];
 
   start(sink: ByteSink): void {
     this.#sink = sink;
@@ -39,6 +40,10 @@ export class MemoryStream implements ByteStream {
     this.state = 'destroyed';
   }
 
+  whenGone(then: () => void): void {
+    this.#whenGone.push(then);
+  }
+
   /** Its other side sends. */
   bring(...pieces: Buffer[]): void {
     for (const piece of pieces) {
@@ -61,5 +66,6 @@ export class MemoryStream implements ByteStream {
   /** Its connection is gone. */
   vanish(): void {
     this.#sink?.closed();
+    for (const then of this.#whenGone.splice(0)) then();
   }
 }

@@ -149,7 +149,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
   }
 
   switched(fields: Fields, stream: ByteStream): void {
-    this.#end(fields);
+    this.#handOver(stream);
     this.#sink.switched(fields, stream);
   }
 
@@ -200,6 +200,15 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
       this.#noteBadAnswer(endpoint);
     if (!this.#isBad) endpoint.health.answeredWell();
     this.#finish();
+  }
+
+  /** The call is over, but its endpoint carries the connection for as long as that lasts. */
+  #handOver(stream: ByteStream): void {
+    const endpoint = this.#endpoint;
+    if (endpoint === null || this.#isOver) return;
+    this.#isOver = true;
+    endpoint.health.answeredWell();
+    stream.whenGone(() => endpoint.ended());
   }
 
   #noteBadAnswer(endpoint: Endpoint): void {

@@ -20,6 +20,7 @@ import {
 } from '../../../../src/upstream/transport.ts';
 import { GET } from '../../../support/get-request.ts';
 import { HandClock } from '../../../support/hand-clock.ts';
+import { MemoryStream } from '../../../support/memory-stream.ts';
 
 /** A request at a pool. */
 interface Sent {
@@ -218,7 +219,6 @@ describe('the endpoints of an upstream', () => {
   it.each([
     ['a whole response', ({ sink }: Sent) => sink.whole(200, '', [], '')],
     ['the end of a body', endOfBody],
-    ['an upgrade', ({ sink }: Sent) => sink.switched([], {} as never)],
     [
       'a request that the client broke',
       ({ sink }: Sent) => sink.fail(failed('reset', { cause: new BrokenRequest() })),
@@ -229,6 +229,19 @@ describe('the endpoints of an upstream', () => {
     sink.sendsAgain = false;
     expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([1, 0]);
     answer(pool(portOf(sink)).last);
+    expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([0, 0]);
+  });
+
+  it('carry a WebSocket until its connection is gone', () => {
+    useNow(1, 2);
+    const { call } = send();
+    const stream = new MemoryStream();
+    pool(1).last.sink.switched([], stream);
+    // The exchange is over, the WebSocket is not.
+    call?.abort();
+    expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([1, 0]);
+    expect(pool(1).last.isAborted).toBe(false);
+    stream.vanish();
     expect(transport.endpoints.map(({ inFlight }) => inFlight)).toEqual([0, 0]);
   });
 
