@@ -109,7 +109,8 @@ export class ConfigFile {
     const found = this.#find(path);
     if (found?.exact !== true || found.node.written === '') return 'nothing';
     const { written, value } = found.node;
-    if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
+    if (written === null)
+      return !Array.isArray(value) ? 'a map' : value.length === 0 ? 'an empty list' : 'a list';
     if (this.hides(path) && !this.isVariable(path)) return typeof value === 'string' ? 'text' : 'a value';
     const short = this.#lines.quotable(written);
     return typeof value === 'string' || this.holdsVariable(path) ? JSON.stringify(short) : short;

@@ -13,7 +13,8 @@ export function whatWasMeant(expected: string, value: unknown): string {
   if (text === '' || text.length > 100 || text.includes('@')) return '';
   const isText = typeof value === 'string';
   const found = GUESSES.find(([pattern]) => pattern.test(expected));
-  return found?.[1](text, expected, isText) ?? '';
+  const meant = found?.[1](text, expected, isText) ?? '';
+  return meant === didYouMean(text) ? '' : meant;
 }
 
 type Guess = (text: string, expected: string, isText: boolean) => string | undefined;
@@ -95,10 +96,10 @@ function meantPercentage(text: string): string | undefined {
 }
 
 function meantNumber(text: string, expected: string, isText: boolean): string | undefined {
-  const max = Number(/ to (\d+)/.exec(expected)?.[1] ?? 0);
+  const [, min = 1, max = 0] = /(?: (\d+))? to (\d+)/.exec(expected) ?? [];
   const [, digits = '', kilo = ''] = /^(\d[\d_,']*)(k?)$/i.exec(text) ?? [];
   const number = Number(digits.replaceAll(/[_,']/g, '')) * (kilo === '' ? 1 : 1000);
-  if (digits === '' || number < 1 || number > max) return undefined;
+  if (digits === '' || number < Number(min) || number > Number(max)) return undefined;
   return text === String(number) && isText ? `: write ${text} without quotes` : didYouMean(String(number));
 }
 

@@ -53,6 +53,12 @@ describe('a value of limits.yaml', () => {
       'global: { bot: 0/1s }',
       '1:16: global.bot: "0/1s" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)',
     ],
+    ['ipv6_prefix: 32', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found 32'],
+    ['ipv6_prefix: "32"', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "32"'],
+    [
+      'ipv6_prefix: "56"',
+      '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56": write 56 without quotes',
+    ],
     ['global: { bots: 5/1s }', '1:11: global: unknown key "bots", did you mean "bot"?'],
     [
       'global: none',
