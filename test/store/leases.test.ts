@@ -9,6 +9,7 @@ import {
   NO_LIMITS,
   type Place,
 } from '../../src/limits/index.ts';
+import { RedisError } from '../../src/redis/connection/index.ts';
 import {
   DECIDE,
   END_LEASE,
@@ -151,6 +152,65 @@ test('a place that was taken while Redis was away is told to it when it is back'
   store.renewLeases();
   expect((await other.peek(alone, 'user:a', '')).admitted).toBe(false);
   first.place?.leave();
+  expect((await other.peek(alone, 'user:a', '')).admitted).toBe(true);
+});
+
+test('a place that is given back while Redis is away is free at all gateways when it is back', async () => {
+  const runner = await newRunner();
+  const health = { isShared: true, failed() {} };
+  const store = storeOn(runner, { health }, clockOf(runner));
+  const other = storeOn(runner, {}, clockOf(runner));
+  const { place } = await store.decide(alone, 'user:a', '');
+  health.isShared = false;
+  place?.leave();
+  store.renewLeases();
+  expect((await other.peek(alone, 'user:a', '')).admitted).toBe(false);
+  health.isShared = true;
+  store.renewLeases();
+  expect((await other.peek(alone, 'user:a', '')).admitted).toBe(true);
+});
+
+/** Runs the scripts, or loses the questions or the replies. */
+function losing(runner: TimedRunner) {
+  const lost = new RedisError('error', 'lost');
+  const connection = {
+    isCluster: false,
+    prefix: runner.prefix,
+    loses: 'nothing' as 'nothing' | 'questions' | 'replies',
+    run(...[script, keys, args, reply]: Parameters<TimedRunner['run']>) {
+      const { loses } = connection;
+      if (loses === 'questions') reply(lost, null);
+      else
+        runner.run(script, keys, args, (error, value) =>
+          loses === 'replies' ? reply(lost, null) : error ? reply(error, null) : reply(null, value),
+        );
+    },
+  };
+  return connection;
+}
+
+test('the end of a lease that Redis did not hear of is told again', async () => {
+  const runner = await newRunner();
+  const connection = losing(runner);
+  const store = storeOn(connection, { health: { isShared: true, failed() {} } }, clockOf(runner));
+  const other = storeOn(runner, {}, clockOf(runner));
+  const { place } = await store.decide(alone, 'user:a', '');
+  connection.loses = 'questions';
+  place?.leave();
+  expect((await other.peek(alone, 'user:a', '')).admitted).toBe(false);
+  connection.loses = 'nothing';
+  store.renewLeases();
+  expect((await other.peek(alone, 'user:a', '')).admitted).toBe(true);
+});
+
+test('a lease whose request was refused, since the reply that gave it was lost, is ended', async () => {
+  const runner = await newRunner();
+  const connection = losing(runner);
+  const health = { isShared: true, failed() {} };
+  const store = storeOn(connection, { health, policy: 'closed' }, clockOf(runner));
+  const other = storeOn(runner, {}, clockOf(runner));
+  connection.loses = 'replies';
+  expect((await store.decide(alone, 'user:a', '')).admitted).toBe(false);
   expect((await other.peek(alone, 'user:a', '')).admitted).toBe(true);
 });
 

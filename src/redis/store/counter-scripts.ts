@@ -158,7 +158,7 @@ end
 `;
 
 /** How long a lease holds unless it is renewed. Milliseconds. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 
 /**
  * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the moment at which each
@@ -321,8 +321,11 @@ for _, lease in ipairs(ARGV) do holdLease(KEYS[1], lease) end
 return 0
 `);
 
-/** Ends a lease. KEYS: its set. ARGV: the lease. */
-export const END_LEASE = defineScript(`return redis.call('ZREM', KEYS[1], ARGV[1])`);
+/** Ends leases of one set. KEYS: the set. ARGV: the leases. */
+export const END_LEASE = defineScript(`
+for _, lease in ipairs(ARGV) do redis.call('ZREM', KEYS[1], lease) end
+return 0
+`);
 
 /**
  * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for each limit:

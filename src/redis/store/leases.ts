@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import type { Health, RedisConnection } from '../connection/index.ts';
-import { END_LEASE, RENEW_LEASES } from './counter-scripts.ts';
+import { END_LEASE, LEASE_MS, RENEW_LEASES } from './counter-scripts.ts';
 
 /** A third of the time that a lease holds, so that one renewal may be lost. */
 const RENEW_MS = 10_000;
+/** How many ends are remembered until Redis can be told: further leases end by themselves. */
+const MAX_UNTOLD = 10_000;
 
 export interface LeasesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
@@ -19,6 +21,13 @@ interface Lease {
   renewedAtMs: number;
 }
 
+/** A lease whose request has ended, and Redis does not know yet. */
+interface Untold {
+  readonly key: string;
+  readonly id: string;
+  readonly endedAtMs: number;
+}
+
 /**
  * The leases of the requests that are in flight in this gateway. Also holds those that began while Redis was away: as they are renewed, other
  * gateways learn of them.
@@ -27,6 +36,7 @@ export class Leases {
   readonly #dependencies: LeasesDependencies;
   /** Ordered by the moment at which they are due. */
   readonly #held = new Set<Lease>();
+  readonly #untold = new Set<Untold>();
 
   constructor(dependencies: LeasesDependencies) {
     this.#dependencies = dependencies;
@@ -50,20 +60,19 @@ export class Leases {
     };
   }
 
-  /** Ends a lease in Redis. Nothing waits for this: one that cannot be ended ends by itself. */
+  /** Ends a lease in Redis, now or when Redis is back. Nothing waits for this: one that is never ended ends by itself. */
   end(key: string, id: string): void {
-    const { connection, health } = this.#dependencies;
-    if (!health.isShared) return;
-    connection.run(END_LEASE, [key], [id], error => {
-      if (error !== null) health.failed(error);
-    });
+    const untold = { key, id, endedAtMs: this.#dependencies.clock.monotonicMs() };
+    if (this.#dependencies.health.isShared) this.#tellEnds(key, [untold]);
+    else this.#remember(untold);
   }
 
-  /** Renews the leases that are due. Call it once a second. */
+  /** Renews the leases that are due, and ends those that Redis could not be told of. Call it once a second. */
   renew(): void {
     const { connection, health, clock } = this.#dependencies;
     if (!health.isShared) return;
     const nowMs = clock.monotonicMs();
+    this.#endUntold(nowMs);
     const due = this.#dueAt(nowMs);
     for (const lease of due) {
       lease.renewedAtMs = nowMs;
@@ -76,6 +85,28 @@ export class Leases {
         if (error !== null) health.failed(error);
       });
     }
+  }
+
+  #endUntold(nowMs: number): void {
+    if (this.#untold.size === 0) return;
+    // Others have ended by themselves meanwhile.
+    const known = [...this.#untold].filter(({ endedAtMs }) => nowMs - endedAtMs < LEASE_MS);
+    this.#untold.clear();
+    for (const [key, ends] of Map.groupBy(known, ({ key }) => key)) this.#tellEnds(key, ends);
+  }
+
+  #tellEnds(key: string, ends: readonly Untold[]): void {
+    const { connection, health } = this.#dependencies;
+    const ids = ends.map(({ id }) => id);
+    connection.run(END_LEASE, [key], ids, error => {
+      if (error === null) return;
+      for (const each of ends) this.#remember(each);
+      health.failed(error);
+    });
+  }
+
+  #remember(untold: Untold): void {
+    if (this.#untold.size < MAX_UNTOLD) this.#untold.add(untold);
   }
 
   #dueAt(nowMs: number): Lease[] {

@@ -126,7 +126,7 @@ export class RedisStore implements LimitStore {
     return this.#callerOverflows;
   }
 
-  /** Renews what requests in flight hold in Redis. Call it once a second. */
+  /** Renews what requests in flight hold in Redis, and ends what those held that ended while it was away. Call it once a second. */
   renewLeases(): void {
     this.#leases.renew();
   }
@@ -395,7 +395,11 @@ export class RedisStore implements LimitStore {
   #failed(error: RedisError, question: Question): Decision {
     this.#dependencies.health.failed(error);
     // A copy: the decision is delivered in a later microtask, and the local store overwrites its own at the next call.
-    return { ...this.#decideAlone(question) };
+    const decision = { ...this.#decideAlone(question) };
+    const { lease, consuming } = question;
+    // Redis may have given a lease that its reply did not bring. Where this gateway gives a place instead, that ends it.
+    if (consuming && lease !== null && decision.place === null) this.#leases.end(lease.key, lease.id);
+    return decision;
   }
 
   #by(who: DecidedBy, decision: Decision): Decision {
