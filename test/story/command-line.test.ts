@@ -188,7 +188,7 @@ describe('weir', () => {
     [['explain', 'get', '/'], 'weir explain: "get" is not a method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
     [
-      ['explain', 'GET', '/', '--as', 'usr'],
+      ['explain', 'GET', '/', 'config/gateway.yaml', '--as', 'usr'],
       'weir explain: --as takes bot, user, address or address:IP, not "usr", did you mean "user"?',
     ],
     [
@@ -282,7 +282,7 @@ describe('weir check', () => {
   it('passes the shipped files', async () => {
     expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 6 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
+      out: 'config/gateway.yaml: ok, 8 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
       err: '',
     });
   });
@@ -395,7 +395,7 @@ routes: [{ path: /**, upstream: api }]
       ok: true,
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
-      routes: 6,
+      routes: 8,
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
       signIn: 'https://id.example.com/realms/main',
@@ -549,7 +549,7 @@ describe('weir explain', () => {
     const { code, facts } = await explain('GET', 'http://Api.example.com:8080/v1/%75sers/7?full=yes');
     expect(code).toBe(0);
     expect(facts.slice(0, 3)).toEqual([
-      'Host: must be Api.example.com:8080 too, else 400',
+      'host: Api.example.com:8080, which is routed as api.example.com',
       'canonical path: /v1/users/7, used for routing and sent upstream',
       'route: GET,PATCH /v1/users/{user_id} (line 9)',
     ]);
