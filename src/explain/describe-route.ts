@@ -15,7 +15,14 @@ import {
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import { servicePath } from '../http/index.ts';
-import { findConflicts, GRPC_METHOD, type RouteEntry, RouteTable, wildcardOf } from '../routing/index.ts';
+import {
+  EVERY_HOST,
+  findConflicts,
+  GRPC_METHOD,
+  type RouteEntry,
+  RouteTable,
+  wildcardOf,
+} from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
@@ -226,7 +233,9 @@ function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): s
     { ...winner.pattern, methods: null },
   ]);
   if (samePath.length > 0) return 'same path, but the route above names the method';
-  return pattern.host === winner.pattern.host ? 'less specific' : 'its host is less specific';
+  // The gateway's own routes, which hold on every host, go before all others.
+  const isOfHost = winner.pattern.host !== EVERY_HOST && pattern.host !== winner.pattern.host;
+  return isOfHost ? 'its host is less specific' : 'less specific';
 }
 
 /** A route with its pattern and where it is written. */
