@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
-import { didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
+import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
 import { fillTyped, otherWord, type PlacedIssue } from '../values/index.ts';
 import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
 import { whatWasMeant } from './meant.ts';
@@ -19,10 +19,10 @@ export function validate<Schema extends z.ZodType>(
 ): z.output<Schema> | undefined {
   if (file.value === undefined) return undefined;
   let result = schema.safeParse(file.value, { error: inOurWords });
-  if (!result.success && fillTyped(file, placedIssues(result.error)))
+  if (!result.success && fillTyped(file, placedIssues(file, result.error)))
     result = schema.safeParse(file.value, { error: inOurWords });
   if (result.success) return result.data;
-  const issues = placedIssues(result.error);
+  const issues = placedIssues(file, result.error);
   const unknown = issues.flatMap(({ issue, path }) =>
     issue.code === 'unrecognized_keys' ? [{ path, keys: issue.keys }] : [],
   );
@@ -34,21 +34,36 @@ export function validate<Schema extends z.ZodType>(
   return undefined;
 }
 
-function placedIssues({ issues }: z.ZodError): PlacedIssue[] {
-  return issues.flatMap(issue => placed(issue, []));
+function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
+  return issues.flatMap(issue => placed(file, issue, []));
 }
 
 /**
- * Places an issue. For a union it returns the issues of the intended alternative, the only one that accepts the value's type; if
- * that is not exactly one, the issue of the union itself, which lists the alternatives.
+ * Places an issue. For a union it returns the issues of the intended alternative, the only one that accepts the value's type and knows
+ * any of its keys; if that is not exactly one, the issue of the union itself, which lists the alternatives.
  */
-function placed(issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
+function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
   const path = [...above, ...toPath(issue.path)];
   const ways = issue.code === 'invalid_union' ? issue.errors : [];
   const [meant, ...others] = ways.filter(way => !way.some(isOfAnotherType));
-  return meant === undefined || others.length > 0
+  return meant === undefined || others.length > 0 || isOfOtherKeys(meant, file.valueAt(path))
     ? [{ issue, path }]
-    : meant.flatMap(inner => placed(inner, path));
+    : meant.flatMap(inner => placed(file, inner, path));
+}
+
+/** Whether a map has only unknown keys, none of which is a misspelt one of those that it lacks. */
+function isOfOtherKeys(issues: readonly z.core.$ZodIssue[], value: unknown): boolean {
+  const unknown = issues.flatMap(issue =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
+  );
+  const lacking = issues.flatMap(({ code, path: [key, ...rest] }) =>
+    code === 'invalid_type' && typeof key === 'string' && rest.length === 0 ? [key] : [],
+  );
+  if (unknown.length === 0 || lacking.length === 0) return false;
+  return (
+    Object.keys(asMap(value)).every(key => unknown.includes(key)) &&
+    unknown.every(key => nearestWord(key, lacking) === undefined)
+  );
 }
 
 function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
