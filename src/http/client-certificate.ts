@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 /**
  * The thumbprint of a client's certificate (SHA-256 of its DER form, base64url: RFC 8705, 3.1), from a field in which a proxy tells the
  * certificate; `null` if there is none in it. Reads what proxies write:
+ *
  * - RFC 9440, and Google's load balancers: base64 between colons
  * - nginx, and AWS: PEM, percent-encoded; the first of several
  * - HAProxy, and Traefik: base64 alone; the first of several

@@ -1,6 +1,5 @@
 import type { RequestHead } from './request-head.ts';
-import type { PathChange } from './service-path.ts';
-import { readHost } from './target.ts';
+import { type PathChange, readHost } from './target.ts';
 
 /** Where a client sent its request. */
 interface ClientAddress {

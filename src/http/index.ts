@@ -37,5 +37,13 @@ export {
   traceContextFields,
   upstreamFields,
 } from './request-head.ts';
-export { type PathChange, servicePath } from './service-path.ts';
-export { authorityOf, mainValue, parseTarget, readHost, readMaxForwards, type Target } from './target.ts';
+export {
+  authorityOf,
+  mainValue,
+  type PathChange,
+  parseTarget,
+  readHost,
+  readMaxForwards,
+  servicePath,
+  type Target,
+} from './target.ts';

@@ -18,8 +18,7 @@ import {
   isOfOnePath,
   ownRoutesIn,
 } from './sign-in-checks.ts';
-import { checkUpstreamHealth } from './upstream-health-checks.ts';
-import { checkUpstreamUrls } from './upstream-url-checks.ts';
+import { checkUpstreamHealth, checkUpstreamUrls } from './upstream-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
