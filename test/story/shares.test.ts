@@ -74,6 +74,21 @@ describe('upstreams that share the callers of a route', () => {
     expect(new Set(await sides(gateway, issuer))).toEqual(new Set(['api-next']));
   });
 
+  it('keep their callers when one that is named with 0 gets a share', async () => {
+    const issuer = await startIssuer();
+    const third = await named('third');
+    const upstreams = { ...(await twoSides()), third: { url: `http://127.0.0.1:${third.port}` } };
+    const { gateway } = await startGatewayOf(issuer, {
+      config: { upstreams, routes: [{ path: '/a', upstream: { ...SPLIT, third: 0 } }] },
+    });
+    const before = await sides(gateway, issuer);
+    expect(new Set(before)).toEqual(new Set(['api', 'api-next']));
+    await changeConfig(gateway, { routes: [{ path: '/a', upstream: { api: 50, 'api-next': 49, third: 1 } }] });
+    await serves(gateway, 2);
+    const after = await sides(gateway, issuer);
+    expect(after.map(side => side === 'api')).toEqual(before.map(side => side === 'api'));
+  });
+
   it('go by address where there is no token', async () => {
     const gateway = await startGateway({
       upstreamPort: 1,

@@ -66,18 +66,24 @@ type RouteName = Pick<ForwardRoute, 'id' | 'parameters'>;
 function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): RouteOfFile {
   const answer = compileAnswer(config);
   if (answer !== null) return compileAnswered(config, name, answer, context);
-  const parts = partsOf(config.upstream ?? '').filter(({ percent }) => percent > 0);
-  const routes = parts.map(part => ({ ...part, route: compileForwarding(config, name, part.name, context) }));
+  const parts = partsOf(config.upstream ?? '');
+  const routes = parts
+    .filter(({ percent }) => percent > 0)
+    .map(part => ({ ...part, route: compileForwarding(config, name, part.name, context) }));
   const [largest] = routes.toSorted((a, b) => b.percent - a.percent);
   if (largest === undefined) throw new Error(`the route ${name.id} leads to no upstream`);
-  return routes.length === 1 ? largest.route : { ...largest.route, shares: sharesOf(routes) };
+  return routes.length === 1 ? largest.route : { ...largest.route, shares: sharesOf(routes, parts) };
 }
 
-/** Draws by the names of all upstreams, so that a caller gets the same upstream on every route that has the same ones. */
+/**
+ * Draws by the names of all upstreams, so that a caller gets the same upstream on every route that has the same ones. Names with 0 are
+ * among them: if one gets a share later, the others keep most of their callers.
+ */
 function sharesOf(
-  routes: readonly { readonly name: string; readonly percent: number; readonly route: ForwardRoute }[],
+  routes: readonly { readonly percent: number; readonly route: ForwardRoute }[],
+  named: readonly { readonly name: string }[],
 ): UpstreamShare[] {
-  const seed = routes.map(({ name }) => name).join(' ');
+  const seed = named.map(({ name }) => name).join(' ');
   let sum = 0;
   return routes.map(({ percent, route }) => {
     sum += percent;
