@@ -22,18 +22,21 @@ export function chooseFor(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: 
       ],
     };
   const chosen = routeOfCaller(route, key);
+  const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
   return {
     route: chosen,
-    rows: [['shares', `${listed} of callers; this one goes to ${chosen.upstream.name}`]],
+    rows: [['shares', `${listed} of callers; ${which} goes to ${chosen.upstream.name}`]],
   };
 }
 
 /** The key that decides; `null` if it is not known. */
-function keyOf(
-  { authentication }: ForwardRoute,
-  { as, address, principal }: AskedCaller,
-  ipv6Prefix: number,
-): string | null {
-  if (authentication !== 'none' && as !== 'address') return principal;
+function keyOf(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): string | null {
+  const { as, address, principal } = caller;
+  if (route.authentication !== 'none' && as !== 'address' && !mayHaveToken(route, caller)) return principal;
   return address === null ? null : addressKey(address, ipv6Prefix);
+}
+
+/** Whether the route takes this caller with a token and without one, and none was told. */
+function mayHaveToken({ authentication }: ForwardRoute, { as, principal }: AskedCaller): boolean {
+  return authentication === 'optional' && as === null && principal === null;
 }

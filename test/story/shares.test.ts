@@ -83,7 +83,9 @@ describe('upstreams that share the callers of a route', () => {
     });
     const before = await sides(gateway, issuer);
     expect(new Set(before)).toEqual(new Set(['api', 'api-next']));
-    await changeConfig(gateway, { routes: [{ path: '/a', upstream: { api: 50, 'api-next': 49, third: 1 } }] });
+    await changeConfig(gateway, {
+      routes: [{ path: '/a', upstream: { api: 50, 'api-next': 49, third: 1 } }],
+    });
     await serves(gateway, 2);
     const after = await sides(gateway, issuer);
     expect(after.map(side => side === 'api')).toEqual(before.map(side => side === 'api'));
@@ -106,6 +108,30 @@ describe('upstreams that share the callers of a route', () => {
     expect(await Promise.all(addresses.map(of))).toEqual(found);
     // The IPv6 addresses of one network are one client.
     expect(await of('2001:db8::1')).toBe(await of('2001:db8::ffff'));
+  });
+
+  it('are explained by address where a token is optional and none is told', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, {
+      config: {
+        trusted_proxies: ['127.0.0.1'],
+        upstreams: await twoSides(),
+        routes: [{ path: '/**', upstream: SPLIT, authentication: 'optional' }],
+      },
+    });
+    const explain = async (query: string) =>
+      (await gateway.admin(`/api/explain?method=GET&path=/&${query}`)).text;
+    for (let i = 0; i < 8; i++) {
+      const address = `192.0.2.${i}`;
+      const side = (await gateway.ask(head('GET /', `X-Forwarded-For: ${address}`))).body.toString();
+      expect(await explain(`address=${address}`)).toContain(
+        `of callers; without a token this one goes to ${side}"`,
+      );
+      expect(await explain(`address=${address}&as=address`)).toContain(
+        `of callers; this one goes to ${side}"`,
+      );
+      expect(await explain(`address=${address}&as=user`)).toContain("this caller's is not known");
+    }
   });
 
   it('serve WebSockets, each from the side of its caller', async () => {
