@@ -46,7 +46,8 @@ process.exit();
 async function draw(): Promise<void> {
   ensureInstalled({ command: 'chromium', versionArgs: ['--version'], packages: ['chromium'] });
   const folder = await mkdtemp(join(tmpdir(), 'weir-status-'));
-  const [http, admin, api, reports] = [
+  const [http, admin, api, otherApi, reports] = [
+    await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
@@ -68,8 +69,8 @@ async function draw(): Promise<void> {
       redirect_uri: 'https://app.example/callback',
     },
     access_tokens: { audience: 'api', bots: { claim: 'client_id' } },
-    // Nothing listens at `reports`.
-    upstreams: { api: url(api), reports: url(reports) },
+    // Nothing listens at `otherApi` and `reports`.
+    upstreams: { api: { urls: [api, otherApi].map(port => url(port).url) }, reports: url(reports) },
     routes: [
       { path: '/**', upstream: 'api' },
       { path: '/webhooks/{id}', upstream: 'api', authentication: 'none' },
@@ -139,7 +140,7 @@ async function takePictures(url: string, folder: string): Promise<void> {
   const { browser, end } = runBrowser(join(folder, 'profile'));
   const page = await browser.open(url);
   await page.look({ width: 1200, dark: false });
-  await writeFile(join(ROOT, 'docs/images/status-light.png'), await page.picture(2_480));
+  await writeFile(join(ROOT, 'docs/images/status-light.png'), await page.picture(2_600));
   await page.look({ width: 390, dark: true });
   await writeFile(join(ROOT, 'docs/images/status-dark-phone.png'), await page.picture(1_400));
   await end();
