@@ -1,4 +1,10 @@
-import { type CallerClaims, type CallersResult, groupName, readCallers } from '../config/index.ts';
+import {
+  type CallerClaims,
+  type CallersResult,
+  groupName,
+  readCallers,
+  readIpv6Prefix,
+} from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
@@ -20,7 +26,7 @@ weir who [FILE] [OPTIONS]
   --claim NAME=VALUE  any other claim; once for each
   --as CLASS          bot or user, if the same claims identify both
   --group VALUE       instead of claims: a group of limits.yaml, by the value of its claim, as under "groups" in the log
-  --address IP        instead of claims: how a client without a token appears
+  --address IP        instead of claims: how a client without a token appears, an IPv6 one by ipv6_prefix of the configuration
   --help              show this text
 
   weir who --client web --subject 5f0c...
@@ -51,8 +57,8 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
         '--address goes with no other option: a client with a token is known by its claims',
       );
     if (values.address !== undefined) {
-      terminal.out(describeAddress(values.address));
-      return ExitCode.ok;
+      const address = readAddress(values.address, '--address');
+      return printAddress(address, positionals[0], values.config, terminal);
     }
     const { group } = values;
     if (
@@ -99,12 +105,25 @@ function print(
 const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process makes a random key and nobody can compute its pseudonyms.
 Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
 
-function describeAddress(text: string): string {
-  const address = readAddress(text, '--address');
-  const key = addressKey(address);
-  const counted =
-    key === address
-      ? ''
-      : `. Limits and restriction lines use ${key} instead, unless limits.yaml has another ipv6_prefix.`;
+/** Says how an address appears: by the configuration if one is named, or if there is a sound one in this folder. */
+async function printAddress(
+  address: string,
+  word: string | undefined,
+  option: string | undefined,
+  terminal: CommandOutput,
+): Promise<number> {
+  const isNamed = word !== undefined || option !== undefined;
+  const file = isNamed ? await configFile(word, option) : await configFile(word, option).catch(() => null);
+  const read = file === null ? null : await readIpv6Prefix(file, terminal.env);
+  if (isNamed && read?.ok === false) return reportErrors(terminal, read.diagnostics);
+  terminal.out(describeAddress(address, read?.ok === true ? read.prefix : null));
+  return ExitCode.ok;
+}
+
+/** `prefix`: of the IPv6 networks that count as one address each; `null` if nobody knows. */
+function describeAddress(address: string, prefix: number | null): string {
+  const key = addressKey(address, prefix ?? undefined);
+  const unsure = prefix === null ? ', unless limits.yaml has another ipv6_prefix' : '';
+  const counted = key === address ? '' : `. Limits and restriction lines use ${key} instead${unsure}.`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
 }

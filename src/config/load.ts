@@ -36,6 +36,8 @@ import {
   validate,
 } from './schema/index.ts';
 
+const NAME_THE_GATEWAY = 'this is a limits file: name the gateway.yaml that refers to it under "limits"';
+
 interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
@@ -81,7 +83,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings(options.files);
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
-    file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
+    file.add([], NAME_THE_GATEWAY);
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
   fillAnsweredRoutes(file);
@@ -272,11 +274,27 @@ const KEY_FILE = ['log', 'pseudonym_key_file'];
  */
 export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
   const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
-  if (holdsLimits(file.value))
-    file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
+  if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
   const config = holdsLimits(file.value) ? undefined : validate(file, schema, gatewayJsonSchema);
   const pseudonymKey = await readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
   return { ok: true, classes: claimsOf(config), pseudonymKey };
+}
+
+/** The prefix of the IPv6 networks that count as one address each, or why it is not known. */
+export type Ipv6PrefixResult =
+  | { readonly ok: true; readonly prefix: number }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+/** Reads `ipv6_prefix` of the limits that a gateway.yaml names. Never throws because of a file's content. */
+export async function readIpv6Prefix(path: string, env: Environment): Promise<Ipv6PrefixResult> {
+  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
+  if (file.value === undefined || holdsLimits(file.value))
+    return { ok: false, diagnostics: file.diagnostics };
+  const { limits, files } = await readLimits(file, env);
+  if (limits !== undefined) return { ok: true, prefix: limits.ipv6_prefix };
+  const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
+  return { ok: false, diagnostics };
 }

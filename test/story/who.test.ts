@@ -232,6 +232,18 @@ describe('weir who', () => {
     expect((await weir('who', '--address', '192.0.2.7')).out).toMatch(/is the address itself\n$/);
   });
 
+  it('names the network by which the configuration counts an address', async () => {
+    const file = await configOf('');
+    const ask = () => weir('who', file, '--address', '2001:db8:1:2ff::7');
+    expect((await ask()).out).toMatch(/use 2001:db8:1:2ff::\/64 instead\.\n$/);
+    await writeFile(file, `${await readFile(file, 'utf8')}limits: limits.yaml\n`);
+    await writeFile(join(dirname(file), 'limits.yaml'), 'ipv6_prefix: 56\n');
+    expect((await ask()).out).toMatch(/use 2001:db8:1:200::\/56 instead\.\n$/);
+    await writeFile(join(dirname(file), 'limits.yaml'), 'ipv6_prefix: 12\n');
+    expect(await ask()).toMatchObject({ code: 78, out: '', err: expect.stringContaining('ipv6_prefix') });
+    expect((await weir('who', `${file}.missing`, '--address', '::1')).code).toBe(78);
+  });
+
   it.each<[string[], string]>([
     [[], 'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP'],
     [['--client', 'web'], 'a user takes --client AZP --subject SUB; a bot takes --claim tenant=VALUE'],
