@@ -185,6 +185,23 @@ describe('response_headers', () => {
     expect(values((await gateway.ask(head('GET /elsewhere'))).fields, 'x-frame-options')).toEqual([]);
   });
 
+  it('hold for what is refused before its route is looked up for anything else', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, {
+      routes: [{ path: '/a', response_headers: edits }, { path: '/plain' }],
+      limits: { global: { user: '3/1h', address: '3/1h' } },
+    });
+    const refused = async (status: number, ...lines: [string, ...string[]]) => {
+      const response = await gateway.ask(head(...lines));
+      expect(response.status).toBe(status);
+      return response.fields;
+    };
+    expectSecure(await refused(417, 'GET /a', 'Expect: more'));
+    expectSecure(await refused(405, 'TRACE /a'));
+    expect(values(await refused(405, 'TRACE /plain'), 'x-frame-options')).toEqual([]);
+    expectSecure(await refused(429, 'TRACE /a'));
+  });
+
   it("hold for a service's 429, whether it is rewritten or passes", async () => {
     const upstream = await startUpstream(exchange =>
       exchange.answer(429, ['Retry-After', '3', 'Server', 'x', 'X-Frame-Options', 'SAMEORIGIN'], 'slow down'),

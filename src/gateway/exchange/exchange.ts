@@ -1,5 +1,5 @@
 import { type Caller, classOf, type Invalid, type Requirement, type Shortfall } from '../../auth/index.ts';
-import { isOfFile, type Snapshot } from '../../config/index.ts';
+import { isOfFile, type RouteModel, type Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
   type ClassName,
@@ -69,6 +69,8 @@ export class Exchange {
   maxForwards: number | null = null;
   /** Where it leads. Set by `findRoute`. */
   destination: Destination = NOWHERE;
+  /** Set when a gate before `findRoute` refuses it: its route, whose fields the answer carries. Nothing else of the route holds for it. */
+  refusedOn: RouteModel | null = null;
   /** Set by `restrictWebhook`: the hash of the webhook that it calls; '' if it calls none. */
   webhook = '';
   /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0 if none did. */
@@ -258,7 +260,7 @@ export class Exchange {
     const { resourceMetadata } = this.snapshot;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     dialect.noteEnd(response, rendered.fields);
-    addSetFields(rendered.fields, destination);
+    addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     return response.refuse(error.status, rendered);
   }

@@ -21,6 +21,7 @@ import {
   refuseMethod,
   refusingByRoute,
   startDeadline,
+  withFieldsOfRoute,
 } from './read-request.ts';
 
 /**
@@ -41,8 +42,8 @@ export const GATES: readonly Gate[] = [
   // Step 5. After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on
   // consume the global limit of their sender.
   consumeIfRefused(refuseForeign),
-  consumeIfRefused(refuseExpectation),
-  consumeIfRefused(refuseMethod),
+  consumeIfRefused(withFieldsOfRoute(refuseExpectation)),
+  consumeIfRefused(withFieldsOfRoute(refuseMethod)),
   // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.

@@ -177,6 +177,15 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
   };
 }
 
+/** Has the refusal of a gate before `findRoute` carry the fields that the operator sets on the route. */
+export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
+  return (exchange: Exchange): GateResult => {
+    const refusal = gate(exchange);
+    if (refusal !== null) exchange.refusedOn = whereTo(exchange).route;
+    return refusal;
+  };
+}
+
 /** Brings the target into canonical form and looks up its route. Changes nothing. */
 function whereTo(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
