@@ -142,19 +142,38 @@ function warnOfWaysAround(
   sent: readonly SentRoute[],
   byUpstream: ReadonlyMap<string, readonly SentRoute[]>,
 ): void {
-  if (sent.every(({ stripped }) => stripped === 0)) return;
-  const reach = new Reach(sent.map(({ pattern }) => pattern));
+  let reach: Reach | null = null;
+  const byHost = Map.groupBy(sent, ({ pattern }) => pattern.host);
+  const reaches = new Map<string | null, Reach>();
+  // A route with many hosts is told once for each route that it leads around.
+  const told = new Set<string>();
   let lookups = 0;
   for (const [upstream, routes] of byUpstream) {
     const doors = new Map(routes.map(route => [`${route.pattern.host} ${route.prefix}`, route] as const));
     for (const guarded of routes.filter(({ raw }) => demandOf(raw) > 0 || raw.require !== undefined))
       for (const door of doors.values()) {
-        if (door.prefix === guarded.prefix || ++lookups > MAX_LOOKUPS) continue;
+        const { host } = door.pattern;
+        const isOtherHost = door.prefix === guarded.prefix;
+        if (isOtherHost && host === guarded.pattern.host) continue;
+        if (++lookups > MAX_LOOKUPS) return;
+        if (isOtherHost) {
+          const own = byHost.get(host) ?? [];
+          const known = reaches.get(host) ?? new Reach(own.map(({ pattern }) => pattern));
+          reaches.set(host, known);
+          for (const index of known.takersOf({ ...guarded.pattern, host })) {
+            const route = own[index];
+            if (route?.prefix !== door.prefix || !route.upstreams.includes(upstream)) continue;
+            const pair = `${route.index} ${guarded.index}`;
+            if (!told.has(pair) && warnOfOtherHost(file, route, guarded)) told.add(pair);
+          }
+          continue;
+        }
         const segments = [
           ...door.pattern.segments.slice(0, door.stripped),
           ...guarded.pattern.segments.slice(guarded.stripped),
         ];
-        const line = { ...guarded.pattern, host: door.pattern.host, segments };
+        const line = { ...guarded.pattern, host, segments };
+        reach ??= new Reach(sent.map(({ pattern }) => pattern));
         for (const index of reach.takersOf(line)) {
           const route = sent[index];
           const isAround = route?.prefix === door.prefix && route.upstreams.includes(upstream);
@@ -170,6 +189,27 @@ function warnOfWaysAround(
   }
 }
 
+/** Warns of a route that takes the paths of another on its own host. One for the very same path is meant so. */
+function warnOfOtherHost(file: ConfigFile, route: SentRoute, guarded: SentRoute): boolean {
+  const isSame = shapeOf(route.pattern.segments) === shapeOf(guarded.pattern.segments);
+  if (isSame || !pathCovers(route.pattern, guarded.pattern)) return false;
+  const lacks = guarded.raw.require !== undefined && route.raw.require === undefined;
+  if (demandOf(route.raw) >= demandOf(guarded.raw) && !lacks) return false;
+  const { host } = route.pattern;
+  const { path } = guarded.pattern;
+  const hidden = file.holdsVariable(['routes', guarded.index, 'path']) || hostsHoldVariable(file, route);
+  const takes = host === null ? `${path} on all other hosts` : `${host}${path}`;
+  addAround(file, route, guarded, host === null ? 'path' : 'hosts', hidden ? '' : `: it takes ${takes}`);
+  return true;
+}
+
+function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRoute): boolean {
+  const at = ['routes', index, 'hosts'];
+  return (
+    file.holdsVariable(at) || (Array.isArray(hosts) && hosts.some((_, i) => file.holdsVariable([...at, i])))
+  );
+}
+
 const LEVELS = ['none', 'optional', 'required'];
 
 function demandOf({ authentication = 'required' }: Readonly<Record<string, unknown>>): number {
@@ -183,16 +223,18 @@ function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
 }
 
 function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): void {
-  const at = (index: number, key: string) => ['routes', index, key];
-  const { line } = file.place(at(guarded.index, 'path'));
-  const hidden = [route, guarded].some(({ index }) => file.holdsVariable(at(index, 'path')));
+  const hidden = [route, guarded].some(({ index }) => file.holdsVariable(['routes', index, 'path']));
   const rest = `/${guarded.pattern.path
     .split('/')
     .slice(1 + guarded.stripped)
     .join('/')}`;
   const through = route.pattern.path.split('/', 1 + route.stripped).join('/') + rest;
   const sends = through === rest ? `it sends ${rest} as well` : `${through} is sent as ${rest}`;
-  const how = hidden ? '' : `: ${sends}`;
+  addAround(file, route, guarded, route.stripped === 0 ? 'path' : 'strip_prefix', hidden ? '' : `: ${sends}`);
+}
+
+function addAround(file: ConfigFile, route: SentRoute, guarded: SentRoute, key: string, how: string): void {
+  const { line } = file.place(['routes', guarded.index, 'path']);
   const message = `this route bypasses the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
-  file.add(at(route.index, route.stripped === 0 ? 'path' : 'strip_prefix'), message, { severity: 'warning' });
+  file.add(['routes', route.index, key], message, { severity: 'warning' });
 }

@@ -137,4 +137,42 @@ describe('a route that leads around another', () => {
     ).toEqual([]);
     expect(await found(guarded, `path: /p/a, strip_prefix: /p, upstream: api, ${OPEN}`)).toHaveLength(1);
   });
+
+  describe('by its hosts', () => {
+    const secret = 'path: /secret/**, upstream: api, require: { roles: [admin] }';
+    const open = `path: /**, hosts: ["*.example.com", "*.example.net"], upstream: api, ${OPEN}`;
+    const other = (line: number, takes: string) =>
+      `this route bypasses the one in line ${line}, which demands more of callers: it takes ${takes}. Add a route for those paths that demands as much`;
+
+    it('takes the paths that a route without hosts guards', async () => {
+      expect(await found(secret, open)).toEqual([
+        `4:25: warning: routes[1].hosts: ${other(3, '*.example.com/secret/**')}`,
+      ]);
+    });
+
+    it('takes what a route of one host guards, on the names beside it', async () => {
+      const admin =
+        'path: /admin/**, hosts: [admin.example.com], methods: [GET], upstream: api, require: { roles: [admin] }';
+      expect(await found(admin, open)).toEqual([
+        `4:25: warning: routes[1].hosts: ${other(3, '*.example.com/admin/**')}`,
+      ]);
+      expect(await found(admin, `path: /**, upstream: api, ${OPEN}`)).toEqual([
+        `4:13: warning: routes[1].path: ${other(3, '/admin/** on all other hosts')}`,
+      ]);
+    });
+
+    it.each([
+      ['to another service', [secret, open.replace('api', 'other')]],
+      ['that demands as much', [secret, open.replace(OPEN, 'require: { roles: [admin] }')]],
+      ['that demands something else', [secret, open.replace(OPEN, 'require: { scopes: [a] }')]],
+      ['for the very same path', [secret, open.replace('/**', '/secret/**')]],
+      ['for a path of its own', [secret, open.replace('/**', '/secret/healthz')]],
+      [
+        'beside one that guards there',
+        [secret, open, secret.replace(',', ', hosts: ["*.example.com", "*.example.net"],')],
+      ],
+    ])('leads around nothing: one %s', async (_, routes) => {
+      expect(await found(...routes)).toEqual([]);
+    });
+  });
 });
