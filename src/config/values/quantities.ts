@@ -164,6 +164,12 @@ export function claimedQuota() {
           path: ['otherwise'],
           message: `its period must be that of max: write ${otherwise.units}/${formatDuration(max.periodMs)}`,
         });
+      else if (otherwise.units > max.units)
+        context.addIssue({
+          code: 'custom',
+          path: ['otherwise'],
+          message: `a token without the claim would have more than max allows any other: write at most ${max.units}/${formatDuration(max.periodMs)}, or raise max`,
+        });
       return { ...otherwise, claim, maxUnits: max.units };
     });
   return z.union([quota(), map], {

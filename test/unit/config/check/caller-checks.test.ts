@@ -126,6 +126,10 @@ describe('classes and groups of limits.yaml', () => {
       'buckets.b.user.otherwise: its period must be that of max: write 50/10s',
     ],
     [
+      'user: { claim: rate, max: 5/10s, otherwise: 50/10s }',
+      'buckets.b.user.otherwise: a token without the claim would have more than max allows any other: write at most 5/10s, or raise max',
+    ],
+    [
       'user: { claim: rate, max: 500/10s }',
       'buckets.b.user: missing key "otherwise": expected a number and a period such as 20/5s',
     ],
