@@ -80,6 +80,32 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
+  // A call of its own: what it read can be collected while the rest is compiled, which takes the most memory.
+  const read = await readSources(path, options);
+  if (!read.ok) return read;
+  const { sources, readings, diagnostics } = read;
+  return {
+    ok: true,
+    snapshot: compileGateway(sources, options.generation),
+    files: sources.files,
+    readings,
+    warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
+    hints: diagnostics.filter(({ severity }) => severity === 'hint'),
+  };
+}
+
+/** What was read and found sound. */
+interface SoundSources {
+  readonly ok: true;
+  readonly sources: Parameters<typeof compileGateway>[0];
+  readonly readings: Readings;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+async function readSources(
+  path: string,
+  options: LoadOptions,
+): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
   const readings = new Readings(options.files);
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
@@ -116,17 +142,10 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     hash: readings.hash,
     files: names,
   };
-  return {
-    ok: true,
-    snapshot: compileGateway(sources, options.generation),
-    files: names,
-    readings,
-    warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
-    hints: diagnostics.filter(({ severity }) => severity === 'hint'),
-  };
+  return { ok: true, sources, readings, diagnostics };
 }
 
-function invalid(diagnostics: readonly Diagnostic[], readings: Readings): LoadResult {
+function invalid(diagnostics: readonly Diagnostic[], readings: Readings): Extract<LoadResult, { ok: false }> {
   return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 }
 
