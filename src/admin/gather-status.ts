@@ -267,7 +267,16 @@ function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitSta
     ...list(set).map(limit => viewOf(limit, percentOf(limit))),
     ...list({ ...held, global: null }).map(limit => viewOf(limit, 100 - percent)),
     ...inShadow.map(limit => viewOf(limit, 0)),
+    ...atOnce(set.concurrent, percent),
+    ...atOnce(held.concurrent, 100 - percent),
+    ...atOnce(set.shadow?.concurrent ?? null, 0),
   ];
+}
+
+/** How many requests of one caller may be in flight. */
+function atOnce(limit: Limit | null, enforcedPercent: number): LimitStatus[] {
+  if (limit === null) return [];
+  return [{ limit: 'concurrent', quota: String(limit.units), algorithm: null, enforcedPercent }];
 }
 
 function list({ caller, group, resource, global }: LimitsByRole): Limit[] {

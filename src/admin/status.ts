@@ -108,10 +108,11 @@ export interface BucketStatus {
 }
 
 export interface LimitStatus {
-  readonly limit: 'global' | 'caller' | 'group' | 'resource';
-  /** `10/5s`. */
+  readonly limit: 'global' | 'caller' | 'group' | 'resource' | 'concurrent';
+  /** `10/5s`; of `concurrent`: `4`. */
   readonly quota: string;
-  readonly algorithm: 'window' | 'smooth';
+  /** `null` for `concurrent`. */
+  readonly algorithm: 'window' | 'smooth' | null;
   /** The percentage of callers that it is enforced for; 0: in shadow. */
   readonly enforcedPercent: number;
 }

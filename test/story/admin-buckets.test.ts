@@ -8,7 +8,7 @@ const limits = {
   buckets: {
     things: { user: '2/1h', shadow: { user: '1/1h' } },
     channels: { main: 'id', user: '5/1h', resource: '1/1h' },
-    slow: { user: '6/1h', algorithm: 'smooth', shadow: true },
+    slow: { user: '6/1h', algorithm: 'smooth', shadow: true, concurrent: 3 },
   },
   routes: { '/things': 'things', '/channels/{id}': 'channels', '/slow': 'slow' },
 };
@@ -63,6 +63,7 @@ test('/api/buckets shows why a caller is refused and gives it a fresh allowance'
     countedIn: 'memory',
     address: null,
     caller: expect.stringMatching(/^[\w-]{22}$/),
+    atOnce: [],
     needValue: [],
     limits: [
       {
@@ -101,7 +102,8 @@ test('/api/buckets without a bucket resets all that is counted of one caller alo
   await room.ask('bob', 'GET /things');
   await room.ask('bob', 'GET /channels/8');
   const { body } = await room.api.call('GET', `/api/buckets?${room.of('alice')}`);
-  expect(body).toMatchObject({ needValue: ['channels'] });
+  const atOnce = [{ bucket: 'slow', concurrent: 3, shadow: true }];
+  expect(body).toMatchObject({ atOnce, needValue: ['channels'] });
   const reset = await room.api.call('DELETE', `/api/buckets?${room.of('alice')}`);
   expect(reset.body).toMatchObject({ global: true, buckets: ['things', 'channels', 'slow'] });
   expect(Object.values(await room.left(room.of('alice'))).map(([, used]) => used)).toEqual([0, 0, 0, 0]);

@@ -88,6 +88,22 @@ test('a client that hammers a restriction is shown as refused most, with the rea
   );
 });
 
+test('/status.json tells how many requests of a caller may be in flight', async () => {
+  const limits = {
+    buckets: { exports: { user: '10/1m', concurrent: 4 }, live: { concurrent: 2, shadow: true } },
+    routes: { 'GET /exports': 'exports', 'GET /live': 'live' },
+  };
+  const { buckets } = await statusOf(await startLimited(limits));
+  const atOnce = { limit: 'concurrent', algorithm: null };
+  for (const [bucket, view] of [
+    ['exports', { ...atOnce, quota: '4', enforcedPercent: 100 }],
+    ['live', { ...atOnce, quota: '2', enforcedPercent: 0 }],
+  ])
+    expect(buckets).toContainEqual(
+      expect.objectContaining({ bucket, class: 'user', limits: expect.arrayContaining([view]) }),
+    );
+});
+
 test('/status.json tells limits in shadow, and those that hold for a share of callers, from the others', async () => {
   const front = await start();
   await askTimes(front, 3, 'GET /tried', front.issuer.bearer());

@@ -29,7 +29,7 @@ import {
   readBy,
   unavailable,
 } from './operation.ts';
-import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './shapes.ts';
+import { type AllowanceShape, type BucketsQuery, bucketsSchema, type ConcurrencyShape } from './shapes.ts';
 
 export interface BucketSources {
   readonly allowances: Allowances;
@@ -79,7 +79,8 @@ export class BucketsApi {
     const { countedIn, allowances } = reading;
     const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
     const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
-    return { status: 200, body: { countedIn, ...this.#nameOf(client), limits, needValue }, change: null };
+    const body = { countedIn, ...this.#nameOf(client), limits, atOnce: this.#atOnceOf(asked), needValue };
+    return { status: 200, body, change: null };
   }
 
   async reset({ query }: ApiCall): Promise<ApiReply | GatewayError> {
@@ -167,6 +168,19 @@ export class BucketsApi {
       return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
     const all = limitsOfClient(this.#sources.limits(), client, className);
     return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
+  }
+
+  /** How many requests of the client may be in flight in each bucket. */
+  #atOnceOf({ client, bucket: asked, className }: Question): ConcurrencyShape[] {
+    if (client === null) return [];
+    const buckets = asked === null ? this.#sources.limits().buckets : [asked];
+    return buckets.flatMap(bucket => {
+      const { concurrent, shadow } = limitsFor(bucket, client.key).exemptSets.of(className);
+      const limit = concurrent ?? shadow?.concurrent ?? null;
+      return limit === null
+        ? []
+        : [{ bucket: bucket.name, concurrent: limit.units, shadow: concurrent === null }];
+    });
   }
 
   #nameOf(client: ApiClient | null) {

@@ -167,11 +167,21 @@ const allowanceSchema = z.strictObject({
 });
 export type AllowanceShape = z.infer<typeof allowanceSchema>;
 
+const concurrencySchema = z.strictObject({
+  bucket: z.string(),
+  concurrent: z.int().describe('How many requests of the client may be in flight, for each main value.'),
+  shadow: z.boolean().describe('true: for this client it refuses nothing.'),
+});
+export type ConcurrencyShape = z.infer<typeof concurrencySchema>;
+
 export const bucketsReadSchema = z
   .strictObject({
     countedIn,
     ...clientKeys,
     limits: z.array(allowanceSchema),
+    atOnce: z
+      .array(concurrencySchema)
+      .describe('Buckets that limit how many requests are in flight. A reset changes nothing about them.'),
     needValue: z
       .array(z.string())
       .describe('Buckets that are not shown: they count each value by itself. Ask with bucket and value.'),
