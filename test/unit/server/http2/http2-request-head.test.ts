@@ -20,7 +20,8 @@ describe('the head of a request', () => {
   });
 
   test('is at fault where Host names another place than the authority', () => {
-    expect(read([...PSEUDO, 'host', 'b.test']).fault).toMatchObject({ kind: 'malformed' });
+    for (const host of ['b.test', 'a.test:80', 'a.test.'])
+      expect(read([...PSEUDO, 'host', host]).fault).toMatchObject({ kind: 'malformed' });
   });
 
   test('has the crumbs of its cookie joined where the first one stood', () => {
