@@ -153,7 +153,7 @@ function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
   return !isLocalhost(name) && isIP(name) === 0;
 }
 
-/** The name or address in a `Host`, without brackets and port; '' if it is none. */
+/** The name or address in a `Host`, without brackets and port; '' if the value is not a host. */
 function hostName(host: string): string {
   const name = /^(\[[0-9A-Fa-f:.]+\]|[^:]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
   return name.replace(/^\[|\]$/g, '');

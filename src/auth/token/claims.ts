@@ -64,8 +64,8 @@ function refuseAudience(claims: JsonObject, audience: string | null): Invalid | 
 }
 
 /**
- * Rejects tokens that are bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`): whoever
- * stole one could use it.
+ * Rejects tokens that are bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`):
+ * otherwise a thief could use a stolen one.
  */
 function refuseConfirmation(claims: JsonObject): Invalid | null {
   const isBound = member(claims, 'cnf') !== undefined;

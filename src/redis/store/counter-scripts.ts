@@ -150,7 +150,7 @@ end
 
 local function notePart(l, index)
   if not l.moved then return end
-  -- A shared counter that was there already belongs to whoever opened it.
+  -- A shared counter that was there already belongs to the caller that opened it.
   if isShared(l) and not l.opens and not l.others then
     redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key)
   else noteHeld(index, l.reset, l.key) end
