@@ -2,3 +2,4 @@ export * from './client/index.ts';
 export * from './hpack/index.ts';
 export { ErrorCode, Http2Fault } from './http2-fault.ts';
 export { Liveness } from './liveness.ts';
+export * from './server/index.ts';
