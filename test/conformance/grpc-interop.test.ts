@@ -1,12 +1,10 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
-import { ensureInstalled } from '../support/installed.ts';
+import { buildGo } from '../support/go.ts';
 
 /** Of https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md those that ask nothing of TLS or accounts. */
 const CASES = [
@@ -29,22 +27,11 @@ const CASES = [
 /** Messages of one stream: 1,200,000 take a client some seconds (CONTRIBUTING.md). */
 const MESSAGES = Number(process.env['WEIR_GRPC_MESSAGES'] ?? 150_000);
 
-const GO = { command: 'go', versionArgs: ['version'], packages: ['golang-go'] };
-
-let folder = '';
 let program = '';
 
-beforeAll(async () => {
-  ensureInstalled(GO);
-  folder = await mkdtemp(join(tmpdir(), 'weir-interop-'));
-  program = join(folder, 'grpc-interop');
-  execFileSync(GO.command, ['build', '-o', program, '.'], {
-    cwd: join(import.meta.dirname, 'grpc-interop'),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+beforeAll(() => {
+  program = buildGo(join(import.meta.dirname, 'grpc-interop'));
 }, 600_000);
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function start(...words: string[]): ChildProcess {
   const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'inherit'] });
