@@ -11,7 +11,7 @@ const EXIT_USAGE = 64;
 
 const USAGE = `npm run bench [-- FLAGS]: measures the gateway beside others, see bench/README.md
 
-  --quick        a few scenarios in under two minutes, to compare before and after
+  --quick        a few scenarios in about two minutes, to compare before and after
   --only ID      only this scenario; may be repeated
   --peer NAME    only this gateway (Weir, Envoy, nginx ...); may be repeated
   --before DIR   also another checkout of Weir, as "Weir before", in the same rounds

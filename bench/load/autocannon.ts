@@ -6,14 +6,14 @@ import { type LoadGenerator, unexpected } from './plan.ts';
 const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, '../servers/autocannon.ts');
 
-/** autocannon in a process of its own, which tells what it cost. */
+/** autocannon in a process of its own. */
 export const autocannon: LoadGenerator = {
   name: 'autocannon',
   async run(plan, port, seconds) {
     const { stdout } = await run(process.execPath, [PROGRAM, JSON.stringify({ plan, port, seconds })]);
     const told: AutocannonResponse = JSON.parse(stdout);
     const failures = told.errors + unexpected(plan, told.requests, told.other);
-    return { requests: told.requests, failures, ownMicroseconds: told.cpuMicroseconds / told.requests };
+    return { requests: told.requests, failures };
   },
 };
 
@@ -23,5 +23,4 @@ export interface AutocannonResponse {
   readonly errors: number;
   /** Responses with a status other than 2xx. */
   readonly other: number;
-  readonly cpuMicroseconds: number;
 }

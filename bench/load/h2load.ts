@@ -28,7 +28,7 @@ export function h2load(streams: number): LoadGenerator {
       // A refused call of gRPC is a 200 without a message.
       const [bytes = 0] = numbers(/\((\d+)\) data/);
       const missing = Math.ceil(requests - bytes / Math.max(1, plan.bodyBytes));
-      return { requests, failures: Math.max(others, missing, ...failures), ownMicroseconds: null };
+      return { requests, failures: Math.max(others, missing, ...failures) };
     },
   };
 }

@@ -17,8 +17,6 @@ export interface LoadResult {
   readonly requests: number;
   /** Those that failed, or were answered with another kind of status than expected. */
   readonly failures: number;
-  /** Processor time of the generator itself for one request, microseconds; null where it does not tell. */
-  readonly ownMicroseconds: number | null;
 }
 
 /** A program that sends the requests of a plan. */

@@ -27,6 +27,6 @@ export const wrk: LoadGenerator = {
     const errors = numbers(/Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/);
     const [other = 0] = numbers(/Non-2xx or 3xx responses: (\d+)/);
     const failures = errors.reduce((sum, count) => sum + count, unexpected(plan, requests, other));
-    return { requests, failures, ownMicroseconds: null };
+    return { requests, failures };
   },
 };

@@ -6,10 +6,11 @@ import type { LoadGenerator, LoadPlan } from '../load/plan.ts';
 import { isWrkInstalled, WRK_INSTALL, wrk } from '../load/wrk.ts';
 import type { Job } from '../peers/job.ts';
 import type { Peer } from '../peers/peer.ts';
-import { type Column, CPU, MEMORY, RATE, type Row } from '../report/result.ts';
+import { COLD, type Column, CPU, MEMORY, RATE, type Row } from '../report/result.ts';
 import type { Part } from '../world/part.ts';
 import { type Figure, figureOf } from './figures.ts';
 import { cpuMicroseconds, peakMebibytes } from './processes.ts';
+import { warmUp } from './warm-up.ts';
 
 /** A gateway with a job, measured beside others. */
 export interface Entrant {
@@ -30,6 +31,10 @@ export interface Comparison {
   ratio(one: string, other: string): Figure | null;
   /** The same with the other's subtracted, microseconds. */
   difference(one: string, other: string): Figure | null;
+  /** What an entrant cost in its first second, divided by what it cost in each round; null where it was not there. */
+  coldRatio(name: string): Figure | null;
+  /** The highest memory of an entrant, MiB. */
+  peak(name: string): Figure | null;
 }
 
 export interface CompareOptions {
@@ -48,6 +53,8 @@ type Times = Pick<Settings, 'rounds' | 'seconds'>;
 
 interface Running extends Entrant {
   readonly part: Part;
+  /** What a request cost in the first second, microseconds. */
+  cold: number;
   readonly samples: Sample[];
   readonly latencies: { readonly p50: number; readonly p99: number }[];
 }
@@ -59,11 +66,7 @@ interface Sample {
 
 /** Requests a second for latencies: well below what the slowest of the peers can do. */
 const PACE_PER_SECOND = 2_000;
-/** A generator that costs nearly as much as the cheapest gateway would be the one that is measured. */
-const GENERATOR_SHARE = 0.8;
 const MAX_ADMITTED = 0.01;
-/** Seconds; Node's compiler needs some thousands of requests. */
-const WARM_UP = { full: 3, quick: 2 } as const;
 const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
 const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 
@@ -87,10 +90,22 @@ export async function compare(
     running.push({
       ...entrant,
       part: await bench.start(entrant.peer, entrant.job),
+      cold: Number.NaN,
       samples: [],
       latencies: [],
     });
-  const { generator, note } = await chooseGenerator(bench, running, plan, options.generator);
+  const generator = options.generator ?? (isWrkInstalled() ? wrk : autocannon);
+  if (generator === autocannon)
+    notes.push(
+      `autocannon costs more than some gateways and limits the rates: ${WRK_INSTALL} for better ones.`,
+    );
+  for (const entrant of running) {
+    bench.progress(`warming up ${entrant.name}`);
+    entrant.cold = await warmUp(
+      async () => (await sample(entrant, plan, generator, 1)).cpu,
+      bench.settings.mode,
+    );
+  }
   await measureRounds(bench, running, plan, generator, times);
   if (options.latency === true) await measureLatencies(bench, running, plan);
   const rows = running.map(rowOf);
@@ -98,44 +113,18 @@ export async function compare(
   const { rounds, seconds } = times;
   return {
     how: `${generator.name}, ${plan.connections} connections, ${rounds} rounds of ${seconds} s in turns`,
-    columns: [CPU, RATE, MEMORY, ...(options.latency === true ? [ADDED_P50, ADDED_P99] : [])],
+    columns: [CPU, COLD, RATE, MEMORY, ...(options.latency === true ? [ADDED_P50, ADDED_P99] : [])],
     rows,
-    notes: note === null ? notes : [...notes, note],
+    notes,
     ratio: (one, other) => roundByRound(running, one, other, (a, b) => a / b),
     difference: (one, other) => roundByRound(running, one, other, (a, b) => a - b),
+    coldRatio: name => coldRatio(running.find(entrant => entrant.name === name)),
+    peak: name => rows.find(row => row.name === name)?.figures[MEMORY.id] ?? null,
   };
 }
 
 function manyRounds({ mode, rounds, seconds }: Settings): Times {
   return mode === 'quick' ? { rounds, seconds } : { rounds: rounds * 3, seconds: Math.ceil(seconds / 2) };
-}
-
-/**
- * The warm-up. It is autocannon that warms up in a full run, and it stays unless one of its requests costs it about as much
- * as the cheapest gateway: then the gateway would wait for it.
- */
-async function chooseGenerator(
-  bench: Bench,
-  running: readonly Running[],
-  plan: LoadPlan,
-  given?: LoadGenerator,
-): Promise<{ generator: LoadGenerator; note: string | null }> {
-  const first = given ?? (bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon);
-  let [cheapest, own] = [Number.POSITIVE_INFINITY, 0];
-  for (const entrant of running) {
-    bench.progress(`warming up ${entrant.name}`);
-    const before = cpuMicroseconds(entrant.part.pid);
-    const { requests, ownMicroseconds } = await send(entrant, plan, first, WARM_UP[bench.settings.mode]);
-    cheapest = Math.min(cheapest, (cpuMicroseconds(entrant.part.pid) - before) / requests);
-    own = Math.max(own, ownMicroseconds ?? 0);
-  }
-  if (own < cheapest * GENERATOR_SHARE) return { generator: first, note: null };
-  const why = `autocannon costs up to ${own.toFixed(0)} µs a request here, the cheapest gateway ${cheapest.toFixed(0)} µs`;
-  if (isWrkInstalled()) return { generator: wrk, note: `${why}: wrk instead.` };
-  return {
-    generator: autocannon,
-    note: `${why}: it is the limit of the rates. ${WRK_INSTALL} for better ones.`,
-  };
 }
 
 async function measureRounds(
@@ -149,12 +138,22 @@ async function measureRounds(
     bench.progress(`round ${round + 1} of ${rounds}`);
     bench.noteLoad();
     for (const entrant of inTurn(running, round)) {
-      const before = cpuMicroseconds(entrant.part.pid);
-      const { requests } = await send(entrant, plan, generator, seconds);
-      const cpu = (cpuMicroseconds(entrant.part.pid) - before) / requests;
-      entrant.samples.push({ cpu, rate: requests / seconds });
+      const measured = await sample(entrant, plan, generator, seconds);
+      if (measured.rate === 0) throw new Error(`${entrant.name}: no request was answered`);
+      entrant.samples.push(measured);
     }
   }
+}
+
+async function sample(
+  entrant: Entrant & { part: Part },
+  plan: LoadPlan,
+  generator: LoadGenerator,
+  seconds: number,
+): Promise<Sample> {
+  const before = cpuMicroseconds(entrant.part.pid);
+  const { requests } = await send(entrant, plan, generator, seconds);
+  return { cpu: (cpuMicroseconds(entrant.part.pid) - before) / requests, rate: requests / seconds };
 }
 
 async function send(
@@ -168,7 +167,7 @@ async function send(
   // Figures of errors are worthless. A few refusals are missing: the first requests exhaust the limit, and nginx and Fastify
   // admit one more each minute.
   const maxFailures = expect === 'refusal' ? result.requests * MAX_ADMITTED : 0;
-  if (result.failures > maxFailures || result.requests === 0)
+  if (result.failures > maxFailures)
     throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
   return result;
 }
@@ -196,7 +195,7 @@ export function inTurn<T>(all: readonly T[], round: number): T[] {
   return [...all.slice(first), ...all.slice(0, first)];
 }
 
-function rowOf({ name, peer, job, part, samples, latencies }: Running): Row {
+function rowOf({ name, peer, job, part, cold, samples, latencies }: Running): Row {
   const added =
     latencies.length === 0
       ? {}
@@ -208,8 +207,9 @@ function rowOf({ name, peer, job, part, samples, latencies }: Running): Row {
     name,
     note: peer.leavesOut(job) ?? '',
     figures: {
-      [CPU.id]: figureOf(samples.map(sample => sample.cpu)),
-      [RATE.id]: figureOf(samples.map(sample => sample.rate)),
+      [CPU.id]: figureOf(samples.map(({ cpu }) => cpu)),
+      [COLD.id]: figureOf([cold]),
+      [RATE.id]: figureOf(samples.map(({ rate }) => rate)),
       [MEMORY.id]: figureOf([peakMebibytes(part.pid)]),
       ...added,
     },
@@ -226,4 +226,8 @@ function roundByRound(
   const [ones, others] = [samplesOf(one), samplesOf(other)];
   if (ones === undefined || others === undefined) return null;
   return figureOf(ones.map(({ cpu }, round) => join(cpu, others[round]?.cpu ?? Number.NaN)));
+}
+
+function coldRatio(entrant: Running | undefined): Figure | null {
+  return entrant === undefined ? null : figureOf(entrant.samples.map(({ cpu }) => entrant.cold / cpu));
 }

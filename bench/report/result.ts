@@ -66,6 +66,7 @@ export interface Machine {
 }
 
 export const CPU: Column = { id: 'cpu', label: 'CPU µs/request', digits: 1 };
+export const COLD: Column = { id: 'cold', label: 'in the first second', digits: 1 };
 export const RATE: Column = { id: 'rate', label: 'requests/s', digits: 0 };
 export const MEMORY: Column = { id: 'memory', label: 'peak MiB', digits: 0 };
 

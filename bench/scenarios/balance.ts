@@ -11,7 +11,7 @@ import { nginx } from '../peers/nginx.ts';
 import { weir, weirBefore } from '../peers/weir.ts';
 import type { Row } from '../report/result.ts';
 import { freePort, type Part, startNode } from '../world/part.ts';
-import { findingsOf, planOf, type Scenario } from './scenario.ts';
+import { besideEnvoy, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 const SERVER = join(import.meta.dirname, '../servers/upstream.ts');
 /** What the slow endpoint takes for each response. */
@@ -39,7 +39,7 @@ export const balance: Scenario = {
         max: NO_DEARER,
         figure: comparison.ratio('Weir', 'Weir, one endpoint'),
       },
-      { what: 'CPU, Weir to Envoy', max: null, figure: comparison.ratio('Weir', 'Envoy') },
+      besideEnvoy(comparison, null),
       { what: 'CPU, Weir to HAProxy', max: null, figure: comparison.ratio('Weir', 'HAProxy') },
     ]);
   },

@@ -3,7 +3,7 @@ import { GRPC_HEADERS, GRPC_SERVICE, grpcStreams } from '../load/grpc.ts';
 import { h2load } from '../load/h2load.ts';
 import { compare } from '../measure/compare.ts';
 import { PIPELINE } from '../peers/job.ts';
-import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+import { besideEnvoy, everyone, findingsOf, peakOfWeir, planOf, type Scenario } from './scenario.ts';
 
 const MESSAGE_BYTES = 100;
 
@@ -16,7 +16,8 @@ const unary: Scenario = {
     const plan = callOf(bench, 'Unary', 16);
     const comparison = await compare(bench, who(bench), plan, { generator: h2load(8) });
     return findingsOf(comparison, '100 bytes each way, 900-byte token, two limits, cleartext', [
-      { what: 'CPU, Weir to Envoy', max: 1.5, figure: comparison.ratio('Weir', 'Envoy') },
+      besideEnvoy(comparison, 0.8),
+      peakOfWeir(comparison, 200),
     ]);
   },
 };
@@ -30,7 +31,8 @@ const streamed: Scenario = {
     const plan = callOf(bench, 'Bidi', 16);
     const comparison = await compare(bench, who(bench), plan, { generator: grpcStreams });
     return findingsOf(comparison, '100 bytes each way, 16 under way on each call, cleartext', [
-      { what: 'CPU, Weir to Envoy', max: null, figure: comparison.ratio('Weir', 'Envoy') },
+      besideEnvoy(comparison, 0.9),
+      peakOfWeir(comparison, 200),
     ]);
   },
 };

@@ -1,6 +1,6 @@
 import { compare } from '../measure/compare.ts';
 import { FORWARDING, PIPELINE } from '../peers/job.ts';
-import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+import { besideEnvoy, everyone, findingsOf, peakOfWeir, planOf, type Scenario } from './scenario.ts';
 
 export const pipeline: Scenario = {
   id: 'pipeline',
@@ -18,7 +18,8 @@ export const pipeline: Scenario = {
       },
     );
     return findingsOf(comparison, 'GET, 100 bytes, 900-byte token, two limits, no access log', [
-      { what: 'CPU, Weir to Envoy', max: 0.6, figure: comparison.ratio('Weir', 'Envoy') },
+      besideEnvoy(comparison, 0.5),
+      peakOfWeir(comparison, 170),
       { what: 'CPU, Weir to nginx', max: 1.6, figure: comparison.ratio('Weir', 'nginx') },
       { what: 'CPU, Weir to http-proxy-3', max: 0.35, figure: comparison.ratio('Weir', 'http-proxy-3') },
     ]);

@@ -5,6 +5,7 @@ import { requestText } from '../load/connection.ts';
 import { type Latency, pacedLatency } from '../load/paced.ts';
 import { figureOf } from '../measure/figures.ts';
 import { cpuMicroseconds } from '../measure/processes.ts';
+import { warmUp } from '../measure/warm-up.ts';
 import { PIPELINE } from '../peers/job.ts';
 import type { Surroundings } from '../peers/peer.ts';
 import { limitsConfig, limitsFile, weir } from '../peers/weir.ts';
@@ -45,7 +46,7 @@ export const reload: Scenario = {
 
 async function measure(bench: Bench, part: Part, surroundings: Surroundings): Promise<Row[]> {
   const [still, changing]: [(Latency & { cpu: number })[], (Latency & { cpu: number })[]] = [[], []];
-  await sample(bench, part);
+  await warmUp(async () => (await sample(bench, part)).cpu, bench.settings.mode);
   for (let round = 0; round < bench.settings.rounds; round++) {
     bench.progress(`round ${round + 1} of ${bench.settings.rounds}`);
     bench.noteLoad();

@@ -59,10 +59,29 @@ export function planOf(bench: Bench, changes: Partial<LoadPlan> = {}): LoadPlan 
 
 /** How much dearer than another checkout a request may be: the spread of the figures, not a permission. */
 const NO_DEARER = 1.03;
+/** How much dearer the first second may be. */
+const COLD_TO_WARM = 1.25;
 
 export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []): Findings {
   const { how, columns, rows, notes } = comparison;
-  const figure = comparison.ratio('Weir', 'Weir before');
-  const ownAims = figure === null ? [] : [{ what: 'CPU, Weir to Weir before', max: NO_DEARER, figure }];
-  return { how: `${what}; ${how}`, columns, rows, aims: [...aims, ...ownAims], notes };
+  const always = [
+    { what: 'CPU, Weir to Weir before', max: NO_DEARER, figure: comparison.ratio('Weir', 'Weir before') },
+    {
+      what: 'CPU, Weir in its first second to warm',
+      max: COLD_TO_WARM,
+      figure: comparison.coldRatio('Weir'),
+    },
+  ];
+  const measured = always.filter(({ figure }) => figure !== null);
+  return { how: `${what}; ${how}`, columns, rows, aims: [...aims, ...measured], notes };
+}
+
+/** Weir beside Envoy. `max`: the aim; `null` for none. */
+export function besideEnvoy(comparison: Comparison, max: number | null): Aim {
+  return { what: 'CPU, Weir to Envoy', max, figure: comparison.ratio('Weir', 'Envoy') };
+}
+
+/** @param max the most memory that Weir may have used at any time, MiB */
+export function peakOfWeir(comparison: Comparison, max: number): Aim {
+  return { what: 'peak MiB, Weir', max, figure: comparison.peak('Weir') };
 }

@@ -2,6 +2,7 @@ import type { Bench } from '../bench.ts';
 import { streamThrough } from '../load/stream.ts';
 import { type Figure, figureOf } from '../measure/figures.ts';
 import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
+import { warmUp } from '../measure/warm-up.ts';
 import { PIPELINE } from '../peers/job.ts';
 import type { Part } from '../world/part.ts';
 import { everyone, type Scenario } from './scenario.ts';
@@ -12,6 +13,7 @@ const LOOK_MS = 50;
 
 const COLUMNS = [
   { id: 'cpu', label: 'CPU ms/GiB', digits: 0 },
+  { id: 'cold', label: 'the first', digits: 0 },
   { id: 'seconds', label: 'seconds', digits: 1 },
   { id: 'growth', label: 'memory MiB more', digits: 0 },
 ];
@@ -46,9 +48,14 @@ function stream(direction: 'down' | 'up', title: string, meaning: string): Scena
         bench.progress(name);
         const part = await bench.start(peer, job);
         const passages: Passage[] = [];
-        // The first warms up.
-        for (let round = 0; round <= rounds; round++) passages.push(await pass(bench, part, direction));
-        rows.push({ name, note: peer.leavesOut(job) ?? '', figures: figuresOf(passages) });
+        const next = async () => {
+          const passage = await pass(bench, part, direction);
+          passages.push(passage);
+          return passage.cpu;
+        };
+        const cold = await warmUp(next, bench.settings.mode);
+        for (let round = 0; round < rounds; round++) await next();
+        rows.push({ name, note: peer.leavesOut(job) ?? '', figures: figuresOf(passages, cold, rounds) });
         await bench.stopAll();
       }
       const how = `1 GiB with a Content-Length, one connection, ${rounds} times after a warm-up, one gateway after the other`;
@@ -88,10 +95,11 @@ function headOf(bench: Bench, direction: 'down' | 'up'): string {
   return `${line} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n${length}\r\n`;
 }
 
-function figuresOf(passages: readonly Passage[]): Record<string, Figure> {
-  const warm = passages.slice(1);
+function figuresOf(passages: readonly Passage[], cold: number, rounds: number): Record<string, Figure> {
+  const warm = passages.slice(-rounds);
   return {
     cpu: figureOf(warm.map(passage => passage.cpu)),
+    cold: figureOf([cold]),
     seconds: figureOf(warm.map(passage => passage.seconds)),
     // The first pass fills the buffers that are kept.
     growth: figureOf([Math.max(...passages.map(passage => passage.growth))]),

@@ -4,7 +4,7 @@ import { openWebSocket, webSockets } from '../load/web-sockets.ts';
 import { compare } from '../measure/compare.ts';
 import { PIPELINE } from '../peers/job.ts';
 import { type IdleConnection, idleScenario } from './idle.ts';
-import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+import { besideEnvoy, everyone, findingsOf, peakOfWeir, planOf, type Scenario } from './scenario.ts';
 
 const messages: Scenario = {
   id: 'websocket',
@@ -15,7 +15,8 @@ const messages: Scenario = {
     const plan = planOf(bench, { bodyBytes: 100 });
     const comparison = await compare(bench, who(bench), plan, { generator: webSockets });
     return findingsOf(comparison, '100 bytes there and back count as one, 16 under way on each', [
-      { what: 'CPU, Weir to Envoy', max: 1, figure: comparison.ratio('Weir', 'Envoy') },
+      besideEnvoy(comparison, 0.9),
+      peakOfWeir(comparison, 200),
     ]);
   },
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { hasSettled } from '../../bench/measure/warm-up.ts';
 import { amended } from '../../bench/report/amended.ts';
 import { withResults } from '../../bench/report/markdown.ts';
 import type { Report, Result } from '../../bench/report/result.ts';
@@ -30,6 +31,19 @@ describe('the published benchmark report', () => {
     const later = { ...report({ pipeline: '2026-01-01' }), results: [result('idle', '2026-02-02T10:00')] };
     const document = '<!-- results: written by npm run bench --><!-- end of results -->';
     expect(withResults(document, later)).toContain('- Measured by itself, later: 2026-02-02 10:00 UTC.\n');
+  });
+});
+
+describe('the warm-up of a scenario', () => {
+  it('goes on while the last two seconds were noticeably cheaper', () => {
+    expect(hasSettled([60, 40])).toBe(false);
+    expect(hasSettled([60, 40, 33])).toBe(false);
+    expect(hasSettled([60, 40, 33, 30])).toBe(false);
+  });
+
+  it('ends once neither of them was, even if the first of them was disturbed', () => {
+    expect(hasSettled([60, 40, 33, 30, 31, 29])).toBe(true);
+    expect(hasSettled([60, 40, 33, 45, 32])).toBe(true);
   });
 });
 
