@@ -1,8 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Clock } from '../../src/core/index.ts';
 import { type Decision, isSharedRole } from '../../src/limits/index.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import {
+  DECIDE,
+  END_LEASE,
+  NOTE_OPENED,
+  REFUND,
+  RENEW_LEASES,
+} from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
@@ -32,57 +39,88 @@ type AskedCall = Call & { readonly kind: 'decide' | 'peek' };
 
 /** What both have to say, word for word. The moment of Reset is of the clock of each: here both are one. */
 function sameAs({ decision, atMs }: AskedCall): object {
-  const { resetAtMs: _, ...rest } = decision;
+  const { resetAtMs: _, ...rest } = told(decision);
   const resetAtMs = decision.role === null ? 0 : atMs + decision.resetAfterMs;
   return { ...rest, resetAtMs, decidedAtMs: decision.decidedAtMs === 0 ? 0 : atMs };
 }
 
-function ask({ kind, set, caller, main, group, cost }: AskedCall, store: RedisStore) {
-  return store[kind](set, caller, main, group, cost);
+/** A place says nothing but that there is one. */
+function told({ place, ...rest }: Decision) {
+  return { ...rest, hasPlace: place !== null };
 }
 
-async function replay(calls: readonly Call[], store: RedisStore, runner: TimedRunner): Promise<void> {
-  const responses: (Decision | Promise<Decision> | null)[] = [];
-  for (const call of calls) {
-    runner.nowMs = call.atMs;
-    if (call.kind === 'refund') store.refund(call.limit, call.part, call.window, call.cost);
-    responses.push(call.kind === 'refund' ? null : ask(call, store));
+/** The gateways of one Redis. They make calls in turn, and know of each other only what Redis knows. */
+interface Gateways {
+  readonly stores: readonly RedisStore[];
+  readonly runner: TimedRunner;
+}
+
+function newGateways(runner: TimedRunner, clock: Clock): Gateways {
+  return { stores: [storeOn(runner, {}, clock), storeOn(runner, {}, clock)], runner };
+}
+
+type Asked = Decision | Promise<Decision> | null;
+
+/** Makes a call: a decision, or the reply that is still to come; `null` if there is none. */
+function make(call: Call, n: number, { stores, runner }: Gateways, before: readonly Asked[]): Asked {
+  runner.nowMs = call.atMs;
+  for (const store of stores) store.renewLeases();
+  const store = stores[n % stores.length];
+  if (store === undefined) throw new Error('no gateway');
+  if (call.kind === 'refund') store.refund(call.limit, call.part, call.window, call.cost);
+  else if (call.kind !== 'end')
+    return store[call.kind](call.set, call.caller, call.main, call.group, call.cost);
+  else (before[call.of] as Decision | undefined)?.place?.leave();
+  return null;
+}
+
+/** A lease is renewed from its reply on, which is not to come after the next call. */
+function takesPlace(call: Call): boolean {
+  return call.kind === 'decide' && (call.set.concurrent ?? call.set.shadow?.concurrent ?? null) !== null;
+}
+
+async function replay(calls: readonly Call[], gateways: Gateways): Promise<void> {
+  const responses: Asked[] = [];
+  for (const [n, call] of calls.entries()) {
+    const response = make(call, n, gateways, responses);
+    responses.push(takesPlace(call) ? await response : response);
   }
   for (const [at, response] of (await Promise.all(responses)).entries()) {
     const call = calls[at];
-    if (call === undefined || call.kind === 'refund') continue;
-    const expected = sameAs(call);
-    if (JSON.stringify(sorted(response)) === JSON.stringify(sorted(expected))) continue;
-    expect(response, `call ${at}: ${JSON.stringify(call)}`).toEqual(expected);
+    if (response === null || call === undefined || !isAsked(call)) continue;
+    const [answer, expected] = [told(response), sameAs(call)];
+    if (JSON.stringify(sorted(answer)) === JSON.stringify(sorted(expected))) continue;
+    expect(answer, `call ${at}: ${JSON.stringify(call)}`).toEqual(expected);
   }
 }
 
-function sorted(value: object | null): unknown {
-  return Object.entries(value ?? {}).sort();
+function isAsked(call: Call): call is AskedCall {
+  return call.kind === 'decide' || call.kind === 'peek';
+}
+
+function sorted(value: object): unknown {
+  return Object.entries(value).sort();
 }
 
 /** What only one call at a time can show: two trips a decision, and refusals that are known already. */
 async function replayInTurn(
   calls: readonly Call[],
-  store: RedisStore,
-  clock: { nowMs: number },
-  mayNameAnother: (told: Decision, expected: Decision) => boolean,
+  gateways: Gateways,
+  mayNameAnother: (response: Decision, expected: Decision) => boolean,
 ): Promise<void> {
+  const responses: Asked[] = [];
   for (const [at, call] of calls.entries()) {
-    clock.nowMs = call.atMs;
-    if (call.kind === 'refund') {
-      store.refund(call.limit, call.part, call.window, call.cost);
-      continue;
-    }
-    const told = await ask(call, store);
-    const other = told.role !== call.decision.role && !told.admitted && !call.decision.admitted;
-    if (other && mayNameAnother(told, call.decision)) {
-      expect(told.remaining, `call ${at}`).toBe(0);
-      expect(told.retryAfterMs, `call ${at}`).toBeGreaterThan(0);
+    const response = await make(call, at, gateways, responses);
+    responses.push(response);
+    if (response === null || !isAsked(call)) continue;
+    const other = response.role !== call.decision.role && !response.admitted && !call.decision.admitted;
+    if (other && mayNameAnother(response, call.decision)) {
+      if (!response.atOnce) expect(response.remaining, `call ${at}`).toBe(0);
+      expect(response.retryAfterMs, `call ${at}`).toBeGreaterThan(0);
     } else {
       // A refusal that is known already was decided earlier.
-      const { decidedAtMs } = told;
-      expect(told, `call ${at}: ${JSON.stringify(call)}`).toEqual({ ...sameAs(call), decidedAtMs });
+      const { decidedAtMs } = response;
+      expect(told(response), `call ${at}: ${JSON.stringify(call)}`).toEqual({ ...sameAs(call), decidedAtMs });
     }
   }
 }
@@ -98,28 +136,27 @@ function check(what: string, runs: number, run: (calls: Call[]) => Promise<void>
 
 async function newRunner(isCluster: boolean): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `h${prefixes++}:`, isCluster);
-  await Promise.all([DECIDE, NOTE_OPENED, REFUND].map(script => runner.load(script)));
+  await Promise.all(
+    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE].map(script => runner.load(script)),
+  );
   return runner;
 }
 
-/** Far in the future of every history, and still: no refusal is known when the next request comes. */
-const stillClock = { epochMs: () => 0, monotonicMs: () => 0 };
+/** Leaps at each look: leases are due at once, and no refusal is known when the next request comes. */
+const leapingClock = { epochMs: () => 0, monotonicMs: () => 1e9 * prefixes++ };
 
 test(`in ${HISTORIES} histories of ${STEPS} steps Redis decides what memory decides`, async () => {
   await check('histories in Redis', HISTORIES, async calls => {
-    const runner = await newRunner(false);
-    await replay(calls, storeOn(runner, {}, stillClock), runner);
+    await replay(calls, newGateways(await newRunner(false), leapingClock));
   });
 }, 300_000);
 
 test(`in ${FEWER} histories with groups and resources on other nodes only the name of an exhausted limit may be another`, async () => {
   await check('histories in two trips', FEWER, async calls => {
-    const runner = await newRunner(true);
-    const clock = { ...stillClock, monotonicMs: () => 1e9 * prefixes++ };
-    await replayInTurn(calls, storeOn(runner, {}, clock), runner, (told, expected) => {
-      // The caller's limits are asked first, then the group's, so a longer wait of what comes later is not known.
-      const order: readonly unknown[] = ['caller', 'group', 'resource'];
-      return order.indexOf(told.role) < order.indexOf(expected.role);
+    await replayInTurn(calls, newGateways(await newRunner(true), leapingClock), (response, expected) => {
+      // The caller's limits and its requests in flight are asked first, then the group's, so what comes later is not known.
+      const order: readonly unknown[] = [null, 'caller', 'group', 'resource'];
+      return order.indexOf(response.role) < order.indexOf(expected.role);
     });
   });
 }, 300_000);
@@ -133,12 +170,12 @@ test(`in ${FEWER} histories a refusal that is known already is told as Redis wou
       ...deafListener,
       decidedBy: (who: string) => (known += who === 'known_refusal' ? 1 : 0),
     };
+    const gateways = { stores: [storeOn(runner, { listener }, clock)], runner };
     // Another limit may be exhausted as well by now; nobody asked.
     await replayInTurn(
       calls,
-      storeOn(runner, { listener }, clock),
-      runner,
-      told => told.role !== null && !isSharedRole(told.role),
+      gateways,
+      ({ role, atOnce }) => role !== null && !isSharedRole(role) && !atOnce,
     );
   });
   expect(known).toBeGreaterThan(FEWER);

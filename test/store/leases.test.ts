@@ -1,14 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Decision,
-  defineConcurrency,
-  type LimitSet,
-  MemoryStore,
-  NO_LIMITS,
-  type Place,
-} from '../../src/limits/index.ts';
+import { defineConcurrency, type LimitSet, NO_LIMITS } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/redis/connection/index.ts';
 import {
   DECIDE,
@@ -18,12 +9,8 @@ import {
   RENEW_LEASES,
 } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { limit } from '../unit/limits/stores.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
-
-const HISTORIES = Math.ceil(Number(process.env['REDIS_HISTORIES'] ?? 500) / 10);
-const STEPS = 60;
 
 let server: RedisServer;
 let prefixes = 0;
@@ -35,8 +22,8 @@ afterAll(async () => {
   await server.close();
 });
 
-async function newRunner(isCluster = false): Promise<TimedRunner> {
-  const runner = new TimedRunner(server.client, `l${prefixes++}:`, isCluster);
+async function newRunner(): Promise<TimedRunner> {
+  const runner = new TimedRunner(server.client, `l${prefixes++}:`, false);
   runner.nowMs = 1_700_000_000_000;
   await Promise.all(
     [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE].map(script => runner.load(script)),
@@ -47,69 +34,6 @@ async function newRunner(isCluster = false): Promise<TimedRunner> {
 const clockOf = (runner: TimedRunner) => ({
   epochMs: () => runner.nowMs,
   monotonicMs: () => runner.nowMs,
-});
-
-const two = defineConcurrency('b', 'm', 2);
-const units = { largestCost: 2, main: 'm' };
-const caller = limit('7/2s', units);
-const SETS: readonly LimitSet[] = [
-  { ...NO_LIMITS, concurrent: two },
-  { ...NO_LIMITS, caller, concurrent: two },
-  { ...NO_LIMITS, caller, resource: limit('9/2s', { ...units, role: 'resource' }), concurrent: two },
-  { ...NO_LIMITS, group: limit('9/2s', { ...units, role: 'group', claim: 'org' }), concurrent: two },
-  { ...NO_LIMITS, caller, shadow: { ...NO_LIMITS, concurrent: two } },
-];
-const step = fc.record({
-  action: fc.constantFrom('ask', 'ask', 'ask', 'end', 'peek'),
-  set: fc.nat({ max: SETS.length - 1 }),
-  caller: fc.constantFrom('user:a', 'user:b'),
-  main: fc.constantFrom('1', '2'),
-  cost: fc.integer({ min: 1, max: 2 }),
-  /** Which request in flight ends. */
-  at: fc.nat({ max: 9 }),
-  passMs: fc.constantFrom(0, 0, 300, 2_100),
-});
-
-/** What both stores have to say alike. */
-function told({ decidedAtMs: _, resetAtMs: __, place, ...rest }: Decision) {
-  return { ...rest, hasPlace: place !== null };
-}
-
-test.each([
-  ['one server', false],
-  ['a cluster', true],
-])('in histories with costs and leases Redis decides what memory decides: %s', async (_, isCluster) => {
-  const sets = isCluster ? SETS.filter(({ resource, group }) => resource === null && group === null) : SETS;
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: STEPS, maxLength: STEPS, size: 'max' }), async steps => {
-      const runner = await newRunner(isCluster);
-      const memory = new MemoryStore({ clock: clockOf(runner), randomBytes, maxKeys: 100 });
-      // Other gateways than the one that asks know only what Redis knows.
-      const stores = [0, 1].map(() =>
-        storeOn(runner, {}, { ...clockOf(runner), monotonicMs: () => 1e9 * prefixes++ }),
-      );
-      const running: (readonly [Place, Place])[] = [];
-      for (const [n, { action, set: index, caller, main, cost, at, passMs }] of steps.entries()) {
-        runner.nowMs += passMs;
-        for (const each of stores) each.renewLeases();
-        const set = sets[index % sets.length] ?? NO_LIMITS;
-        const store = stores[n % 2];
-        if (action === 'end') {
-          const [ended] = running.splice(at % Math.max(1, running.length), 1);
-          for (const place of ended ?? []) place.leave();
-          continue;
-        }
-        const kind = action === 'ask' ? 'decide' : 'peek';
-        const expected = { ...memory[kind](set, caller, main, 'acme', cost) };
-        const decision = await store?.[kind](set, caller, main, 'acme', cost);
-        if (decision === undefined) throw new Error('no store');
-        expect(told(decision), `step ${n}: ${JSON.stringify(steps[n])}`).toEqual(told(expected));
-        if (decision.place !== null && expected.place !== null)
-          running.push([decision.place, expected.place]);
-      }
-    }),
-    { numRuns: HISTORIES, endOnFailure: true },
-  );
 });
 
 const alone: LimitSet = { ...NO_LIMITS, concurrent: defineConcurrency('b', null, 1) };

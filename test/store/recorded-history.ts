@@ -14,6 +14,12 @@ export type Call =
       readonly decision: Decision;
     }
   | {
+      readonly kind: 'end';
+      readonly atMs: number;
+      /** The number of the call that began the request. */
+      readonly of: number;
+    }
+  | {
       readonly kind: 'refund';
       readonly atMs: number;
       readonly limit: Limit;
@@ -31,8 +37,14 @@ export function recordHistory(configuration: number, steps: readonly number[]): 
       decide(set, caller, main, group = '', cost = 1) {
         const decision = store.decide(set, caller, main, group, cost);
         const asked = { atMs: now(), set, caller, main, group, cost };
-        calls.push({ kind: 'decide', ...asked, decision: { ...decision } });
-        return decision;
+        const of = calls.push({ kind: 'decide', ...asked, decision: { ...decision } }) - 1;
+        const { place } = decision;
+        if (place === null) return decision;
+        const leave = () => {
+          calls.push({ kind: 'end', atMs: now(), of });
+          place.leave();
+        };
+        return { ...decision, place: { leave } };
       },
       peek(set, caller, main, group = '', cost = 1) {
         const decision = store.peek(set, caller, main, group, cost);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type Decision,
+  defineConcurrency,
   defineLimit,
   groupCounterKey,
   isSharedRole,
@@ -11,6 +12,7 @@ import {
   type LimitSet,
   MemoryStore,
   NO_LIMITS,
+  type Place,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { type NaiveDecision, NaiveLimiter, type Who } from './naive-limiter.ts';
@@ -34,7 +36,7 @@ interface Told {
 }
 
 /**
- * One history: a configuration, and requests, waits, refunds, reloads and steps of the wall clock, each encoded as a number. The
+ * One history: a configuration, and requests, their ends, waits, refunds, reloads and steps of the wall clock, each encoded as a number. The
  * store must decide as the naive limiter does, and keep the promises made to clients.
  */
 export class History {
@@ -48,6 +50,8 @@ export class History {
   #sets: readonly LimitSet[];
   #stepped = false;
   #lastResetAfterMs = 0;
+  /** The requests that hold a place among those in flight. */
+  readonly #running: { readonly place: Place; readonly id: number }[] = [];
   readonly #units: { limit: Limit; part: string; window: number; id: number; cost: number }[] = [];
   readonly #told = new Map<string, Told>();
   readonly #draws = new Map<string, number[]>();
@@ -90,6 +94,9 @@ export class History {
       group: make('group', this.#algorithm, 1 + bits.take(4), true),
     };
     const group = make('group', this.#algorithm, 1 + bits.take(8));
+    const concurrent = defineConcurrency('b', 'm', Math.max(1, 1 + bits.take(3) + moreUnits));
+    // The number of another class. With a smooth limit the naive limiter would not divide as the store does.
+    const partner = this.#algorithm === 'window' ? { ...caller, units: caller.units + 2 } : caller;
     return [
       { ...NO_LIMITS, global, caller, resource },
       { ...NO_LIMITS, global, caller },
@@ -106,13 +113,19 @@ export class History {
       // The same counters as where they hold: a bucket moves in and out of shadow.
       { ...NO_LIMITS, global, shadow: { ...NO_LIMITS, caller, group, resource } },
       { ...NO_LIMITS, caller, shadow: { ...trials, global, caller: null } },
+      { ...NO_LIMITS, global, caller: partner, group },
+      { ...NO_LIMITS, caller: partner, resource, concurrent },
+      { ...NO_LIMITS, caller, concurrent },
+      { ...NO_LIMITS, resource, group, concurrent },
+      { ...NO_LIMITS, concurrent, shadow: trials },
+      { ...NO_LIMITS, global, shadow: { ...NO_LIMITS, caller, resource, concurrent } },
     ];
   }
 
   #step(bits: Bits): void {
-    const action = bits.take(16);
+    const action = bits.take(18);
     this.#passTime(bits);
-    const set = this.#sets[bits.take(14)];
+    const set = this.#sets[bits.take(this.#sets.length)];
     const caller = CALLERS[bits.take(3)];
     const main = MAINS[bits.take(3)];
     const group = GROUPS[bits.take(2)];
@@ -126,6 +139,7 @@ export class History {
     else if (action < 14) this.#refund(bits);
     else if (action < 15)
       this.#compare(this.#ask('peek', set, who), this.#naive.peek(set, who, this.#nowMs), set);
+    else if (action < 17) this.#end(bits.take(8));
     else if (this.#algorithm === 'window') {
       this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
       this.#told.clear();
@@ -167,6 +181,7 @@ export class History {
       remaining === expected.remaining &&
       resetAfterMs === expected.resetAfterMs &&
       retryAfterMs === expected.retryAfterMs &&
+      decision.atOnce === expected.atOnce &&
       decision.shadow.refused.join() === expected.shadow.join();
     if (!same) throw new Error(`${JSON.stringify(decision)} in place of ${JSON.stringify(expected)}`);
     if (role === null) return;
@@ -179,7 +194,7 @@ export class History {
 
   /** A refused request leaves every one of its limits as the naive limiter has it. */
   #drewNothing(set: LimitSet, who: Who): void {
-    for (const role of LIMIT_ROLES) {
+    for (const role of [...LIMIT_ROLES, 'concurrent'] as const) {
       if (set[role] === null) continue;
       const alone = { ...NO_LIMITS, [role]: set[role] };
       this.#compare(this.#ask('peek', alone, who), this.#naive.peek(alone, who, this.#nowMs), alone);
@@ -188,6 +203,9 @@ export class History {
 
   #admitted(decision: Decision, set: LimitSet, who: Who): void {
     const id = this.#naive.draws;
+    if ((decision.place !== null) !== this.#naive.isInFlight(id))
+      throw new Error('a place too many or too few');
+    if (decision.place !== null) this.#running.push({ place: decision.place, id });
     for (const [limits, windows] of [
       [set, decision],
       [set.shadow, decision.shadow],
@@ -216,7 +234,7 @@ export class History {
     for (let unit = 0; unit < cost; unit++) draws.push(this.#nowMs);
     if (this.#refunded.has(key)) return;
     const [first = 0] = draws;
-    const units = limit.algorithm === 'window' ? limit.units + 4 : limit.units;
+    const units = limit.algorithm === 'window' ? limit.units + 6 : limit.units;
     const early = limit.slackMs;
     for (let from = 0; from < draws.length; from++) {
       const spanMs = this.#nowMs - (draws[from] ?? 0) + early;
@@ -231,10 +249,11 @@ export class History {
   #checkReset(decision: Decision, set: LimitSet, who: Who): void {
     const limit = decision.role === null ? null : limitOf(set, decision.role);
     if (limit === null || limit === undefined || (limit.role === 'global' && decision.admitted)) return;
-    const key = keyOf(limit, who);
+    // A class with more room may see the window of now where one with less sees the next.
+    const key = `${keyOf(limit, who)} ${limit.units}`;
     const last = this.#told.get(key);
     this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs: this.#nowMs + decision.resetAfterMs });
-    if (last === undefined || this.#refunded.has(key)) return;
+    if (last === undefined || this.#refunded.has(keyOf(limit, who))) return;
     const moved = decision.resetAtMs - last.resetAtMs;
     const usedUp = moved === limit.periodMs && decision.remaining < limit.largestCost;
     if (limit.algorithm === 'smooth' ? moved < 0 : moved !== 0 && this.#nowMs < last.untilMs && !usedUp) {
@@ -246,12 +265,12 @@ export class History {
   #waitAsTold(set: LimitSet, who: Who, bits: Bits): void {
     const way = bits.take(8);
     const goesByRemaining = way >= 4;
-    let decision = this.#decide(set, who);
+    let decision = this.#decideAndEnd(set, who);
     for (let i = 0; decision.admitted && i < 20; i++) {
       if (goesByRemaining && decision.role !== null && decision.remaining === 0) break;
-      decision = this.#decide(set, who);
+      decision = this.#decideAndEnd(set, who);
     }
-    if (decision.admitted && !goesByRemaining) return;
+    if (decision.atOnce || (decision.admitted && !goesByRemaining)) return;
     const { role, retryAfterMs, resetAfterMs, resetAtMs } = decision;
     if (goesByRemaining && this.#algorithm === 'window' && role !== 'global')
       this.#clock.advance(Math.max(0, resetAfterMs - (way % 2 === 0 ? 0 : 1.7)));
@@ -260,14 +279,33 @@ export class History {
     else if (way === 2) this.#clock.advance(Math.ceil(retryAfterMs / 1_000) * 1_000);
     else if (this.#stepped) this.#clock.advance(resetAfterMs);
     else this.#clock.advance(Math.max(0, resetAtMs - this.#clock.epochMs()));
-    const again = this.#decide(set, who);
-    if (!again.admitted && again.role === role) throw new Error(`refused again after the wait told (${way})`);
+    const again = this.#decideAndEnd(set, who);
+    if (!again.admitted && !again.atOnce && again.role === role)
+      throw new Error(`refused again after the wait told (${way})`);
   }
 
   #stepWorld(bits: Bits): void {
     this.#clock.stepWorld((bits.take(2) === 0 ? 5_000 : 900) * (bits.take(2) === 0 ? 1 : -1));
     this.#stepped = true;
     this.#told.clear();
+  }
+
+  /** Decides about a request that is over at once. */
+  #decideAndEnd(set: LimitSet, who: Who): Decision {
+    const decision = this.#decide(set, who);
+    if (decision.place !== null) this.#end(0);
+    return decision;
+  }
+
+  /** Ends a request in flight. `back`: how many began after it. */
+  #end(back: number): void {
+    const [ended] = this.#running.splice(
+      this.#running.length - 1 - (back % Math.max(1, this.#running.length)),
+      1,
+    );
+    if (ended === undefined) return;
+    ended.place.leave();
+    this.#naive.end(ended.id);
   }
 
   #refund(bits: Bits): void {

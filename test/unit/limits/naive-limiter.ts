@@ -4,6 +4,8 @@ import {
   type LimitRole,
   type LimitSet,
   type LimitsByRole,
+  type LimitsInForce,
+  type ShadowRole,
 } from '../../../src/limits/index.ts';
 
 /** What a decision is compared by. `resetAtMs` is left to the caller where a wall clock that stepped may change it. */
@@ -14,8 +16,10 @@ export interface NaiveDecision {
   readonly remaining: number;
   readonly resetAfterMs: number;
   readonly retryAfterMs: number;
+  /** Whether it was refused only because too many requests of the caller are in flight. */
+  readonly atOnce: boolean;
   /** The limits in shadow that would have refused. */
-  readonly shadow: readonly LimitRole[];
+  readonly shadow: readonly ShadowRole[];
 }
 
 /** Whose request it is, and about what. */
@@ -46,6 +50,8 @@ interface Ledger {
  */
 export class NaiveLimiter {
   readonly #ledgers = new Map<string, Ledger>();
+  /** The key of each request in flight that takes a place, by the request's number. */
+  readonly #inFlight = new Map<number, string>();
   /** The number of the last request that was admitted, for `refund`. */
   draws = 0;
 
@@ -54,20 +60,42 @@ export class NaiveLimiter {
     if (!decision.admitted) return decision;
     this.draws++;
     for (const { limit, ledger, cost } of this.#of(set, who)) ledger.draw(limit, nowMs, this.draws, cost);
+    this.#enter(set, who);
     return {
       ...this.#describe(set, who, nowMs, null),
       shadow: this.#decideShadow(set, who, nowMs),
     };
   }
 
+  /** Whether this request has a place among those in flight. */
+  isInFlight(id: number): boolean {
+    return this.#inFlight.has(id);
+  }
+
+  end(id: number): void {
+    this.#inFlight.delete(id);
+  }
+
+  #enter({ concurrent }: LimitsInForce, who: Who): void {
+    if (concurrent !== null) this.#inFlight.set(this.draws, placeKey(concurrent, who));
+  }
+
+  #isFull({ concurrent }: LimitsInForce, who: Who): boolean {
+    if (concurrent === null) return false;
+    const key = placeKey(concurrent, who);
+    return [...this.#inFlight.values()].filter(each => each === key).length >= concurrent.units;
+  }
+
   /** Draws on each limit in shadow that admits; returns the others. */
-  #decideShadow({ shadow }: LimitSet, who: Who, nowMs: number): LimitRole[] {
+  #decideShadow({ shadow }: LimitSet, who: Who, nowMs: number): ShadowRole[] {
     if (shadow === null) return [];
-    const refused: LimitRole[] = [];
+    const refused: ShadowRole[] = [];
     for (const { limit, ledger, cost } of this.#of(shadow, who)) {
       if (ledger.view(limit, nowMs, cost).waitMs > 0) refused.push(limit.role);
       else ledger.draw(limit, nowMs, this.draws, cost);
     }
+    if (this.#isFull(shadow, who)) refused.push('concurrent');
+    else this.#enter(shadow, who);
     return refused;
   }
 
@@ -79,7 +107,15 @@ export class NaiveLimiter {
     const globalAt = roles.indexOf('global');
     let refusing = globalAt >= 0 && (waiting[globalAt] ?? 0) > 0 ? globalAt : -1;
     if (refusing < 0 && waiting.some(wait => wait > 0)) refusing = waiting.indexOf(Math.max(...waiting));
-    return this.#describe(set, who, nowMs, roles[refusing] ?? null);
+    const decision = this.#describe(set, who, nowMs, roles[refusing] ?? null);
+    return refusing < 0 && this.#isFull(set, who) ? this.#refuseAtOnce(decision, set) : decision;
+  }
+
+  /** A limit that says how much one request may cost says nothing of what is left: the next may cost more. */
+  #refuseAtOnce(decision: NaiveDecision, set: LimitSet): NaiveDecision {
+    const { largestCost = 1 } = decision.role === null ? {} : (set[decision.role] ?? {});
+    const remaining = largestCost > 1 ? 0 : decision.remaining;
+    return { ...decision, remaining, admitted: false, atOnce: true, retryAfterMs: 1_000 };
   }
 
   /** Undoes what a request drew, if its window is still open. */
@@ -104,6 +140,7 @@ export class NaiveLimiter {
       remaining: refusing === null ? remaining : 0,
       resetAfterMs,
       retryAfterMs,
+      atOnce: false,
       shadow: [],
     };
   }
@@ -134,7 +171,14 @@ export class NaiveLimiter {
   }
 }
 
-const NOTHING = { limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: 0, shadow: [] };
+const NOTHING = {
+  ...{ limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: 0 },
+  ...{ atOnce: false, shadow: [] },
+};
+
+function placeKey({ identity }: Limit, { caller, main }: Who): string {
+  return `${identity} ${caller} ${main}`;
+}
 
 interface Window {
   readonly opensMs: number;
