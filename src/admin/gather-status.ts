@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { isPrincipal } from '../auth/index.ts';
 import {
   type BucketModel,
-  type ByClass,
   formatHostPort,
   type ReloadRecord,
   type RestartKey,
@@ -10,7 +9,7 @@ import {
 } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
+import { type ByClass, type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';

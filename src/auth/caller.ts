@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Fields } from '../core/index.ts';
+import type { ClassName, Fields } from '../core/index.ts';
 import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
@@ -20,8 +20,8 @@ export type CallerKind = 'bot' | 'user';
 /** The sender of a request, according to a verified token. */
 export interface Caller extends Revocable {
   readonly kind: CallerKind;
-  /** The first class of gateway.yaml that it belongs to; `null` if it belongs to none. The principal is the same without it. */
-  readonly planClass: string | null;
+  /** What its numbers follow: the first class of gateway.yaml that it belongs to, else its kind. The principal is the same without it. */
+  readonly class: ClassName;
   /**
    * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
@@ -75,7 +75,7 @@ export function callerOf(
   return {
     ...revocable,
     kind,
-    planClass: planClassOf(claims, principal, options.classes),
+    class: planClassOf(claims, principal, options.classes) ?? kind,
     principal,
     issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
@@ -91,11 +91,6 @@ export function callerOf(
 /** What the caller's token lacks for a requirement of the configuration that it was judged by; `null` if it has everything. */
 export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
   return shortfallIn(rulings, requirement);
-}
-
-/** What the numbers of a caller follow: its class of gateway.yaml, else whether it is a bot or a user. */
-export function classOf({ planClass, kind }: Pick<Caller, 'planClass' | 'kind'>): string {
-  return planClass ?? kind;
 }
 
 /** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */

@@ -3,7 +3,6 @@ export {
   type Caller,
   type CallerKind,
   claimOf,
-  classOf,
   fieldValueOf,
   isPrincipal,
   principalOf,
@@ -13,29 +12,8 @@ export {
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export { MAX_NOTICE_BYTES } from './notice-token.ts';
-export {
-  type NoticeIssuer,
-  type NoticeRequest,
-  type NoticeResponse,
-  Notices,
-  type NoticesDependencies,
-  SeenNotices,
-} from './notices.ts';
-export {
-  type AccessTokenOptions,
-  BUDGET_LIMITS,
-  type BudgetOptions,
-  CACHE_LIMITS,
-  type CacheOptions,
-  type ClaimRule,
-  type ClassRule,
-  KEY_SET_LIMITS,
-  type KeySetOptions,
-  NOTICE_BUDGET,
-  REVOCATION_LIMITS,
-  type Requirement,
-  type Role,
-} from './options.ts';
+export * from './notices.ts';
+export * from './options.ts';
 export type { Shortfall } from './requirement.ts';
 export {
   type AnonymousRevocation,

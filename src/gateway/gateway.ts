@@ -1,4 +1,3 @@
-import { classOf } from '../auth/index.ts';
 import type { GatewayError, PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
@@ -186,7 +185,7 @@ export class Gateway {
     exchange.restrictedAtMs = atMs;
     const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
     this.#state.limiting.listener.refusedByRestriction({
-      callerClass: caller === null ? 'address' : classOf(caller),
+      callerClass: caller === null ? 'address' : caller.class,
       caller: caller?.principal ?? exchange.addressKey,
       why,
     });

@@ -1,4 +1,4 @@
-import { type Caller, classOf, shortfallOf } from '../auth/index.ts';
+import { type Caller, shortfallOf } from '../auth/index.ts';
 import {
   type ErrorSide,
   type ExchangeRecord,
@@ -71,7 +71,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     durationMs: nowMs - exchange.startedAtMs,
     upstreamMs: leg === null || leg.answeredAtMs === null ? null : leg.answeredAtMs - leg.sentAtMs,
     endpoint: leg?.endpoint ?? null,
-    caller: { class: caller === null ? 'address' : classOf(caller), principal: caller?.principal ?? null },
+    caller: { class: caller === null ? 'address' : caller.class, principal: caller?.principal ?? null },
     claimed: caller === null || snapshot.limits.claims === null ? null : snapshot.limits.claims.of(caller),
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,

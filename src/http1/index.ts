@@ -2,22 +2,8 @@ export { chunkSize, LAST_CHUNK } from './chunked-body.ts';
 export { type BodyTerms, connectionOptions, hopFieldNames, MalformedMessage, NO_TERMS } from './message.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
 export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';
-export {
-  type IncomingHead,
-  OtherVersion,
-  OversizedHead,
-  RequestReader,
-  type RequestReaderOwner,
-  UnknownMethod,
-} from './request-reader.ts';
-export {
-  BodyWriter,
-  mayAnswerTwice,
-  type OutgoingRequest,
-  RequestSender,
-  type RequestWriterOwner,
-  statesLength,
-} from './request-writer.ts';
+export * from './request-reader.ts';
+export * from './request-writer.ts';
 export {
   DateField,
   interimResponse,

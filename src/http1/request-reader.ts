@@ -47,7 +47,7 @@ export class RequestReader {
   #phase: RequestPhase = 'head';
   /** Bytes not read yet, or the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
-  readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
+  #joined: GrowingBytes | null = null;
   readonly #partialHead = new PartialHead();
   /** The last head; `null` if it was too large to be remembered. */
   #before: IncomingHead | null = null;
@@ -101,8 +101,12 @@ export class RequestReader {
   }
 
   add(bytes: Buffer): void {
-    if (this.#phase !== 'over')
-      this.#waiting = this.#waiting.length === 0 ? bytes : this.#joined.join(this.#waiting, bytes);
+    if (this.#phase === 'over') return;
+    if (this.#waiting.length === 0) this.#waiting = bytes;
+    else {
+      this.#joined ??= new GrowingBytes(2 * MAX_WAITING_BYTES);
+      this.#waiting = this.#joined.join(this.#waiting, bytes);
+    }
   }
 
   /**
@@ -117,7 +121,7 @@ export class RequestReader {
     } finally {
       this.#reading = false;
     }
-    if (this.#waiting.length === 0) this.#joined.forget();
+    if (this.#waiting.length === 0) this.#joined = null;
     return true;
   }
 

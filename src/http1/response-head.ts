@@ -95,6 +95,7 @@ export class UnfinishedHead {
 
   /** Forgets the head, which is complete or given up. */
   forget(): void {
+    if (this.isEmpty) return;
     this.#bytes = NO_BYTES;
     this.#joined.forget();
     this.#partialHead.complete();

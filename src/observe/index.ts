@@ -18,11 +18,4 @@ export type {
 export { Observation } from './observation.ts';
 export type { Recent, RecentError } from './recent.ts';
 export type { DecisionCounts, TopCaller } from './recent-decisions.ts';
-export {
-  MissingPackages,
-  missingSdk,
-  openSpanExport,
-  type SpanExport,
-  type SpanExportOptions,
-  type SpanPeer,
-} from './span-export.ts';
+export * from './span-export.ts';

@@ -1,22 +1,7 @@
-export {
-  type Generation,
-  Generations,
-  isReady,
-  type RequestGeneration,
-  type RequestIdentity,
-} from './generations.ts';
+export * from './generations.ts';
 export { Identity, type ProviderFacts } from './identity.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
-export {
-  globalLimitRequest,
-  isInvalid,
-  type LimitedBy,
-  type LimitedRequest,
-  type LimitRequest,
-  limitRequestFor,
-  limitsOf,
-  noteRefusal,
-} from './offences.ts';
+export * from './offences.ts';
 export { Overload } from './overload.ts';
 export type { Replication } from './replication.ts';
 export { Blocked, Restricting } from './restricting.ts';

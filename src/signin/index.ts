@@ -1,16 +1,6 @@
 export { type Activity, Introspection } from './introspection.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
-export {
-  type ClientAuthentication,
-  type ClientOptions,
-  type IntrospectionOptions,
-  NO_TLS,
-  PROVIDER_LIMITS,
-  type ProviderOptions,
-  type ProviderTls,
-  type SignInOptions,
-  type SignOutEnds,
-} from './options.ts';
+export * from './options.ts';
 export { announcedScopes, Provider } from './provider.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './read-request.ts';
 export { SignIn, type SignInResponse } from './signin.ts';

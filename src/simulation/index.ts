@@ -5,13 +5,4 @@ export { type ReadCounts, ReplayError } from './log/index.ts';
 export { measureLogs } from './measure-logs.ts';
 export { type Replayed, replayLogs } from './replay.ts';
 export { type LogReport, type Report, simulationReport, type Unanswered } from './report.ts';
-export {
-  FEWEST_CALLERS,
-  PERCENTILES,
-  type Percentile,
-  panelsOf,
-  type SuggestedLimit,
-  type SuggestedRestriction,
-  type Suggestion,
-  suggestLimits,
-} from './suggestion.ts';
+export * from './suggestion.ts';

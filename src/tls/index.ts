@@ -1,12 +1,1 @@
-export {
-  type CertificateFacts,
-  type CertificateOptions,
-  type ClientCertificateOptions,
-  createTlsServer,
-  hasBadCertificate,
-  pairError,
-  readCertificate,
-  ServerNames,
-  TICKET_KEY_BYTES,
-  type TlsOptions,
-} from './tls-server.ts';
+export * from './tls-server.ts';

@@ -2,17 +2,5 @@ export type { Balance, EndpointsState } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
 export type { HealthOptions } from './health/index.ts';
 export { serviceHost } from './names/index.ts';
-export type {
-  CallSink,
-  ConnectionOptions,
-  EndpointOptions,
-  Http2Options,
-  Resender,
-  Transport,
-  TransportCall,
-  UpstreamFailure,
-  UpstreamOptions,
-  UpstreamProtocol,
-  UpstreamTls,
-} from './transport.ts';
+export * from './transport.ts';
 export { openTransport, type TransportMap, Transports } from './transports.ts';

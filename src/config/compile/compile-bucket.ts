@@ -1,6 +1,7 @@
 import type { Limit, LimitRole, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
 import {
   BucketHash,
+  ByClass,
   CallerShare,
   ClaimedLimits,
   defineConcurrency,
@@ -8,7 +9,7 @@ import {
   NO_LIMITS,
 } from '../../limits/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
-import { type BucketLimits, type BucketModel, ByClass, type CallerClass } from '../model/index.ts';
+import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 

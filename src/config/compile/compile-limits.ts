@@ -1,10 +1,9 @@
 import { AddressSet, policyItem } from '../../http/index.ts';
 import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
-import { NO_LIMITS, RecentDigests } from '../../limits/index.ts';
+import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import {
   type BucketModel,
-  ByClass,
   LimitClaims,
   type LimitRouteModel,
   type LimitsModel,

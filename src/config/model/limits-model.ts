@@ -2,6 +2,7 @@ import type { FailurePolicy } from '../../core/index.ts';
 import type { AddressSet } from '../../http/index.ts';
 import type {
   BucketHash,
+  ByClass,
   CallerShare,
   ClaimedLimits,
   IgnoredRefusalsRule,
@@ -84,37 +85,6 @@ export interface BucketLimits {
   readonly exemptSets: ByClass<LimitSet>;
   /** Chooses among the limits of one of these sets by what the caller's token says; `null` if they are the same for all. */
   readonly claimed: ClaimedLimits | null;
-}
-
-/** A value for each class of callers. A class of gateway.yaml that limits.yaml does not name has that of users. */
-export class ByClass<T> {
-  readonly bot: T;
-  readonly user: T;
-  readonly address: T;
-  readonly #more: ReadonlyMap<string, T>;
-
-  /** @param names the classes of gateway.yaml that have a value of their own */
-  constructor(names: Iterable<string>, make: (name: string) => T) {
-    this.bot = make('bot');
-    this.user = make('user');
-    this.address = make('address');
-    this.#more = new Map([...new Set(names)].map(name => [name, make(name)]));
-  }
-
-  of(name: string): T {
-    if (name === 'user') return this.user;
-    if (name === 'bot') return this.bot;
-    return name === 'address' ? this.address : (this.#more.get(name) ?? this.user);
-  }
-
-  /** The classes of gateway.yaml that have a value of their own. */
-  get names(): readonly string[] {
-    return [...this.#more.keys()];
-  }
-
-  get all(): readonly T[] {
-    return [this.bot, this.user, this.address, ...this.#more.values()];
-  }
 }
 
 /** A named group of routes that draws on one quota. */

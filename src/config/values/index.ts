@@ -5,15 +5,7 @@ export * from './addresses.ts';
 export { parseHost, routeHosts } from './hosts.ts';
 export * from './meaning.ts';
 export { otherWord } from './other-words.ts';
-export {
-  grpcRoute,
-  httpToken,
-  limitRoute,
-  literalPath,
-  ownPath,
-  parseLimitRoute,
-  routePath,
-} from './patterns.ts';
+export * from './patterns.ts';
 export * from './plain-values.ts';
 export * from './protocols.ts';
 export * from './quantities.ts';

@@ -1,4 +1,4 @@
-import { type Caller, classOf, type Invalid, type Requirement, type Shortfall } from '../../auth/index.ts';
+import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { isOfFile, type RouteModel, type Snapshot } from '../../config/index.ts';
 import {
   type BodyLength,
@@ -145,7 +145,7 @@ export class Exchange {
 
   /** What the sender's numbers follow. */
   get callerClass(): ClassName {
-    return this.token === null ? 'address' : classOf(this.token.caller);
+    return this.token === null ? 'address' : this.token.caller.class;
   }
 
   /** The key for the sender's limits and shares. */

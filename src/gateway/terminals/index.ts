@@ -1,10 +1,2 @@
 export { forward } from './forward.ts';
-export {
-  serveAnswer,
-  serveMetadata,
-  serveNotice,
-  serveOptions,
-  servePreflight,
-  serveRedirect,
-  serveSignIn,
-} from './own-answers.ts';
+export * from './own-answers.ts';

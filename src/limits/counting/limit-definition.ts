@@ -100,6 +100,37 @@ export const NO_LIMITS: LimitSet = {
   shadow: null,
 };
 
+/** A value for each class of callers. A class that has none of its own has that of users. */
+export class ByClass<T> {
+  readonly bot: T;
+  readonly user: T;
+  readonly address: T;
+  readonly #more: ReadonlyMap<string, T>;
+
+  /** @param names the classes besides that have a value of their own */
+  constructor(names: Iterable<string>, make: (name: string) => T) {
+    this.bot = make('bot');
+    this.user = make('user');
+    this.address = make('address');
+    this.#more = new Map([...new Set(names)].map(name => [name, make(name)]));
+  }
+
+  of(name: string): T {
+    if (name === 'user') return this.user;
+    if (name === 'bot') return this.bot;
+    return name === 'address' ? this.address : (this.#more.get(name) ?? this.user);
+  }
+
+  /** The classes besides that have a value of their own. */
+  get names(): readonly string[] {
+    return [...this.#more.keys()];
+  }
+
+  get all(): readonly T[] {
+    return [this.bot, this.user, this.address, ...this.#more.values()];
+  }
+}
+
 const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 

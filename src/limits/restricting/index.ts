@@ -1,15 +1,4 @@
-export {
-  DEFAULT_MAX_EVENT_KEYS,
-  EventCounter,
-  IgnoredRefusals,
-  type IgnoredRefusalsRule,
-  InvalidRequests,
-  type OffenceFeed,
-  type OffenceRule,
-  type OffencesExceeded,
-  type OffenceTally,
-  WebhookNotFound,
-} from './offences.ts';
+export * from './offences.ts';
 export {
   type AnonymousRestriction,
   digestOfWhom,

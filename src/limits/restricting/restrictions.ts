@@ -34,7 +34,7 @@ const ECHO_MS = 250;
 const MAX_WEBHOOKS = 100;
 
 /**
- * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, or less while
+ * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, and none while
  * there are no restrictions. A restriction of another gateway is known by a digest alone until its client sends a request. While
  * such restrictions exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
  */
@@ -48,6 +48,8 @@ export class Restrictions {
   readonly #lifts = new Lifts();
   readonly #whenLifted: ((restriction: Restriction) => void)[] = [];
   #isOnList: (key: string) => boolean = () => false;
+  /** Whether no table holds anything, as at most times. */
+  #isEmpty = true;
 
   constructor(options: RestrictionsOptions) {
     this.#clock = options.clock;
@@ -193,6 +195,7 @@ export class Restrictions {
     const nowMs = this.#nowMs();
     this.#lifts.sweep(nowMs);
     for (const table of this.#tables.all) for (const entry of table.over(nowMs)) this.#release(entry);
+    this.#isEmpty = this.#tables.all.every(({ size }) => size === 0);
   }
 
   /** Holds a restriction until then, or prolongs the one that is held; `null` if that changes nothing. */
@@ -235,6 +238,7 @@ export class Restrictions {
     if (evictable !== undefined && table.isFull && table.withDigest(entry.digest) === undefined)
       this.#evict(evictable);
     table.set(entry);
+    this.#isEmpty = false;
   }
 
   #evict(entry: Entry): void {
@@ -262,6 +266,7 @@ export class Restrictions {
 
   /** @param known keeps the client's digest; if it is `null`, the digest is computed where it is needed */
   #waitMs(kind: RestrictedKind, key: string, webhook: string, known: KnownClient | null): number {
+    if (this.#isEmpty) return 0;
     const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook, known);
     return kind === 'webhook'
       ? wait

@@ -1,9 +1,2 @@
 export { Health, Replicas } from './health.ts';
-export {
-  defineScript,
-  RedisConnection,
-  RedisError,
-  type RedisScript,
-  type ReplyCallback,
-  type Subscriber,
-} from './redis-connection.ts';
+export * from './redis-connection.ts';
