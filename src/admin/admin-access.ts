@@ -1,15 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import {
-  type AdminApiListener,
-  type AdminRefusal,
-  type Clock,
-  GatewayError,
-  type RandomBytes,
-  RpcCode,
-  wholeSeconds,
-} from '../core/index.ts';
+import type { AdminApiListener, AdminRefusal, Clock, RandomBytes } from '../core/index.ts';
+import { GatewayError, RpcCode, wholeSeconds } from '../core/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 

@@ -3,16 +3,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import {
-  type AdminApiListener,
-  type AdminEndpoint,
-  GatewayError,
-  type Network,
-  type RandomBytes,
-  RpcCode,
-  type Timer,
-  type TimerClock,
+import type {
+  AdminApiListener,
+  AdminEndpoint,
+  Network,
+  RandomBytes,
+  Timer,
+  TimerClock,
 } from '../core/index.ts';
+import { GatewayError, RpcCode } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';

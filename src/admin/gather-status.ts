@@ -1,12 +1,7 @@
 import { hostname } from 'node:os';
 import { isPrincipal } from '../auth/index.ts';
-import {
-  type BucketModel,
-  formatHostPort,
-  type ReloadRecord,
-  type RestartKey,
-  type Snapshot,
-} from '../config/index.ts';
+import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
+import { formatHostPort } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type ByClass, type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';

@@ -1,18 +1,7 @@
 import { createHash } from 'node:crypto';
 import { formatDuration } from '../core/index.ts';
-import {
-  factTable,
-  Html,
-  type HtmlPart,
-  html,
-  lined,
-  listTable,
-  momentHtml,
-  SCRIPT,
-  STYLE,
-  section,
-  span,
-} from './html.ts';
+import type { HtmlPart } from './html.ts';
+import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
 import { bucketSection, callerSections } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
 

@@ -1,12 +1,7 @@
 import { type AdminView, gatherStatus } from '../admin/index.ts';
 import type { Notices } from '../auth/index.ts';
-import {
-  type ConfigWatcher,
-  type FixedParts,
-  type ListenModel,
-  type ReloadRecord,
-  restartKeys,
-} from '../config/index.ts';
+import type { ConfigWatcher, FixedParts, ListenModel, ReloadRecord } from '../config/index.ts';
+import { restartKeys } from '../config/index.ts';
 import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { CertificateView, EndpointsView, Observation } from '../observe/index.ts';

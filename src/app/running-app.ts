@@ -7,35 +7,19 @@ import {
   SeenNotices,
   VerificationBudget,
 } from '../auth/index.ts';
+import type { Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../config/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
-  type Diagnostic,
-  type FixedParts,
   formatDiagnostic,
-  type LoadedConfig,
   ReloadRecord,
   restartKeys,
-  type Snapshot,
 } from '../config/index.ts';
-import {
-  type AppliedEvent,
-  type Clock,
-  type ReloadListener,
-  readVersion,
-  requestIdSource,
-  type System,
-  systemClock,
-  type TimerClock,
-} from '../core/index.ts';
+import type { AppliedEvent, Clock, ReloadListener, System, TimerClock } from '../core/index.ts';
+import { readVersion, requestIdSource, systemClock } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import {
-  type Logger,
-  Observation,
-  openSpanExport,
-  type SpanExport,
-  type SpanPeer,
-} from '../observe/index.ts';
+import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
+import { Observation, openSpanExport } from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';

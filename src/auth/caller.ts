@@ -3,17 +3,8 @@ import type { ClassName, Fields } from '../core/index.ts';
 import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
-import {
-  boundCertificate,
-  dateClaim,
-  type Invalid,
-  type JsonObject,
-  lacking,
-  member,
-  percentEncode,
-  textClaim,
-  type VerificationKey,
-} from './token/index.ts';
+import type { Invalid, JsonObject, VerificationKey } from './token/index.ts';
+import { boundCertificate, dateClaim, lacking, member, percentEncode, textClaim } from './token/index.ts';
 
 export type CallerKind = 'bot' | 'user';
 

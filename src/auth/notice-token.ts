@@ -1,14 +1,7 @@
 import type { NoticeFlaw, NoticeKind } from '../core/index.ts';
 import type { KeySet } from './key-set.ts';
-import {
-  dateClaim,
-  isJsonObject,
-  isSignature,
-  type JsonObject,
-  type Jwt,
-  member,
-  textClaim,
-} from './token/index.ts';
+import type { JsonObject, Jwt } from './token/index.ts';
+import { dateClaim, isJsonObject, isSignature, member, textClaim } from './token/index.ts';
 
 /** The largest body of a notice, ten times what providers send. */
 export const MAX_NOTICE_BYTES = 16_384;

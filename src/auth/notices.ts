@@ -1,24 +1,9 @@
-import {
-  type Clock,
-  digestOf,
-  type NoticeFlaw,
-  type NoticeKind,
-  type NoticeListener,
-  wholeSeconds,
-} from '../core/index.ts';
+import type { Clock, NoticeFlaw, NoticeKind, NoticeListener } from '../core/index.ts';
+import { digestOf, wholeSeconds } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import type { KeySet } from './key-set.ts';
-import {
-  checkSignature,
-  type Flawed,
-  flawedNotice,
-  type Logout,
-  noticeToken,
-  orderOf,
-  type Push,
-  readLogout,
-  readPush,
-} from './notice-token.ts';
+import type { Flawed, Logout, Push } from './notice-token.ts';
+import { checkSignature, flawedNotice, noticeToken, orderOf, readLogout, readPush } from './notice-token.ts';
 import { makeRoom } from './refusals.ts';
 import { sessionDigest } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';

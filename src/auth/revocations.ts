@@ -1,18 +1,15 @@
 import { type Clock, digestOf, type RevocationReason } from '../core/index.ts';
 import type { RevocationOptions } from './options.ts';
-import {
-  type AnonymousRevocation,
-  type IssuerRevocationsDependencies,
-  MarkTable,
-  NO_SUBJECT,
-  type Pushed,
-  PushedMark,
-  type Revocable,
-  type RevocationFacts,
-  type RevocationRules,
-  type RevocationSharing,
-  SessionCounts,
+import type {
+  AnonymousRevocation,
+  IssuerRevocationsDependencies,
+  Pushed,
+  Revocable,
+  RevocationFacts,
+  RevocationRules,
+  RevocationSharing,
 } from './revocation-rules.ts';
+import { MarkTable, NO_SUBJECT, PushedMark, SessionCounts } from './revocation-rules.ts';
 
 const HOUR_S = 3_600;
 

@@ -1,12 +1,6 @@
 import { hash } from 'node:crypto';
-import {
-  type AuthListener,
-  type Clock,
-  NAMES_CALLER,
-  RecentMap,
-  type RevocationReason,
-  wholeSeconds,
-} from '../core/index.ts';
+import type { AuthListener, Clock, RevocationReason } from '../core/index.ts';
+import { NAMES_CALLER, RecentMap, wholeSeconds } from '../core/index.ts';
 import type { CheckBudget, OwnerChecks } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
@@ -14,16 +8,8 @@ import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
 import { type Revocable, revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
-import {
-  dateClaim,
-  type Invalid,
-  invalid,
-  isSignature,
-  type Jwt,
-  parseJwt,
-  refuseClaims,
-  type VerificationKey,
-} from './token/index.ts';
+import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
+import { dateClaim, invalid, isSignature, parseJwt, refuseClaims } from './token/index.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;

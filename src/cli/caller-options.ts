@@ -1,13 +1,7 @@
 import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
-import {
-  type CallerClaims,
-  classNames,
-  didYouMean,
-  type IdentityModel,
-  listedClass,
-  type ProviderModel,
-} from '../config/index.ts';
+import type { CallerClaims, IdentityModel, ProviderModel } from '../config/index.ts';
+import { classNames, didYouMean, listedClass } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';

@@ -1,13 +1,12 @@
-import {
-  type BucketModel,
-  type Diagnostic,
-  type LoadedConfig,
-  type LoadResult,
-  loadConfig,
-  type Severity,
-  type Snapshot,
-  signInProvider,
+import type {
+  BucketModel,
+  Diagnostic,
+  LoadedConfig,
+  LoadResult,
+  Severity,
+  Snapshot,
 } from '../config/index.ts';
+import { loadConfig, signInProvider } from '../config/index.ts';
 import { thisMachine } from '../core/index.ts';
 import { hintsAtScopes } from './announced-scopes.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';

@@ -1,11 +1,5 @@
-import {
-  type Change,
-  changesOf,
-  changesOfLimits,
-  isStricter,
-  type Loaded,
-  loadEither,
-} from '../config/index.ts';
+import type { Change, Loaded } from '../config/index.ts';
+import { changesOf, changesOfLimits, isStricter, loadEither } from '../config/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson, reportErrors } from './output.ts';

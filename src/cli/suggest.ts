@@ -2,16 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LimitsText, type QuotaChange, quotaPaths } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
+import type { Percentile, SuggestedLimit, SuggestedRestriction, Suggestion } from '../simulation/index.ts';
 import {
   FEWEST_CALLERS,
   measureLogs,
   PERCENTILES,
-  type Percentile,
   panelsOf,
   renderNeeds,
-  type SuggestedLimit,
-  type SuggestedRestriction,
-  type Suggestion,
   suggestLimits,
 } from '../simulation/index.ts';
 import { oneOf, readArguments } from './arguments.ts';

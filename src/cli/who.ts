@@ -1,10 +1,5 @@
-import {
-  type CallerClaims,
-  type CallersResult,
-  groupName,
-  readCallers,
-  readIpv6Prefix,
-} from '../config/index.ts';
+import type { CallerClaims, CallersResult } from '../config/index.ts';
+import { groupName, readCallers, readIpv6Prefix } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';

@@ -4,15 +4,8 @@ import { lookup, Resolver } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
-import {
-  connect,
-  createServer,
-  type LookupFunction,
-  type Server,
-  type ServerOpts,
-  type Socket,
-  type TcpNetConnectOpts,
-} from 'node:net';
+import type { LookupFunction, Server, ServerOpts, Socket, TcpNetConnectOpts } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
 

@@ -15,14 +15,8 @@ import {
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import { servicePath } from '../http/index.ts';
-import {
-  EVERY_HOST,
-  findConflicts,
-  GRPC_METHOD,
-  type RouteEntry,
-  RouteTable,
-  wildcardOf,
-} from '../routing/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
+import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */

@@ -1,11 +1,5 @@
-import {
-  type IdentityModel,
-  type MetadataRoute,
-  type NoticeRoute,
-  type OwnRoute,
-  type SignInRoute,
-  signInProvider,
-} from '../config/index.ts';
+import type { IdentityModel, MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../config/index.ts';
+import { signInProvider } from '../config/index.ts';
 import type { SignInOptions } from '../signin/index.ts';
 import type { AskedCaller, ExplainedRow } from './explanation.ts';
 

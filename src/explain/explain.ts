@@ -14,12 +14,8 @@ import {
 } from './describe-route.ts';
 import { chooseFor } from './describe-shares.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
-import {
-  type ActiveRestrictions,
-  describeActive,
-  describeCors,
-  describeRestrictions,
-} from './explain-restrictions.ts';
+import type { ActiveRestrictions } from './explain-restrictions.ts';
+import { describeActive, describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 

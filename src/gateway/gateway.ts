@@ -5,13 +5,8 @@ import { type Downstream, Exchange, type Served } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
-import {
-  internalFault,
-  noRoute,
-  RateLimitError,
-  type RenderedResponse,
-  renderError,
-} from './responses/index.ts';
+import type { RenderedResponse } from './responses/index.ts';
+import { internalFault, noRoute, RateLimitError, renderError } from './responses/index.ts';
 import {
   forward,
   serveAnswer,

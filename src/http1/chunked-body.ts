@@ -1,6 +1,6 @@
 import { type Fields, GrowingBytes } from '../core/index.ts';
+import type { BodyDecoder, PieceTaker } from './message.ts';
 import {
-  type BodyDecoder,
   CR,
   HEX,
   INCOMPLETE,
@@ -8,7 +8,6 @@ import {
   MalformedMessage,
   NO_FIELDS,
   PartialHead,
-  type PieceTaker,
   readFields,
   SEMICOLON,
   TEXT,

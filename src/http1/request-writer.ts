@@ -1,12 +1,5 @@
-import {
-  atTurnEnd,
-  type BodyLength,
-  type BodySink,
-  type BodySource,
-  type FieldNames,
-  type Fields,
-  type TurnTask,
-} from '../core/index.ts';
+import type { BodyLength, BodySink, BodySource, FieldNames, Fields, TurnTask } from '../core/index.ts';
+import { atTurnEnd } from '../core/index.ts';
 import { chunkSize, LAST_CHUNK } from './chunked-body.ts';
 import type { RequestFraming } from './request-framing.ts';
 

@@ -1,19 +1,11 @@
 import type { Fields, LendingBytes, Release } from '../core/index.ts';
 import { ChunkedBody } from './chunked-body.ts';
-import {
-  type BodyDecoder,
-  JoinedPieces,
-  LengthBody,
-  MalformedMessage,
-  type PieceTaker,
-  sectionEnd,
-  UntilCloseBody,
-} from './message.ts';
+import type { BodyDecoder, PieceTaker } from './message.ts';
+import { JoinedPieces, LengthBody, MalformedMessage, sectionEnd, UntilCloseBody } from './message.ts';
+import type { ResponseFraming, ResponseHead } from './response-head.ts';
 import {
   checkInterim,
   LastResponse,
-  type ResponseFraming,
-  type ResponseHead,
   readResponseHead,
   responseFraming,
   UnfinishedHead,

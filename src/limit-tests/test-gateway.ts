@@ -1,12 +1,7 @@
 import type { Snapshot } from '../config/index.ts';
 import { type BodySource, type Fields, NO_NAMES, RpcCode, thisMachine, withTimers } from '../core/index.ts';
-import {
-  ConnectionMemory,
-  type Downstream,
-  type Exchange,
-  Gateway,
-  UnlistedProxies,
-} from '../gateway/index.ts';
+import type { Downstream, Exchange } from '../gateway/index.ts';
+import { ConnectionMemory, Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { requestFraming } from '../http1/index.ts';
 import { Limiting, Overload } from '../runtime/index.ts';
 import { VirtualClock } from '../simulation/index.ts';

@@ -16,6 +16,7 @@ import type {
   UnlistedProxy,
   UpstreamListener,
 } from '../core/index.ts';
+import type { Logger, LoggingOptions, LogLosses } from './log/index.ts';
 import {
   AdminLog,
   ConnectionLog,
@@ -23,10 +24,7 @@ import {
   IdentityLog,
   LimitLog,
   ListenerFaults,
-  type Logger,
   Logging,
-  type LoggingOptions,
-  type LogLosses,
   NO_LOSSES,
   NoticeLog,
   OverloadLog,

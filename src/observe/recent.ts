@@ -24,14 +24,8 @@ import type {
   Timer,
   TimerClock,
 } from '../core/index.ts';
-import {
-  type LimitTallies,
-  RecentDecisions,
-  SlidingCount,
-  TICK_MS,
-  type TopCaller,
-  TopCallers,
-} from './recent-decisions.ts';
+import type { LimitTallies, TopCaller } from './recent-decisions.ts';
+import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
 
 /** What happened within the last hour, for the status page. Bounded, and looked after every few seconds. */
 export class Recent {

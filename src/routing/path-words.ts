@@ -1,11 +1,5 @@
-import {
-  EVERY_HOST,
-  foldSegment,
-  isGrpc,
-  type RoutePattern,
-  wildcardOf,
-  withoutParameters,
-} from './table.ts';
+import type { RoutePattern } from './table.ts';
+import { EVERY_HOST, foldSegment, isGrpc, wildcardOf, withoutParameters } from './table.ts';
 
 /** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;

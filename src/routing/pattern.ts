@@ -1,11 +1,5 @@
-import {
-  EVERY_METHOD,
-  foldSegment,
-  GRPC_METHOD,
-  isRoutable,
-  type RoutePattern,
-  type Segment,
-} from './table.ts';
+import type { RoutePattern, Segment } from './table.ts';
+import { EVERY_METHOD, foldSegment, GRPC_METHOD, isRoutable } from './table.ts';
 
 /**
  * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.

@@ -1,12 +1,5 @@
-import {
-  EVERY_HOST,
-  isRoutable,
-  placeOf,
-  type RoutePattern,
-  type Segment,
-  takesMethod,
-  wildcardOf,
-} from './table.ts';
+import type { RoutePattern, Segment } from './table.ts';
+import { EVERY_HOST, isRoutable, placeOf, takesMethod, wildcardOf } from './table.ts';
 
 /**
  * Whether the first route takes every request that matches both. A host goes before a wildcard, and that before no host. Segment

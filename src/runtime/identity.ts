@@ -16,13 +16,8 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../config/index.ts';
-import {
-  type AuthListener,
-  NOTICE_KINDS,
-  type NoticeKind,
-  type SignInListener,
-  type System,
-} from '../core/index.ts';
+import type { AuthListener, NoticeKind, SignInListener, System } from '../core/index.ts';
+import { NOTICE_KINDS } from '../core/index.ts';
 import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
 

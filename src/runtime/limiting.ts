@@ -10,26 +10,23 @@ import type {
   TimerClock,
 } from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
-import {
-  type AllowanceReading,
-  type AllowanceStore,
-  type CountedIn,
-  DEFAULT_MAX_EVENT_KEYS,
-  type Decision,
-  type IgnoredRefusals,
-  type InvalidRequests,
-  LIMIT_ROLES,
-  type Limit,
-  type LimitSet,
-  type LimitStore,
-  MemoryStore,
-  type MemoryStoreOptions,
-  type OffenceFeed,
-  Restrictions,
-  type ShadowRestrictions,
-  type StoreCounts,
-  type WebhookNotFound,
+import type {
+  AllowanceReading,
+  AllowanceStore,
+  CountedIn,
+  Decision,
+  IgnoredRefusals,
+  InvalidRequests,
+  Limit,
+  LimitSet,
+  LimitStore,
+  MemoryStoreOptions,
+  OffenceFeed,
+  ShadowRestrictions,
+  StoreCounts,
+  WebhookNotFound,
 } from '../limits/index.ts';
+import { DEFAULT_MAX_EVENT_KEYS, LIMIT_ROLES, MemoryStore, Restrictions } from '../limits/index.ts';
 import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,

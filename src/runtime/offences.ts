@@ -1,13 +1,8 @@
 import { type BucketModel, consumesBuckets, type LimitsModel, limitsFor } from '../config/index.ts';
 import type { ClaimedValues, ClassName, Draws } from '../core/index.ts';
 import { mainValue } from '../http/index.ts';
-import {
-  type Decision,
-  type IgnoredRefusals,
-  type LimitSet,
-  NO_LIMITS,
-  OTHER_PARTS,
-} from '../limits/index.ts';
+import type { Decision, IgnoredRefusals, LimitSet } from '../limits/index.ts';
+import { NO_LIMITS, OTHER_PARTS } from '../limits/index.ts';
 
 /** Whose limit caused a 429. `restriction`: the sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';

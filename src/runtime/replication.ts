@@ -1,13 +1,6 @@
 import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../auth/index.ts';
-import {
-  type Claims,
-  type Fact,
-  type Facts,
-  type RandomBytes,
-  RESTRICTED_KINDS,
-  RESTRICTION_REASONS,
-  randomName,
-} from '../core/index.ts';
+import type { Claims, Fact, Facts, RandomBytes } from '../core/index.ts';
+import { RESTRICTED_KINDS, RESTRICTION_REASONS, randomName } from '../core/index.ts';
 import type {
   AnonymousRestriction,
   Lift,

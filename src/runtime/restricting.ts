@@ -2,15 +2,8 @@ import { isPrincipal } from '../auth/index.ts';
 import type { LimitsModel, Listed } from '../config/index.ts';
 import { type Clock, type LimitListener, type RandomBytes, RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
-import {
-  IgnoredRefusals,
-  InvalidRequests,
-  type OffenceTally,
-  type RestrictedClient,
-  type Restrictions,
-  ShadowRestrictions,
-  WebhookNotFound,
-} from '../limits/index.ts';
+import type { OffenceTally, RestrictedClient, Restrictions } from '../limits/index.ts';
+import { IgnoredRefusals, InvalidRequests, ShadowRestrictions, WebhookNotFound } from '../limits/index.ts';
 
 interface RestrictingDependencies {
   readonly clock: Clock;

@@ -1,37 +1,28 @@
 import type { Socket } from 'node:net';
 import { type GatewayError, StallTimer } from '../core/index.ts';
+import type { RenderedResponse, Successor } from '../gateway/index.ts';
 import {
   badRequest,
   bodyTooLarge,
   ConnectionMemory,
   headTooLarge,
   internalFault,
-  type RenderedResponse,
-  type Successor,
   versionNotSupported,
 } from '../gateway/index.ts';
+import type { IncomingHead, RequestBody, RequestReaderOwner, ResponseTerms } from '../http1/index.ts';
 import {
-  type IncomingHead,
   MalformedMessage,
   OtherVersion,
   OversizedHead,
-  type RequestBody,
   RequestReader,
-  type RequestReaderOwner,
-  type ResponseTerms,
   responseHead,
   UnknownMethod,
 } from '../http1/index.ts';
 import { BodyPace } from './body-pace.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
-import {
-  BETWEEN_REQUESTS,
-  CLOSED,
-  clientLateness,
-  DISCARDING_BODY,
-  type Http1Phase,
-} from './http1-lateness.ts';
+import type { Http1Phase } from './http1-lateness.ts';
+import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY } from './http1-lateness.ts';
 import { SwitchedConnection } from './switched-connection.ts';
 
 /** A client's connection over HTTP/1.1: serves one request after the other, and times every wait. */

@@ -1,26 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  atTurnEnd,
-  type BodySource,
-  type Fields,
-  firstValue,
-  NO_NAMES,
-  type Release,
-  type TurnTask,
-} from '../core/index.ts';
+import type { BodySource, Fields, Release, TurnTask } from '../core/index.ts';
+import { atTurnEnd, firstValue, NO_NAMES } from '../core/index.ts';
 import type { ConnectionMemory, Downstream, Successor } from '../gateway/index.ts';
-import {
-  type BodyTerms,
-  chunkSize,
-  type IncomingHead,
-  interimResponse,
-  LAST_CHUNK,
-  type RequestBody,
-  type RequestFraming,
-  type ResponseTerms,
-  responseHead,
-} from '../http1/index.ts';
+import type { BodyTerms, IncomingHead, RequestBody, RequestFraming, ResponseTerms } from '../http1/index.ts';
+import { chunkSize, interimResponse, LAST_CHUNK, responseHead } from '../http1/index.ts';
 import type { ConnectedClient } from './client-connection.ts';
 
 /** Longest unwanted body that is read to its end, so that the connection can be kept. */

@@ -1,11 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import {
-  type ConnectionListener,
-  type HandshakeOutcome,
-  inNextTurn,
-  type RandomBytes,
-} from '../core/index.ts';
+import type { ConnectionListener, HandshakeOutcome, RandomBytes } from '../core/index.ts';
+import { inNextTurn } from '../core/index.ts';
 import type { CommonPermits } from '../gateway/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';

@@ -1,10 +1,5 @@
-import {
-  type ClientRequest,
-  type ClientRequestArgs,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http';
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';

@@ -1,17 +1,7 @@
-import {
-  GatewayError,
-  type GatewayErrorOptions,
-  type GrantKind,
-  type RedeemOutcome,
-  RpcCode,
-} from '../core/index.ts';
-import {
-  jsonMembers,
-  type OAuthError,
-  oauthError,
-  ProviderFault,
-  type ProviderResponse,
-} from './ask-provider.ts';
+import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../core/index.ts';
+import { GatewayError, RpcCode } from '../core/index.ts';
+import type { OAuthError, ProviderResponse } from './ask-provider.ts';
+import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
 
 /** How each kind of request to the provider can fail. */
 export type ProviderFailure = Extract<

@@ -1,11 +1,6 @@
 import { type ClientAuth, type Configuration, customFetch, tokenRevocation } from 'openid-client';
-import {
-  type Clock,
-  GatewayError,
-  RpcCode,
-  type SignInListener,
-  type SignOutOutcome,
-} from '../core/index.ts';
+import type { Clock, SignInListener, SignOutOutcome } from '../core/index.ts';
+import { GatewayError, RpcCode } from '../core/index.ts';
 import { ProviderFault } from './ask-provider.ts';
 import type { InFlight, ProviderClient } from './client-request.ts';
 import { ERROR_KINDS, type ErrorKind, type Failure, judge } from './failures.ts';

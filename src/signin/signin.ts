@@ -1,18 +1,11 @@
 import { buildAuthorizationUrl, None } from 'openid-client';
 import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
 import { InFlight, libraryConfiguration, ProviderClient } from './client-request.ts';
-import type { Failure } from './failures.ts';
-import { type FailedOutcome, failure, failureOf, noLoginPageYet } from './failures.ts';
+import { type FailedOutcome, type Failure, failure, failureOf, noLoginPageYet } from './failures.ts';
 import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
-import {
-  codeGrant,
-  type Grant,
-  readRefreshToken,
-  readRequest,
-  redirectRefusal,
-  refreshGrant,
-} from './read-request.ts';
+import type { Grant } from './read-request.ts';
+import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
 import { SignOut } from './sign-out.ts';
 import { readTokenResponse, requestTokens } from './token-request.ts';
 

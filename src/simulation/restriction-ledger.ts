@@ -4,12 +4,8 @@ import type { Decision } from '../limits/index.ts';
 import type { LimitRequest } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
-import {
-  isInvalidRefusal,
-  type RestrictedCounts,
-  type RestrictedKind,
-  RestrictedSenders,
-} from './restriction-replay.ts';
+import type { RestrictedCounts, RestrictedKind } from './restriction-replay.ts';
+import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
 
 /** How the tried limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
 type Fate = 'counts' | 'harmless';

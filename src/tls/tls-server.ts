@@ -1,11 +1,6 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
-import {
-  createSecureContext,
-  createServer,
-  type SecureContextOptions,
-  type Server,
-  type TLSSocket,
-} from 'node:tls';
+import type { SecureContextOptions, Server, TLSSocket } from 'node:tls';
+import { createSecureContext, createServer } from 'node:tls';
 
 /** The length of the keys that seal session tickets. */
 export const TICKET_KEY_BYTES = 48;

@@ -1,14 +1,12 @@
 import type { Socket } from 'node:net';
 import { type FieldNames, inNextTurn } from '../core/index.ts';
-import {
-  ClientSession,
-  type ClientSessionOptions,
-  type ClientSessionOwner,
-  type ClientStream,
-  ErrorCode,
-  Http2Fault,
-  type StreamHandler,
+import type {
+  ClientSessionOptions,
+  ClientSessionOwner,
+  ClientStream,
+  StreamHandler,
 } from '../http2/index.ts';
+import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
 import { type Connect, readyEvent } from './connect.ts';
 import { OwnFault } from './stream-response.ts';
 import type { UpstreamOptions } from './transport.ts';

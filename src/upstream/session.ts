@@ -2,14 +2,8 @@ import { Roster, StallTimer } from '../core/index.ts';
 import { ErrorCode, type Http2Fault, Liveness } from '../http2/index.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
-import {
-  type CallSession,
-  neverIndexedHeaders,
-  type Origin,
-  originOf,
-  requestHeaders,
-  type StreamCall,
-} from './stream-call.ts';
+import type { CallSession, Origin, StreamCall } from './stream-call.ts';
+import { neverIndexedHeaders, originOf, requestHeaders } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
 
 /** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */

@@ -1,34 +1,12 @@
-import {
-  type BodyLength,
-  type BodySource,
-  type FieldNames,
-  inNextTurn,
-  type RosterEntry,
-  StallTimer,
-} from '../core/index.ts';
-import {
-  BodyWriter,
-  MalformedMessage,
-  type OutgoingRequest,
-  type RequestWriterOwner,
-  statesLength,
-} from '../http1/index.ts';
-import {
-  type ClientStream,
-  ErrorCode,
-  type HeaderSection,
-  type StreamEnd,
-  type StreamHandler,
-} from '../http2/index.ts';
+import type { BodyLength, BodySource, FieldNames, RosterEntry } from '../core/index.ts';
+import { inNextTurn, StallTimer } from '../core/index.ts';
+import type { OutgoingRequest, RequestWriterOwner } from '../http1/index.ts';
+import { BodyWriter, MalformedMessage, statesLength } from '../http1/index.ts';
+import type { ClientStream, HeaderSection, StreamEnd, StreamHandler } from '../http2/index.ts';
+import { ErrorCode } from '../http2/index.ts';
 import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
-import {
-  BrokenRequest,
-  type CallSink,
-  SilentResponse,
-  type TransportCall,
-  type UpstreamFailure,
-  type UpstreamOptions,
-} from './transport.ts';
+import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** Holds a call: first the queue that it waits in, then its session. */
 export interface CallHolder {

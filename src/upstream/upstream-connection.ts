@@ -1,32 +1,12 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import {
-  type ByteSink,
-  type LendingBytes,
-  type Release,
-  SocketStream,
-  StallTimer,
-  type TimerClock,
-} from '../core/index.ts';
-import {
-  type LastResponse,
-  MalformedMessage,
-  mayAnswerTwice,
-  type OutgoingRequest,
-  RequestSender,
-  type RequestWriterOwner,
-  ResponseReader,
-  type Switched,
-} from '../http1/index.ts';
+import type { ByteSink, LendingBytes, Release, TimerClock } from '../core/index.ts';
+import { SocketStream, StallTimer } from '../core/index.ts';
+import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../http1/index.ts';
+import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../http1/index.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
-import {
-  BrokenRequest,
-  type CallSink,
-  SilentResponse,
-  type TransportCall,
-  type UpstreamFailure,
-  type UpstreamOptions,
-} from './transport.ts';
+import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
 export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {

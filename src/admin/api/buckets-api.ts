@@ -1,34 +1,13 @@
-import {
-  type BucketModel,
-  type ClassName,
-  classNames,
-  groupName,
-  type IdentityModel,
-  type LimitsModel,
-  limitsFor,
-  listedClass,
-} from '../../config/index.ts';
+import type { BucketModel, ClassName, IdentityModel, LimitsModel } from '../../config/index.ts';
+import { classNames, groupName, limitsFor, listedClass } from '../../config/index.ts';
 import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
-import {
-  type Allowance,
-  groupCounterKey,
-  isSharedRole,
-  type Limit,
-  type LimitSet,
-  type LimitsByRole,
-} from '../../limits/index.ts';
+import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole } from '../../limits/index.ts';
 import type { Allowances } from '../../runtime/index.ts';
 import { type ApiClient, clientOf, providerOf } from './client.ts';
-import {
-  type ApiCall,
-  type ApiReply,
-  badApiRequest,
-  notFound,
-  queryObject,
-  readBy,
-  unavailable,
-} from './operation.ts';
+import type { ApiCall, ApiReply } from './operation.ts';
+import { badApiRequest, notFound, queryObject, readBy, unavailable } from './operation.ts';
 import { type AllowanceShape, type BucketsQuery, bucketsSchema, type ConcurrencyShape } from './shapes.ts';
 
 export interface BucketSources {

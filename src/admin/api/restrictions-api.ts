@@ -2,15 +2,8 @@ import type { IdentityModel } from '../../config/index.ts';
 import { GatewayError, parseDurationMs } from '../../core/index.ts';
 import { digestOfWhom, type ListedRestriction, type Restrictions } from '../../limits/index.ts';
 import { type ApiClient, clientOf } from './client.ts';
-import {
-  type ApiCall,
-  type ApiReply,
-  badApiRequest,
-  conflict,
-  notFound,
-  queryObject,
-  readBy,
-} from './operation.ts';
+import type { ApiCall, ApiReply } from './operation.ts';
+import { badApiRequest, conflict, notFound, queryObject, readBy } from './operation.ts';
 import { listSchema, newRestrictionSchema, type RestrictionShape } from './shapes.ts';
 
 export interface RestrictionSources {

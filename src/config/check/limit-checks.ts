@@ -1,6 +1,5 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
-import type { CallerClaims } from '../compile/index.ts';
-import { kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
+import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';

@@ -25,13 +25,8 @@ import type {
   UpstreamModel,
   UpstreamShare,
 } from '../model/index.ts';
-import {
-  compileAnswer,
-  compilePolicies,
-  partsOf,
-  type Requirements,
-  type RouteTimeouts,
-} from '../policies/index.ts';
+import type { Requirements, RouteTimeouts } from '../policies/index.ts';
+import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
 import { metadataRoutes } from './protected-resource.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ConfigFile, Path } from '../file/index.ts';
-import { asMap, isMap } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
 import { mapSuchAs } from '../values/index.ts';
 
 const SHARE = 'expected a whole number from 0 to 100';

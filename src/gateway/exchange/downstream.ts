@@ -1,19 +1,8 @@
 import type { Caller, TokenVerifier } from '../../auth/index.ts';
-import {
-  type BodySource,
-  type ByteStream,
-  type FieldNames,
-  type Fields,
-  ownString,
-  type Release,
-} from '../../core/index.ts';
-import {
-  type AddressSet,
-  type ForwardingRules,
-  type HttpVersion,
-  type RequestHead,
-  thumbprintIn,
-} from '../../http/index.ts';
+import type { BodySource, ByteStream, FieldNames, Fields, Release } from '../../core/index.ts';
+import { ownString } from '../../core/index.ts';
+import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
+import { thumbprintIn } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
 

@@ -1,27 +1,27 @@
 import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { isOfFile, type RouteModel, type Snapshot } from '../../config/index.ts';
-import {
-  type BodyLength,
-  type ClassName,
-  type DecisionRecord,
-  type Draws,
-  type Fields,
-  GatewayError,
-  type MomentRecord,
-  type Outcome,
-  ownString,
-  type Protocol,
-  type Release,
-  type RpcCode,
-  type ShadowRefuser,
-  type Timer,
-  type TimerClock,
+import type {
+  BodyLength,
+  ClassName,
+  DecisionRecord,
+  Draws,
+  Fields,
+  MomentRecord,
+  Outcome,
+  Protocol,
+  Release,
+  RpcCode,
+  ShadowRefuser,
+  Timer,
+  TimerClock,
 } from '../../core/index.ts';
+import { GatewayError, ownString } from '../../core/index.ts';
 import { addressKey, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
 import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { NoRoom, UpstreamPermit } from '../permits.ts';
+import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
   addOwnFields,
   addSetFields,
@@ -30,8 +30,6 @@ import {
   internalFault,
   nameResource,
   RateLimitError,
-  type RateReport,
-  type RenderedResponse,
   reportsRate,
 } from '../responses/index.ts';
 import { type Destination, NOWHERE } from './destination.ts';

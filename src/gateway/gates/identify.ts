@@ -1,11 +1,5 @@
-import {
-  type Caller,
-  type Invalid,
-  invalid,
-  readBearer,
-  shortfallOf,
-  type Verdict,
-} from '../../auth/index.ts';
+import type { Caller, Invalid, Verdict } from '../../auth/index.ts';
+import { invalid, readBearer, shortfallOf } from '../../auth/index.ts';
 import { isOfFile } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { KnownClient } from '../../limits/index.ts';

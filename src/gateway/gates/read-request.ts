@@ -1,21 +1,8 @@
-import {
-  type ForwardRoute,
-  isOfFile,
-  type PoolModel,
-  type RouteModel,
-  refusesSemicolons,
-  routeOfCaller,
-  type Snapshot,
-} from '../../config/index.ts';
+import type { ForwardRoute, PoolModel, RouteModel, Snapshot } from '../../config/index.ts';
+import { isOfFile, refusesSemicolons, routeOfCaller } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
-import {
-  askedMethod,
-  type CorsRules,
-  mayOpenWebSocket,
-  parseTarget,
-  readMaxForwards,
-  type Target,
-} from '../../http/index.ts';
+import type { CorsRules, Target } from '../../http/index.ts';
+import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../../http/index.ts';
 import { isRoutable, type RouteMatch } from '../../routing/index.ts';
 import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';

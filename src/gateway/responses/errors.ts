@@ -1,12 +1,6 @@
 import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
-import {
-  type Cap,
-  type Fields,
-  GatewayError,
-  type PoolName,
-  RpcCode,
-  wholeSeconds,
-} from '../../core/index.ts';
+import type { Cap, Fields, PoolName } from '../../core/index.ts';
+import { GatewayError, RpcCode, wholeSeconds } from '../../core/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.

@@ -1,13 +1,7 @@
 import { isOfFile, type Policies, type RouteModel, type Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
-import {
-  addRequestId,
-  addTrace,
-  corsFields,
-  type HttpVersion,
-  type RequestHead,
-  serviceLimitItem,
-} from '../../http/index.ts';
+import type { HttpVersion, RequestHead } from '../../http/index.ts';
+import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../http/index.ts';
 import type { Decision, LimitSet } from '../../limits/index.ts';
 
 /** What is known of the request being answered. */

@@ -1,11 +1,5 @@
-import {
-  type Fields,
-  GatewayError,
-  type RestrictedBy,
-  type RestrictionReason,
-  RpcCode,
-  wholeSeconds,
-} from '../../core/index.ts';
+import type { Fields, RestrictedBy, RestrictionReason } from '../../core/index.ts';
+import { GatewayError, RpcCode, wholeSeconds } from '../../core/index.ts';
 
 interface RateLimitErrorOptions {
   /** ASCII, without characters that JSON would escape. */

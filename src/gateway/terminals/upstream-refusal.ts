@@ -1,10 +1,10 @@
 import { type Fields, firstValue, GrowingBytes, type Release, type Timer } from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
+import type { ContractHead, Scope } from '../responses/index.ts';
 import {
   addOwnFields,
   bodyFollowsContract,
-  type ContractHead,
   completionOf,
   contractHead,
   fieldsBeside,
@@ -14,7 +14,6 @@ import {
   readFamily,
   renderError,
   rewritten429,
-  type Scope,
   without,
 } from '../responses/index.ts';
 

@@ -1,13 +1,5 @@
-import {
-  type ByteStream,
-  CLOSE_TEXTS,
-  type ExchangeRecord,
-  type Fields,
-  GatewayError,
-  type Outcome,
-  RpcCode,
-  type TokenRefusal,
-} from '../../core/index.ts';
+import type { ByteStream, ExchangeRecord, Fields, Outcome, TokenRefusal } from '../../core/index.ts';
+import { CLOSE_TEXTS, GatewayError, RpcCode } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
 import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.ts';

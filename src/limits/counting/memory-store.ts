@@ -1,34 +1,20 @@
 import type { Clock, RandomBytes } from '../../core/index.ts';
-import {
-  type BoundLimit,
-  type BoundLimits,
-  type BoundSet,
-  type Counter,
-  copyCounter,
-  Keyspaces,
-  Moment,
-  newCounter,
-} from './counter.ts';
+import type { BoundLimit, BoundLimits, BoundSet, Counter } from './counter.ts';
+import { copyCounter, Keyspaces, Moment, newCounter } from './counter.ts';
 import { CounterTable } from './counter-table.ts';
-import {
-  type Allowance,
-  type AllowanceReading,
-  type AllowanceStore,
-  type CountedIn,
-  type Decision,
-  type LimitStore,
-  NO_SHADOW,
-  type ShadowDecision,
-  UNLIMITED,
+import type {
+  Allowance,
+  AllowanceReading,
+  AllowanceStore,
+  CountedIn,
+  Decision,
+  LimitStore,
+  ShadowDecision,
 } from './decision.ts';
+import { NO_SHADOW, UNLIMITED } from './decision.ts';
 import { AT_ONCE_WAIT_MS, InFlight } from './in-flight.ts';
-import {
-  groupCounterKey,
-  isSharedRole,
-  type Limit,
-  type LimitRole,
-  type LimitSet,
-} from './limit-definition.ts';
+import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
+import { groupCounterKey, isSharedRole } from './limit-definition.ts';
 import type { NetworkOf } from './record-table.ts';
 
 interface MemoryAllowancesDependencies {

@@ -1,16 +1,13 @@
 import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
+import type { Limit, LimitSet, MemoryStoreOptions, Quota } from '../counting/index.ts';
 import {
   CounterTable,
   defineLimit,
   Keyspaces,
-  type Limit,
-  type LimitSet,
   MemoryStore,
-  type MemoryStoreOptions,
   NO_LIMITS,
   newCounter,
   newPartition,
-  type Quota,
 } from '../counting/index.ts';
 import type { Restricted } from './restriction.ts';
 import type { Restrictions, ShadowRestrictions } from './restrictions.ts';

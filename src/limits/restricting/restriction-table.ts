@@ -1,22 +1,8 @@
-import {
-  type Clock,
-  RESTRICTION_TABLES,
-  type RestrictedKind,
-  type RestrictionReason,
-  type RestrictionTableName,
-} from '../../core/index.ts';
+import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
+import { RESTRICTION_TABLES } from '../../core/index.ts';
 import { EvictionOrder } from './eviction-order.ts';
-import {
-  digestOfWhom,
-  type Entry,
-  type Held,
-  isHeld,
-  isOver,
-  type ListedRestriction,
-  type Restricted,
-  type RestrictedClient,
-  tableOf,
-} from './restriction.ts';
+import type { Entry, Held, ListedRestriction, Restricted, RestrictedClient } from './restriction.ts';
+import { digestOfWhom, isHeld, isOver, tableOf } from './restriction.ts';
 
 /**
  * Knows the digests of clients that are never restricted here. Restrictions of them that other gateways announce are kept: other

@@ -1,11 +1,5 @@
-import {
-  type Clock,
-  digestOf,
-  ownString,
-  type RestrictedKind,
-  type RestrictionReason,
-  type RestrictionTableName,
-} from '../../core/index.ts';
+import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
+import { digestOf, ownString } from '../../core/index.ts';
 import type { Member } from './eviction-order.ts';
 
 /** The table that holds a restriction. */

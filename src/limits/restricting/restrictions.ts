@@ -1,31 +1,19 @@
-import {
-  type Clock,
-  ownString,
-  RESTRICTED_KINDS,
-  RESTRICTION_REASONS,
-  type RestrictedKind,
-  type RestrictionReason,
-} from '../../core/index.ts';
+import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
+import { ownString, RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../core/index.ts';
 import { Lifts } from './lifts.ts';
-import {
-  type AnonymousRestriction,
-  announced,
-  digestOfNetwork,
-  digestOfWhom,
-  type Entry,
-  type Held,
-  isHeld,
-  isOver,
-  type KnownClient,
-  type Lift,
-  type Restricted,
-  type RestrictedClient,
-  type Restriction,
-  type RestrictionListener,
-  type RestrictionsOptions,
-  slackOf,
-  tableOf,
+import type {
+  AnonymousRestriction,
+  Entry,
+  Held,
+  KnownClient,
+  Lift,
+  Restricted,
+  RestrictedClient,
+  Restriction,
+  RestrictionListener,
+  RestrictionsOptions,
 } from './restriction.ts';
+import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
 import { RestrictionList, RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */

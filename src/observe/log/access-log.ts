@@ -1,18 +1,15 @@
 import { createHmac, hash } from 'node:crypto';
 import type { DestinationStream, Logger } from 'pino';
-import {
-  ACCESS_KEYS,
-  type AccessField,
-  accessWords,
-  type ClaimedValues,
-  type Clock,
-  type ExchangeListener,
-  type ExchangeRecord,
-  escapeUnseen,
-  Memo,
-  type RestrictionRecord,
-  type TokenRefusal,
+import type {
+  AccessField,
+  ClaimedValues,
+  Clock,
+  ExchangeListener,
+  ExchangeRecord,
+  RestrictionRecord,
+  TokenRefusal,
 } from '../../core/index.ts';
+import { ACCESS_KEYS, accessWords, escapeUnseen, Memo } from '../../core/index.ts';
 
 /** Writes paths for the log. */
 export interface PathNaming {

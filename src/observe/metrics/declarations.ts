@@ -23,6 +23,7 @@ import {
   SIGNATURE_ALGORITHMS,
   STORE_FAILURES,
 } from '../../core/index.ts';
+import type { LabelModel, Rows } from './label-model.ts';
 import {
   bucketRows,
   callRows,
@@ -33,9 +34,7 @@ import {
   durationRows,
   endpointRows,
   errorRows,
-  type LabelModel,
   perProvider,
-  type Rows,
   refusalRows,
   requestRows,
   restrictionRefusalRows,

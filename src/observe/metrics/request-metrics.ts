@@ -1,29 +1,28 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, type Gauge } from 'prom-client';
-import {
-  type AuthListener,
-  type DecisionEvent,
-  type DecisionOutcome,
-  type DiscoveryEvent,
-  type EvictionEvent,
-  type ExchangeListener,
-  type ExchangeRecord,
-  type HeldOutcome,
-  type IntrospectionEvent,
-  type InvalidReason,
-  type LimitListener,
-  type NoticeEvent,
-  type NoticeListener,
-  type RedeemEvent,
-  type RestrictionEvent,
-  type RestrictionRefusal,
-  readVersion,
-  rpcCodeName,
-  type ShadowEvent,
-  type SignatureAlgorithm,
-  type SignInListener,
-  type SignOutEvent,
+import type {
+  AuthListener,
+  DecisionEvent,
+  DecisionOutcome,
+  DiscoveryEvent,
+  EvictionEvent,
+  ExchangeListener,
+  ExchangeRecord,
+  HeldOutcome,
+  IntrospectionEvent,
+  InvalidReason,
+  LimitListener,
+  NoticeEvent,
+  NoticeListener,
+  RedeemEvent,
+  RestrictionEvent,
+  RestrictionRefusal,
+  ShadowEvent,
+  SignatureAlgorithm,
+  SignInListener,
+  SignOutEvent,
 } from '../../core/index.ts';
+import { readVersion, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 

@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type Fact,
-  type Facts,
-  type FactTopic,
-  inNextTurn,
-  type Timer,
-  type TimerClock,
-} from '../../core/index.ts';
+import type { Clock, Fact, Facts, FactTopic, Timer, TimerClock } from '../../core/index.ts';
+import { inNextTurn } from '../../core/index.ts';
 import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 

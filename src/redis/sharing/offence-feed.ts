@@ -1,19 +1,9 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Timer, TimerClock } from '../../core/index.ts';
-import {
-  digestOfWhom,
-  type OffenceFeed,
-  type OffenceRule,
-  type OffencesExceeded,
-  type Restricted,
-} from '../../limits/index.ts';
-import {
-  defineScript,
-  type Health,
-  type RedisConnection,
-  RedisError,
-  type RedisScript,
-} from '../connection/index.ts';
+import type { OffenceFeed, OffenceRule, OffencesExceeded, Restricted } from '../../limits/index.ts';
+import { digestOfWhom } from '../../limits/index.ts';
+import type { Health, RedisConnection, RedisScript } from '../connection/index.ts';
+import { defineScript, RedisError } from '../connection/index.ts';
 
 export interface RedisOffenceFeedDependencies {
   readonly connection: FeedConnection;

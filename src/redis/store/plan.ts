@@ -1,16 +1,13 @@
-import {
-  type Decision,
-  isSharedRole,
-  LIMIT_ROLES,
-  type Limit,
-  type LimitRole,
-  type LimitSet,
-  type LimitsByRole,
-  NO_LIMITS,
-  NO_SHADOW,
-  type ShadowDecision,
-  type ShadowRole,
+import type {
+  Decision,
+  Limit,
+  LimitRole,
+  LimitSet,
+  LimitsByRole,
+  ShadowDecision,
+  ShadowRole,
 } from '../../limits/index.ts';
+import { isSharedRole, LIMIT_ROLES, NO_LIMITS, NO_SHADOW } from '../../limits/index.ts';
 
 /** The part of a call to the script that is the same for every request with these limits. */
 export interface Plan {

@@ -1,11 +1,5 @@
-import {
-  type Allowance,
-  type AllowanceReading,
-  type AllowanceStore,
-  type CountedIn,
-  isSharedRole,
-  type Limit,
-} from '../../limits/index.ts';
+import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
+import { isSharedRole } from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
 import { DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';

@@ -1,15 +1,10 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
+import type { Decision, Limit, LimitSet, LimitStore, Place, ShadowRole } from '../../limits/index.ts';
 import {
   AT_ONCE_WAIT_MS,
-  type Decision,
   groupCounterKey,
   isSharedRole,
   LIMIT_ROLES,
-  type Limit,
-  type LimitSet,
-  type LimitStore,
-  type Place,
-  type ShadowRole,
   UNLIMITED,
 } from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
@@ -18,15 +13,8 @@ import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Leases } from './leases.ts';
-import {
-  type LeaseAsked,
-  type Plan,
-  PlanTable,
-  type Question,
-  readScriptResponse,
-  type ScriptResponse,
-  textOf,
-} from './plan.ts';
+import type { LeaseAsked, Plan, Question, ScriptResponse } from './plan.ts';
+import { PlanTable, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {

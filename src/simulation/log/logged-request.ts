@@ -1,13 +1,12 @@
-import {
-  type ClaimedValues,
-  type ClassName,
-  type DecisionOutcome,
-  type Draws,
-  isAccessValue,
-  type RestrictedBy,
-  RpcCode,
-  type UncheckedLine,
+import type {
+  ClaimedValues,
+  ClassName,
+  DecisionOutcome,
+  Draws,
+  RestrictedBy,
+  UncheckedLine,
 } from '../../core/index.ts';
+import { isAccessValue, RpcCode } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
 

@@ -1,14 +1,8 @@
 import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { ErrorCode } from '../../http2/index.ts';
-import {
-  BrokenRequest,
-  type CallSink,
-  type Resender,
-  SilentResponse,
-  type TransportCall,
-  type UpstreamFailure,
-} from '../transport.ts';
+import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
+import { BrokenRequest, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** Most times that one request is sent, or would have been if a connection had been made. */

@@ -1,14 +1,5 @@
-import {
-  type BodySink,
-  type BodySource,
-  type ByteStream,
-  type Fields,
-  firstValue,
-  NO_NAMES,
-  type Release,
-  RpcCode,
-  rpcCodeName,
-} from '../../core/index.ts';
+import type { BodySink, BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
+import { firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, UpstreamFailure } from '../transport.ts';
 

@@ -1,13 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { SrvAnswer, StringAnswer } from 'dns-packet';
-import {
-  canonicalName,
-  DnsClient,
-  type DnsReply,
-  type DnsSystem,
-  NoSuchRecords,
-  sameName,
-} from './dns-client.ts';
+import type { DnsReply, DnsSystem } from './dns-client.ts';
+import { canonicalName, DnsClient, NoSuchRecords, sameName } from './dns-client.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
 /** Bounds on the time that DNS allows: the longest so that a change is noticed, the shortest so that no server is flooded. */
