@@ -1,17 +1,13 @@
-import { describe, expect, test } from 'vitest';
-import {
-  BUCKET_FIELDS,
-  fieldOf,
-  type LimitedGateway,
-  rateFieldsOf,
-  rateOf,
-  refusalOf,
-  startLimited,
-} from '../support/limits.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BUCKET_FIELDS, fieldOf, rateFieldsOf, rateOf, refusalOf, startLimited } from '../support/limits.ts';
 import { agreement, handshake } from '../support/raw-web-sockets.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
 import { waitFor } from '../support/wait.ts';
-import type { RawClient, Script } from '../support/wire/index.ts';
+import { type CaptureUpstream, type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },
@@ -19,11 +15,13 @@ const limits = {
   routes: { '/exports/**': 'exports', '/bare/**': 'bare' },
 };
 
-/** Answers everything but paths with `held` in them: those wait until their connection is gone. Opens WebSockets. */
+/** Answers everything but paths with `held` in them: those wait until their connection is gone. Opens WebSockets and streams. */
 const holding: Script = async exchange => {
   const { target } = exchange.request;
   if (target.includes('socket')) await exchange.send(agreement());
-  if (target.includes('socket') || target.includes('held')) {
+  if (target.includes('stream'))
+    await exchange.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: hello\n\n');
+  if (['socket', 'stream', 'held'].some(word => target.includes(word))) {
     await exchange.gone;
     return;
   }
@@ -32,7 +30,10 @@ const holding: Script = async exchange => {
 };
 
 /** Sends a request that stays in flight, and waits until it is upstream. */
-async function hold(front: LimitedGateway, text: string): Promise<RawClient> {
+async function hold(
+  front: { readonly gateway: TestGateway; readonly upstream: CaptureUpstream },
+  text: string,
+): Promise<RawClient> {
   const client = await front.gateway.connect();
   const before = front.upstream.requests.length;
   await client.send(text);
@@ -84,4 +85,53 @@ describe('a bucket with "concurrent"', () => {
       async () => (await front.gateway.ask(head('GET /bare/a', bearer))).status === 200,
     );
   });
+});
+
+/** As after so many milliseconds in which Redis heard of none of them. */
+async function ageLeases(redis: RedisServer, ms: number): Promise<void> {
+  for (const key of await redis.client.keys('*:leases'))
+    for (const lease of await redis.client.zrange(key, '0', '-1'))
+      await redis.client.zincrby(key, -ms, lease);
+}
+
+test('gateways share the places over Redis: those of one that was killed are free once its leases end', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const upstream = await startUpstream(holding);
+  const clock = new FrozenClock(Date.now());
+  const settings = {
+    store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' },
+    limits: { global: 'off', buckets: { all: { concurrent: 6 } }, routes: { '/**': 'all' } },
+    route: { websocket: true },
+    upstreamPort: upstream.port,
+  };
+  const killed = { gateway: await startRedisGatewayProcess(settings), upstream };
+  const living = { gateway: await startRedisGateway({ ...settings, clock }), upstream };
+  const ask = ({ gateway }: typeof killed | typeof living) => gateway.ask(head('GET /a'));
+  const own: RawClient[] = [];
+  for (const front of [killed, living]) {
+    own.splice(0);
+    for (const text of [head('GET /held'), head('GET /stream'), handshake('/socket')])
+      own.push(await hold(front, text));
+  }
+  expect([(await ask(killed)).status, (await ask(living)).status]).toEqual([429, 429]);
+  killed.gateway.signal('SIGKILL');
+  await killed.gateway.exit;
+  expect((await ask(living)).status).toBe(429);
+
+  await ageLeases(redis, 30_001);
+  clock.advance(10_000);
+  const [key = ''] = await redis.client.keys('*:leases');
+  await waitFor(
+    'the other gateway has renewed its own',
+    async () => (await redis.client.zcount(key, String(Date.now()), '+inf')) === 3,
+  );
+  for (let place = 0; place < 3; place++) await hold(living, head('GET /held'));
+  expect((await ask(living)).status).toBe(429);
+  for (const client of own.splice(0)) {
+    client.reset();
+    await waitFor('a place is free', async () => (await redis.client.zcard(key)) === 5);
+    await hold(living, head('GET /held'));
+    expect((await ask(living)).status).toBe(429);
+  }
 });

@@ -16,15 +16,20 @@ export interface RedisGatewaySettings {
   readonly limits: ConfigPart;
   /** Further keys of gateway.yaml. */
   readonly config?: ConfigPart;
+  /** Further keys of the route `/**`. */
+  readonly route?: ConfigPart;
+  /** Where the upstream `api` listens. Default: one that answers everything. */
+  readonly upstreamPort?: number;
   /** What time it is for it. Default: the world's. */
   readonly clock?: Clock;
 }
 
-async function settingsOf({ store, limits, config, clock }: RedisGatewaySettings): Promise<GatewaySettings> {
-  const upstream = await startUpstream();
+async function settingsOf(settings: RedisGatewaySettings): Promise<GatewaySettings> {
+  const { store, limits, config, route, upstreamPort, clock } = settings;
   return {
-    upstreamPort: upstream.port,
+    upstreamPort: upstreamPort ?? (await startUpstream()).port,
     ...(clock && { clock }),
+    ...(route && { route }),
     config: {
       limits: await tempText('limits.yaml', stringify(limits)),
       store,
