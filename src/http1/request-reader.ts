@@ -153,7 +153,7 @@ export class RequestReader {
 
   #readHead(maxHeadBytes: number): boolean {
     const bytes = withoutEmptyLines(this.#waiting);
-    this.#keep(bytes);
+    this.#waiting = bytes;
     if (bytes.length === 0 || !this.#partialHead.worthReading(bytes, maxHeadBytes)) return false;
     const head = readIncomingHead(bytes, Math.min(bytes.length, maxHeadBytes), this.#before);
     if (head === null) {
@@ -163,7 +163,7 @@ export class RequestReader {
     }
     this.#partialHead.complete();
     this.#before = head.section === null ? null : head;
-    this.#keep(bytes.subarray(head.bytes));
+    this.#waiting = after(bytes, head.bytes);
     const { bodyLength } = head.framing;
     const hasBody = bodyLength !== 0 && typeof bodyLength !== 'object';
     this.#body = hasBody ? new RequestBody(bodyLength, this.#owner) : null;
@@ -180,14 +180,15 @@ export class RequestReader {
     if (!body.done || this.#phase === 'over') return false;
     this.#body = null;
     this.#phase = body.discarded ? 'head' : 'behind';
-    this.#keep(bytes.subarray(at));
+    this.#waiting = after(bytes, at);
     return true;
   }
+}
 
-  /** Keeps bytes for later, but no empty view: it would keep the whole buffer behind it alive. */
-  #keep(bytes: Buffer): void {
-    this.#waiting = bytes.length === 0 ? NO_BYTES : bytes;
-  }
+/** What follows the first `count` bytes. No empty view of them: it would keep the whole buffer behind it alive. */
+function after(bytes: Buffer, count: number): Buffer {
+  if (count === 0) return bytes;
+  return count === bytes.length ? NO_BYTES : bytes.subarray(count);
 }
 
 /** The head of a request as it came: its request line, its fields, and what those say about framing. */
@@ -228,11 +229,11 @@ export function readIncomingHead(
   if (methodEnd === 0 || bytes[at++] !== SPACE)
     throw new MalformedMessage('a request line without a method and a space');
   // The parser of targets checks what a target may hold, with a more helpful error message.
-  const target = at;
+  const targetStart = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
   const targetEnd = at;
   if (at === end) return null;
-  if (targetEnd === target) throw new MalformedMessage('a request line without a target');
+  if (targetEnd === targetStart) throw new MalformedMessage('a request line without a target');
   const versionEnd = readVersion(bytes, at, end);
   if (versionEnd === INCOMPLETE) return null;
   const line = lineEnd(bytes, versionEnd, end);
@@ -240,12 +241,12 @@ export function readIncomingHead(
   const httpMinor = minorOf(bytes, versionEnd);
   // Checked after the version: another version may have its own methods, as the preface of HTTP/2 does (RFC 9113, 3.4).
   const method = methodOf(bytes, methodEnd);
-  const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
+  const target = bytes.toString('latin1', targetStart, targetEnd);
   const section = before?.section ?? null;
   if (before !== null && section !== null && isAt(bytes, line, end, section)) {
     const { fields } = before;
     const framing = before.httpMinor === httpMinor ? before.framing : requestFraming(fields, httpMinor);
-    return supported({ ...start, fields, framing, section, bytes: line + section.length });
+    return supported({ method, target, httpMinor, fields, framing, section, bytes: line + section.length });
   }
   const fields: string[] = [];
   const text = bytes.toString(
@@ -256,7 +257,15 @@ export function readIncomingHead(
   at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
   if (at === INCOMPLETE) return null;
   const framing = requestFraming(fields, httpMinor);
-  return supported({ ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at });
+  return supported({
+    method,
+    target,
+    httpMinor,
+    fields,
+    framing,
+    section: sectionOf(bytes, line, at),
+    bytes: at,
+  });
 }
 
 /** Returns the method as a string that all requests share, so that none keeps a copy. */
@@ -317,7 +326,7 @@ const PREFACE_LINE = 'PRI * HTTP/2.0';
 export function withoutEmptyLines(bytes: Buffer): Buffer {
   let at = 0;
   while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
-  return at === 0 ? bytes : bytes.subarray(at);
+  return after(bytes, at);
 }
 
 /** Whether there is only a CR, whose LF may still come. */

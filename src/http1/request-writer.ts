@@ -215,8 +215,10 @@ class RequestWriter extends BodyWriter {
 export class RequestSender implements RequestWriterOwner, TurnTask {
   readonly #wire: Wire;
   readonly #owner: RequestWriterOwner;
-  /** Writes the present request; `null` for one without a body, which went in one write. */
+  /** Writes the present request; `null` for one without a body. */
   #writer: RequestWriter | null = null;
+  /** The head of a request without a body until it leaves, at the end of this turn; then ''. */
+  #head = '';
   #isSent = false;
   /** How many bytes the system had taken at the last sweep. */
   #bytesTaken = 0;
@@ -234,14 +236,13 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
   }
 
   begin(request: OutgoingRequest): void {
-    this.#wire.cork();
+    this.#isSent = false;
     atTurnEnd(this);
     if (request.body === null) {
-      this.#wire.write(requestHead(request), 'latin1');
-      this.requestSent();
+      this.#head = requestHead(request);
       return;
     }
-    this.#isSent = false;
+    this.#wire.cork();
     this.#writer = new RequestWriter(this.#wire, request, request.body, this);
     this.#writer.start();
   }
@@ -251,6 +252,11 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
    * head along: one write, which saves about 4 µs of CPU. A body that comes later is not waited for.
    */
   turnEnded(): void {
+    if (this.#head !== '') {
+      this.#wire.write(this.#head, 'latin1');
+      this.#head = '';
+      this.requestSent();
+    }
     this.#writer?.writeHead();
     this.#wire.uncork();
   }
@@ -261,6 +267,7 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
 
   /** Stops writing the present request. */
   stop(): void {
+    this.#head = '';
     this.#writer?.stop();
     this.#writer = null;
   }

@@ -55,6 +55,8 @@ export class Http1Downstream implements Downstream, TurnTask {
   readonly #connection: ConnectionSide;
   #chunked = false;
   #gathers = false;
+  /** A whole response that leaves at the end of this turn; '' if there is none. */
+  #whole = '';
   /** True if the response ends with the connection (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
@@ -113,8 +115,8 @@ export class Http1Downstream implements Downstream, TurnTask {
     this.lingers = close;
     this.#decide(close, this.#lacksLength(fields));
     const head = this.#head(status, reason, fields, false);
-    this.#gather();
-    socket.write(this.method === 'HEAD' ? head : head + body, 'latin1');
+    this.#whole = this.method === 'HEAD' ? head : head + body;
+    atTurnEnd(this);
     this.#connection.answered();
   }
 
@@ -185,11 +187,16 @@ export class Http1Downstream implements Downstream, TurnTask {
     atTurnEnd(this);
   }
 
-  /** Writes what was gathered. */
+  /** Writes what was held. */
   turnEnded(): void {
+    const { socket } = this.#connection;
+    if (this.#whole !== '') {
+      if (!socket.destroyed) socket.write(this.#whole, 'latin1');
+      this.#whole = '';
+    }
     if (!this.#gathers) return;
     this.#gathers = false;
-    this.#connection.socket.uncork();
+    socket.uncork();
   }
 
   #head(status: number, reason: string, fields: Fields, chunked: boolean): string {
