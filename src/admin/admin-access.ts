@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { AdminApiListener, AdminRefusal, Clock, RandomBytes } from '../core/index.ts';
-import { GatewayError, RpcCode, wholeSeconds } from '../core/index.ts';
+import { GatewayError, RpcCode, retryAfterField } from '../core/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 
@@ -184,7 +184,7 @@ function tooManyTokens(waitMs: number): GatewayError {
     rpcCode: RpcCode.resourceExhausted,
     side: 'client',
     message: 'Your address sent too many wrong tokens. Wait before you try another one.',
-    fields: ['Retry-After', String(wholeSeconds(waitMs))],
+    fields: retryAfterField(waitMs),
   });
 }
 

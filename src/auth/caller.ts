@@ -155,8 +155,8 @@ export type Verdict = Caller | Invalid | Unavailable | Spent;
 /** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */
 export interface Unavailable {
   readonly kind: 'unavailable';
-  /** Whole seconds, at least 1. */
-  readonly retryAfterS: number;
+  /** When the key may be fetched again. */
+  readonly retryAfterMs: number;
 }
 
 /** The address has spent its budget of failed verifications, and the token is not known: the response is a global 429. */

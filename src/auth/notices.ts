@@ -1,5 +1,5 @@
 import type { Clock, NoticeFlaw, NoticeKind, NoticeListener } from '../core/index.ts';
-import { digestOf, wholeSeconds } from '../core/index.ts';
+import { digestOf, retryAfterField } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import type { KeySet } from './key-set.ts';
 import type { Flawed, Logout, Push } from './notice-token.ts';
@@ -42,7 +42,7 @@ type Verdict =
   | { readonly kind: 'undecided' }
   | (Flawed & { readonly description?: string });
 
-const RETRY_S = 5;
+const RETRY_MS = 5_000;
 
 /**
  * Takes notices of providers: not-before pushes and logouts. Anyone can send one, and the provider signs other tokens with the same
@@ -65,7 +65,7 @@ export class Notices {
     const waitMs = budget.waitMs(address);
     if (waitMs > 0) {
       listener.noticeReceived({ ...told, outcome: 'put_off' });
-      return tooManyNotices(wholeSeconds(waitMs));
+      return tooManyNotices(waitMs);
     }
     const verdict = await this.#judge(request);
     if (verdict.kind === 'flawed' || verdict.kind === 'undecided') budget.failed(address, 1);
@@ -76,7 +76,7 @@ export class Notices {
     }
     const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
     listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
-    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_S) : acceptedNotice(kind);
+    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_MS) : acceptedNotice(kind);
   }
 
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
@@ -235,26 +235,26 @@ function refusedNotice(description: string): NoticeResponse {
   return { status: 400, reason: 'Bad Request', ...errorOf('invalid_request', description) };
 }
 
-function undecidedNotice(retryAfterS: number): NoticeResponse {
+function undecidedNotice(retryAfterMs: number): NoticeResponse {
   const error = errorOf(
     'temporarily_unavailable',
     'the key that signed it cannot be fetched now',
-    retryAfterS,
+    retryAfterMs,
   );
   return { status: 503, reason: 'Service Unavailable', ...error };
 }
 
-function tooManyNotices(retryAfterS: number): NoticeResponse {
-  const error = errorOf('temporarily_unavailable', 'too many bad notices from this address', retryAfterS);
+function tooManyNotices(retryAfterMs: number): NoticeResponse {
+  const error = errorOf('temporarily_unavailable', 'too many bad notices from this address', retryAfterMs);
   return { status: 429, reason: 'Too Many Requests', ...error };
 }
 
 function errorOf(
   error: string,
   description: string,
-  retryAfterS: number | null = null,
+  retryAfterMs: number | null = null,
 ): Pick<NoticeResponse, 'fields' | 'body'> {
-  const retry = retryAfterS === null ? [] : ['Retry-After', String(retryAfterS)];
+  const retry = retryAfterMs === null ? [] : retryAfterField(retryAfterMs);
   return {
     fields: ['Content-Type', 'application/json', ...NO_STORE, ...retry],
     body: JSON.stringify({ error, error_description: description }),

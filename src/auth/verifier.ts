@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason } from '../core/index.ts';
-import { NAMES_CALLER, RecentMap, wholeSeconds } from '../core/index.ts';
+import { NAMES_CALLER, RecentMap } from '../core/index.ts';
 import type { CheckBudget, OwnerChecks } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
@@ -193,7 +193,7 @@ export class Verifier implements TokenVerifier {
     if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
       return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
     this.#listener.tokenUndecided();
-    return { kind: 'unavailable', retryAfterS: wholeSeconds(this.#keys.cooldownMs()) };
+    return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
   }
 
   /** Refuses a token, and adds its principal for the log if that is known or can be found out. */

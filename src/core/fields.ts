@@ -17,3 +17,16 @@ export function firstValue(fields: Fields, lowerName: string): string | undefine
   }
   return undefined;
 }
+
+/** The longest wait that clients are told: they keep `Retry-After` in 16 bits. */
+export const MAX_RETRY_AFTER_MS = 65_535_000;
+
+/** The field `Retry-After` for a wait: whole seconds. */
+export function retryAfterField(waitMs: number): Fields {
+  return ['Retry-After', String(Math.min(MAX_RETRY_AFTER_MS / 1_000, wholeSeconds(waitMs)))];
+}
+
+/** Rounds a wait up to whole seconds, at least 1: a client that comes back earlier is refused again. */
+export function wholeSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1_000));
+}

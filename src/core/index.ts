@@ -2,7 +2,7 @@ export * from './bytes.ts';
 export { Memo, RecentMap, Roster, type RosterEntry } from './collections.ts';
 export * from './error.ts';
 export type { Claims, Fact, Facts, FactTopic } from './facts.ts';
-export { type FieldNames, type Fields, firstValue, NO_NAMES } from './fields.ts';
+export * from './fields.ts';
 export * from './listeners/index.ts';
 export { forgetListeners, holdSession } from './node-http2.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';

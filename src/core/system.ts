@@ -160,11 +160,6 @@ function doTasks(): void {
   isDoing = false;
 }
 
-/** Rounds a wait up to whole seconds, at least 1, for `Retry-After`: a client that comes back earlier is refused again. */
-export function wholeSeconds(waitMs: number): number {
-  return Math.max(1, Math.ceil(waitMs / 1_000));
-}
-
 export type { DatagramSocket };
 
 /**

@@ -1,5 +1,5 @@
 import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../core/index.ts';
-import { GatewayError, RpcCode } from '../core/index.ts';
+import { GatewayError, RpcCode, retryAfterField } from '../core/index.ts';
 import type { OAuthError, ProviderResponse } from './ask-provider.ts';
 import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
 
@@ -22,7 +22,7 @@ const UNAVAILABLE: ErrorKind = {
   status: 503,
   rpcCode: RpcCode.unavailable,
   side: 'provider',
-  fields: ['Retry-After', '5'],
+  fields: retryAfterField(5_000),
 };
 const GATEWAY_FAULT: ErrorKind = { status: 500, rpcCode: RpcCode.internal, side: 'gateway' };
 
@@ -30,7 +30,7 @@ const GATEWAY_FAULT: ErrorKind = { status: 500, rpcCode: RpcCode.internal, side:
 export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
   gateway_refused: GATEWAY_FAULT,
   not_ready: UNAVAILABLE,
-  overloaded: { ...UNAVAILABLE, side: 'gateway', fields: ['Retry-After', '1'], cap: 'max_in_flight' },
+  overloaded: { ...UNAVAILABLE, side: 'gateway', fields: retryAfterField(1_000), cap: 'max_in_flight' },
   unreachable: UNAVAILABLE,
   timed_out: { status: 504, rpcCode: RpcCode.deadlineExceeded, side: 'provider' },
   broken: UNAVAILABLE,

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
-import { type Clock, GatewayError, RecentMap, RpcCode, type SignInListener } from '../core/index.ts';
+import type { Clock, SignInListener } from '../core/index.ts';
+import { GatewayError, RecentMap, RpcCode, retryAfterField } from '../core/index.ts';
 import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { InFlight, ProviderClient } from './client-request.ts';
 import { type ErrorKind, type Failure, judge, type ProviderFailure } from './failures.ts';
@@ -147,7 +148,7 @@ const UNDECIDED = {
   rpcCode: RpcCode.unavailable,
   side: 'provider',
   message: 'The token cannot be checked at the moment. Try again shortly.',
-  fields: ['Retry-After', '1'],
+  fields: retryAfterField(1_000),
 } satisfies IntrospectionError;
 
 const FAULT = {

@@ -118,7 +118,7 @@ function conclude(
       return null;
     case 'unavailable':
       // Never 401: clients discard a token that they are told is invalid, and this one may be valid.
-      return keysUnreachable(verdict.retryAfterS);
+      return keysUnreachable(verdict.retryAfterMs);
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }

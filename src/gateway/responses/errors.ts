@@ -1,6 +1,6 @@
 import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import type { Cap, Fields, PoolName } from '../../core/index.ts';
-import { GatewayError, RpcCode, wholeSeconds } from '../../core/index.ts';
+import { GatewayError, RpcCode, retryAfterField } from '../../core/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
@@ -101,13 +101,13 @@ export function signedInElsewhere(): GatewayError {
 }
 
 /** For a token that one of the issuer's keys may have signed, while they cannot be fetched. */
-export function keysUnreachable(retryAfterS: number): GatewayError {
+export function keysUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
     rpcCode: RpcCode.unavailable,
     side: 'provider',
     message: 'The token cannot be checked at the moment. Try again shortly.',
-    fields: ['Retry-After', String(retryAfterS)],
+    fields: retryAfterField(retryAfterMs),
   });
 }
 
@@ -118,7 +118,7 @@ export function storeUnreachable(retryAfterMs: number): GatewayError {
     rpcCode: RpcCode.unavailable,
     side: 'store',
     message: 'Limits cannot be checked at the moment. Try again shortly.',
-    fields: ['Retry-After', String(wholeSeconds(retryAfterMs))],
+    fields: retryAfterField(retryAfterMs),
   });
 }
 
@@ -256,7 +256,7 @@ export function upstreamTooSlow(cause: unknown): GatewayError {
   });
 }
 
-const RETRY_SOON: Fields = ['Retry-After', '1'];
+const RETRY_SOON: Fields = retryAfterField(1_000);
 
 /** For a request beyond this cap of the gateway. */
 export function overloaded(cap: Cap): GatewayError {

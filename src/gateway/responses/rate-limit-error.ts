@@ -1,5 +1,5 @@
 import type { Fields, RestrictedBy, RestrictionReason } from '../../core/index.ts';
-import { GatewayError, RpcCode, wholeSeconds } from '../../core/index.ts';
+import { GatewayError, MAX_RETRY_AFTER_MS, RpcCode, retryAfterField } from '../../core/index.ts';
 
 interface RateLimitErrorOptions {
   /** ASCII, without characters that JSON would escape. */
@@ -23,8 +23,6 @@ interface RateLimitErrorOptions {
   readonly fields?: Fields;
 }
 
-/** Clients keep `Retry-After` in 16 bits. */
-const MAX_WAIT_MS = 65_535_000;
 const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
 /** A temporary refusal: a 429 with the rate-limit body instead of the error object. */
@@ -42,15 +40,14 @@ export class RateLimitError extends GatewayError {
 
   constructor(options: RateLimitErrorOptions) {
     const { message, global, scope, code = false } = options;
-    const retryAfterMs = Math.min(MAX_WAIT_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
+    const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
     super({
       status: 429,
       rpcCode: RpcCode.resourceExhausted,
       side: 'client',
       message,
       fields: [
-        'Retry-After',
-        String(wholeSeconds(retryAfterMs)),
+        ...retryAfterField(retryAfterMs),
         ...scopeFields(options),
         ...(options.fields ?? []),
         'Cache-Control',
@@ -146,7 +143,7 @@ export const ADDRESS_BLOCKED = new RateLimitError({
   why: 'blocked',
   code: true,
   message: 'Your address is blocked.',
-  retryAfterMs: MAX_WAIT_MS,
+  retryAfterMs: MAX_RETRY_AFTER_MS,
   global: true,
   scope: 'global',
   via: false,
@@ -156,7 +153,7 @@ export const CALLER_BLOCKED = new RateLimitError({
   why: 'blocked',
   code: true,
   message: 'You are blocked.',
-  retryAfterMs: MAX_WAIT_MS,
+  retryAfterMs: MAX_RETRY_AFTER_MS,
   global: true,
   scope: 'global',
 });

@@ -1,4 +1,4 @@
-import { type Clock, type Fields, firstValue, wholeSeconds } from '../../core/index.ts';
+import { type Clock, type Fields, firstValue, MAX_RETRY_AFTER_MS, wholeSeconds } from '../../core/index.ts';
 import { foldName } from '../../http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -103,7 +103,6 @@ function milliseconds(seconds: string): number {
 }
 
 const MIN_WAIT_S = 0.001;
-const MAX_WAIT_S = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -131,7 +130,7 @@ export function contractHead(fields: Fields): ContractHead | null {
   const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
   if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
   const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
-  return retryAfterS <= MAX_WAIT_S ? { scope, retryAfterS, family } : null;
+  return retryAfterS * 1_000 <= MAX_RETRY_AFTER_MS ? { scope, retryAfterS, family } : null;
 }
 
 /** Whether the head has all fields that clients of the family need. */
@@ -233,7 +232,7 @@ export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
 function waitSeconds(fields: Fields, nowMs: number): number {
   const text = firstValue(fields, 'retry-after')?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 1 : Math.min(MAX_WAIT_S, wholeSeconds(waitMs));
+  return Number.isNaN(waitMs) ? 1 : wholeSeconds(waitMs);
 }
 
 /** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has of its own. */

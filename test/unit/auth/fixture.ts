@@ -164,7 +164,7 @@ export function inWords(verdict: Verdict): string {
     case 'invalid':
       return `invalid ${verdict.reason}${verdict.claim === null ? '' : ` ${verdict.claim}`}`;
     case 'unavailable':
-      return `unavailable ${verdict.retryAfterS}`;
+      return `unavailable ${Math.ceil(verdict.retryAfterMs / 1_000)}`;
     case 'spent':
       return `spent ${verdict.retryAfterMs}`;
   }

@@ -75,7 +75,7 @@ describe('a token of a key that is not known', () => {
     await judge(fresh());
     await vi.advanceTimersByTimeAsync(1_500);
     const young = verifier.verify(fresh(61), ADDRESS);
-    expect(young).toEqual({ kind: 'unavailable', retryAfterS: 4 });
+    expect(young).toEqual({ kind: 'unavailable', retryAfterMs: 3_500 });
     expect(verifier.verify(old(), ADDRESS)).toMatchObject({ kind: 'invalid', reason: 'unknown_key' });
     expect(issuer.fetches).toBe(2);
   });
