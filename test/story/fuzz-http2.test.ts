@@ -1,7 +1,8 @@
 import type { ServerOptions } from 'node:http2';
 import { expect, test } from 'vitest';
+import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2 } from '../support/fuzz/http2-fuzz.ts';
-import { fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
+import { fuzzBlocks, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { Random } from '../support/random.ts';
@@ -16,6 +17,15 @@ test(`of ${fuzzFrames} connections of frames our client takes no response for wh
   // Neither too tame nor too wild to tell anything.
   expect(accepted).toBeGreaterThan(0.3 * fuzzFrames);
   expect(refused).toBeGreaterThan(0.3 * fuzzFrames);
+});
+
+test(`of the header blocks of ${fuzzBlocks} connections, ours and Go's HPACK make the same (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+  timeout: 600_000,
+}, async () => {
+  const { decoded, refused, findings } = await fuzzHpack({ seed: fuzzSeed, cases: fuzzBlocks });
+  expect(findings).toEqual([]);
+  expect(decoded).toBeGreaterThan(3 * fuzzBlocks);
+  expect(refused).toBeGreaterThan(0.5 * fuzzBlocks);
 });
 
 /** Sends the fields of the request back, its body, and two trailers. */
