@@ -159,10 +159,11 @@ function addUnknownKeys(
   if (unknown.length === 0) return meant;
   const own = schema();
   const places = placesOf(own);
+  const isOfLimits = schema === limitsJsonSchema;
   for (const { path, keys } of unknown) {
     const known = keysAt(own, path);
     for (const key of keys) {
-      const other = otherWord(key, path, own.$id === limitsJsonSchema().$id);
+      const other = otherWord(key, path, isOfLimits);
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
