@@ -8,9 +8,9 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const SHARED = {
   setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
-  expect: { poll: { timeout: 10_000 } },
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 300_000,
+  hookTimeout: 120_000,
 };
 
 /** They measure the memory of their process, so each has one of its own. */

@@ -107,7 +107,7 @@ test('the limit that the welcome names can be changed while the demo runs, and t
   const yaml = await readFile(path, 'utf8');
   expect(yaml.split(before)).toHaveLength(2);
   await replaceFile(path, yaml.replace(before, after));
-  await expect.poll(limit, { timeout: 10_000 }).toBe(after.split('/')[0]);
+  await expect.poll(limit).toBe(after.split('/')[0]);
   expect(lines.join('')).toContain('the new configuration is in use');
 });
 

@@ -72,13 +72,11 @@ async function serve(path: string, port: number, adminPort: number): Promise<Tes
   });
   const gateway = new TestGateway(port, adminPort);
   await expect
-    .poll(
-      () =>
-        gateway.admin('/readyz').then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { timeout: 50_000 },
+    .poll(() =>
+      gateway.admin('/readyz').then(
+        ({ status }) => status,
+        () => 0,
+      ),
     )
     .toBe(200);
   return gateway;

@@ -116,9 +116,7 @@ test.each(BOTH)('neither HTTP/1.1 nor HTTP/2 lets through %s', async (_, written
   const { gateway, upstream } = await start();
   const { method = 'GET', path = '/a', authority = 'a.test', fields = [] } = written;
   const lines = [['Host', authority], ...fields].map(([name, value]) => `${name}: ${value}\r\n`);
-  const over1 = await gateway.ask(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, {
-    timeoutMs: 2_000,
-  });
+  const over1 = await gateway.ask(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, [...pseudo(written), ...fields]));
   const over2 = await refusal(client);

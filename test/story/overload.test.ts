@@ -47,14 +47,14 @@ test('a process that falls behind says so once, stays healthy, serves what is un
   await stream.send(head('GET /stream'));
   await waitFor('the stream is under way', () => stream.bytesRead > 0);
   const feed = starve(gateway);
-  await waitFor('it is overloaded', () => overloadLevels(gateway).length > 0, 20_000);
+  await waitFor('it is overloaded', () => overloadLevels(gateway).length > 0);
   await feed();
   expect((await gateway.admin('/healthz')).status).toBe(200);
   expect((await gateway.admin('/readyz')).status).toBe(200);
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 1]]));
   finish();
   expect((await stream.answer()).body.toString()).toBe('helloagain');
-  await waitFor('it has recovered', () => overloadLevels(gateway).length > 1, 20_000);
+  await waitFor('it has recovered', () => overloadLevels(gateway).length > 1);
   expect(overloadLevels(gateway)).toEqual(['error', 'info']);
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 0]]));
   expect(await gateway.metric('weir_overloads_total')).toEqual(new Map([['', 1]]));

@@ -267,7 +267,7 @@ function start(program: string, args: string[], where: { cwd: string; env: typeo
   process_.stdout.on('data', text => {
     log += text;
   });
-  const listening = () => waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
+  const listening = () => waitFor('the gateway listens', () => log.includes('"msg":"listening"'));
   return { process: process_, ended, listening };
 }
 

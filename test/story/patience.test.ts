@@ -9,6 +9,7 @@ import { startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const LIMITS = { patience: '1s', buckets: { things: { address: '2/1s' } }, routes: { '/open/**': 'things' } };
 
@@ -22,17 +23,19 @@ async function inFlight(gateway: LocalGateway): Promise<number> {
 
 describe('a gateway with patience', () => {
   test('holds what it would refuse, says so in log and metric, and forgets clients that go away', async () => {
-    const front = await startLimited(LIMITS);
+    const clock = new FrozenClock(Date.now());
+    const front = await startLimited(LIMITS, { clock });
     const [client, leaving] = [await front.gateway.connect(), await front.gateway.connect()];
-    const asked = [1, 2, 3].map(() => head('GET /open/a'));
-    const responses = [];
-    for (const request of asked) responses.push(await client.ask(request));
-    expect(statusesOf(responses)).toEqual([200, 200, 200]);
+    const responses = [await client.ask(head('GET /open/a')), await client.ask(head('GET /open/a'))];
+    const held = client.ask(head('GET /open/a'));
+    await expect.poll(() => inFlight(front.gateway)).toBe(1);
+    clock.advance(1_000);
+    expect(statusesOf([...responses, await held])).toEqual([200, 200, 200]);
     expect(await heldOf(front, 'admitted')).toBe(1);
     await expect.poll(() => accessLines(front.gateway).length).toBe(3);
     const waited = accessLines(front.gateway).map(line => Number(line['waitedMs'] ?? 0));
     expect(waited.slice(0, 2)).toEqual([0, 0]);
-    expect(waited[2]).toBeGreaterThan(500);
+    expect(waited[2]).toBeCloseTo(1_000);
     await client.ask(head('GET /open/a'));
     await leaving.send(head('GET /open/a'));
     await expect.poll(() => inFlight(front.gateway)).toBe(1);
@@ -44,8 +47,10 @@ describe('a gateway with patience', () => {
   test('serves those that it holds after a reload that ends its patience, and while it drains', async () => {
     const upstream = await startUpstream();
     const limits = await tempText('limits.yaml', stringify({ ...LIMITS, global: 'off' }));
+    const clock = new FrozenClock();
     const gateway = await startGateway({
       upstreamPort: upstream.port,
+      clock,
       config: { limits, routes: [{ path: '/**', upstream: 'api', authentication: 'none' }] },
     });
     const clients = await Promise.all([1, 2].map(() => gateway.connect()));
@@ -55,6 +60,7 @@ describe('a gateway with patience', () => {
     await changeLimits(gateway, { ...LIMITS, global: 'off', patience: 'off' });
     await serves(gateway, 2);
     const drained = gateway.app.drain();
+    clock.advance(1_000);
     expect(statusesOf(await Promise.all(held))).toEqual([200, 200]);
     expect(await drained).toBe(true);
   });
@@ -66,10 +72,13 @@ describe('a gateway with patience', () => {
       store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' },
       limits: { ...LIMITS, global: 'off', routes: { '/**': 'things' } },
     });
-    const clients = await Promise.all([1, 2, 3, 4].map(() => gateway.connect()));
-    const responses = await Promise.all(clients.map(client => client.ask(head('GET /a'))));
-    expect(statusesOf(responses)).toEqual([200, 200, 200, 200]);
-    const held = await gateway.metric('weir_limit_held_total');
-    expect(held.get('{outcome="admitted"}')).toBe(2);
+    const clients = await Promise.all([1, 2].map(() => gateway.connect()));
+    // Redis has a clock of its own: on a busy machine the second pair may come in the next second, and none is held.
+    const heldAfterTwo = async () => {
+      const responses = await Promise.all(clients.map(client => client.ask(head('GET /a'))));
+      expect(statusesOf(responses)).toEqual([200, 200]);
+      return (await gateway.metric('weir_limit_held_total')).get('{outcome="admitted"}');
+    };
+    await expect.poll(heldAfterTwo).toBe(2);
   });
 });

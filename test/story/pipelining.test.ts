@@ -155,7 +155,7 @@ describe('behind a request that takes long', () => {
     await sleep(100);
     if (how === 'leaves') client.reset();
     else client.endSending();
-    await expect.poll(inFlight, { timeout: 10_000 }).toEqual(new Map([['', 0]]));
+    await expect.poll(inFlight).toEqual(new Map([['', 0]]));
     expect(upstream.requests.map(request => request.target)).toEqual(['/slow']);
   });
 

@@ -3,6 +3,7 @@ import { expectInvalidToken, expectUnauthenticated } from '../support/error-obje
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { TestTime } from '../support/test-time.ts';
 
 const get = (path: string, ...lines: string[]) => head(`GET ${path}`, ...lines);
 const nowS = () => Math.floor(Date.now() / 1_000);
@@ -54,12 +55,17 @@ describe('why a token is refused', () => {
   });
 
   test('is logged if a token ends while its request is in flight', async () => {
-    const { issuer, gateway } = await front({
+    const time = new TestTime();
+    const { issuer, gateway, upstream } = await front({
+      clock: time.clock,
       tokens: { leeway: '0s' },
       routes: [{ path: '/until-expiry', close_at_expiry: true }],
       upstream: async exchange => await exchange.gone,
     });
-    expectInvalidToken(await gateway.ask(get('/until-expiry', issuer.bearer({ exp: nowS() + 2 }))));
+    const response = gateway.ask(get('/until-expiry', issuer.bearer(time.claims(1))));
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    time.pass(1_000);
+    expectInvalidToken(await response);
     expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'user', tokenRefused: 'expired' }]);
     expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="expired"}', 1]]));
   });

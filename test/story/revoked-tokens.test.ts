@@ -216,14 +216,17 @@ describe('a response that outlives its token', () => {
   });
 
   test('is a 401 where it has not begun', async () => {
+    const time = new TestTime();
     const { issuer, gateway, upstream } = await front({
       routes,
+      clock: time.clock,
       tokens: { leeway: '0s' },
       upstream: async exchange => await exchange.gone,
     });
-    const response = await gateway.ask(get(issuer.bearer({ exp: nowS() + 2 }), '/until-expiry'));
-    expectInvalidToken(response);
-    expect(upstream.requests).toHaveLength(1);
+    const response = gateway.ask(get(issuer.bearer(time.claims(1)), '/until-expiry'));
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    time.pass(1_000);
+    expectInvalidToken(await response);
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });
 

@@ -87,9 +87,7 @@ const echo = (issuer: TestIssuer, status: number, ...more: string[]): Script => 
   };
 };
 
-test('a sign-in never reveals a code, token or secret, however it ends', {
-  timeout: 20_000,
-}, async () => {
+test('a sign-in never reveals a code, token or secret, however it ends', async () => {
   const { issuer, gateway } = await front();
   const tokens = {
     access_token: issuer.token({ sid: marker('sid') }),

@@ -101,7 +101,7 @@ test('spans reach a receiver of OpenTelemetry, with the ids that the upstream sa
   const tracing = { sample: '100%', export: { endpoint: receiver.url, service: 'edge' } };
   const { gateway, upstream } = await front({ tracing });
   await gateway.ask(ASKED);
-  await expect.poll(() => receiver.spans.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => receiver.spans.length).toBe(2);
   const [server, client] = receiver.spans.toSorted((a, b) => a.kind - b.kind) as [Span, Span];
   expect([server.name, server.kind, client.kind]).toEqual(['GET /v1/things/{id}', 2, 3]);
   expect(server.parentSpanId ?? '').toBe('');

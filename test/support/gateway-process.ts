@@ -81,6 +81,6 @@ export async function startGatewayProcess(
     return ready?.status === 200;
   };
   // A process takes its time to start on a machine that is busy.
-  await waitFor('the gateway is ready', isReady, 50_000);
+  await waitFor('the gateway is ready', isReady, 240_000);
   return gateway;
 }

@@ -58,7 +58,7 @@ export async function startRedisGatewayProcess(settings: RedisGatewaySettings): 
 }
 
 export function redisDecides(gateway: TestGateway): Promise<void> {
-  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1, 30_000);
+  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1);
 }
 
 export async function storeIsUp(gateway: TestGateway): Promise<number> {

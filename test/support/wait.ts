@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export { sleep };
 
-/** Waits until the condition holds, looking every few milliseconds. Throws with `what` after the time (default 30 s). */
+/** Waits until the condition holds, looking every few milliseconds. Throws with `what` after the time (default 60 s). */
 export async function waitFor(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -116,7 +116,7 @@ export class RawClient {
 
   /** The next response, with the interim ones before it. Throws NoResponse or a Violation. */
   async answer(options: ResponseOptions = {}): Promise<Response> {
-    const deadline = performance.now() + (options.timeoutMs ?? 10_000);
+    const deadline = performance.now() + (options.timeoutMs ?? 60_000);
     const interim: Interim[] = [];
     for (;;) {
       const parts = new ResponseParts(
@@ -152,7 +152,7 @@ export class RawClient {
   }
 
   /** Waits for the gateway to end the connection. */
-  async ended(timeoutMs = 10_000): Promise<'close' | 'reset'> {
+  async ended(timeoutMs = 60_000): Promise<'close' | 'reset'> {
     const deadline = performance.now() + timeoutMs;
     while (this.#end === null) await this.#somethingHappens(deadline);
     return this.#end;
