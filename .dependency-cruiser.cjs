@@ -9,6 +9,7 @@ const FLOORS = [
     'http',
     'http1',
     'http2',
+    'grpc-web',
     'proxy-protocol',
     'routing',
     'limits',

@@ -12,6 +12,7 @@ export {
   describeBucketSettings,
   describePolicies,
   describeUpstreamSettings,
+  LEAST_BODY_RATE,
   locationFor,
 } from './policies/index.ts';
 export * from './reload/index.ts';

@@ -26,6 +26,9 @@ const EXPOSED = [
   'WWW-Authenticate',
 ].join(', ');
 const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
+/** The fields of gRPC-Web: how a call ended, and what its client has to send. */
+const EXPOSED_OF_CALLS = ', grpc-status, grpc-message, grpc-status-details-bin';
+const SENT_WITH_CALLS = ['Content-Type', 'X-Grpc-Web', 'X-User-Agent', 'Grpc-Timeout'];
 
 const NOTHING: Fields = [];
 /** Keeps caches from serving one origin's response to another. */
@@ -34,12 +37,17 @@ const VARY: Fields = ['Vary', 'Origin'];
 /** Matches field names (tokens, RFC 9110, 5.6.2) separated by commas and blanks. Nothing else is echoed. */
 const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 
-/** Returns the fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed. */
-export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
+/**
+ * Returns the fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed.
+ *
+ * @param isOfCalls whether it is on a route of gRPC-Web
+ */
+export function corsFields(rules: CorsRules, origin: string | undefined, isOfCalls = false): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
   const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
-  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', exposed, ...vary];
+  const all = isOfCalls ? exposed + EXPOSED_OF_CALLS : exposed;
+  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all, ...vary];
 }
 
 /**
@@ -55,13 +63,20 @@ export function askedMethod(fields: Fields): string | null {
 /**
  * Returns the fields that answer a preflight for this method, where `null` is a method that is not served. Only `Vary` if the
  * method is not served, the origin is not allowed, or the requested field names are not valid.
+ *
+ * @param isOfCalls whether it asks about a route of gRPC-Web, whose clients send fields that no operator has to know
  */
-export function preflightFields(rules: CorsRules, fields: Fields, method: string | null): Fields {
+export function preflightFields(
+  rules: CorsRules,
+  fields: Fields,
+  method: string | null,
+  isOfCalls = false,
+): Fields {
   const origin = firstValue(fields, 'origin') ?? '';
   const vary = ['Vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'];
   const asked = firstValue(fields, 'access-control-request-headers') ?? '';
   if (method === null || !mayUse(rules, origin) || !FIELD_NAMES.test(asked)) return vary;
-  const allowed = rules.allowHeaders?.join(', ') ?? asked;
+  const allowed = rules.allowHeaders?.concat(isOfCalls ? SENT_WITH_CALLS : []).join(', ') ?? asked;
   return [
     ...originFields(rules, origin),
     'Access-Control-Allow-Methods',

@@ -380,6 +380,21 @@ export function keepCallTrailers(fields: Fields): Fields {
   return withoutListed(fields, NEVER_CALL_TRAILERS);
 }
 
+/**
+ * Parts the head of a gRPC response that is nothing but trailers: what concerns HTTP, such as cookies, stays in the head of a response that
+ * has its trailers elsewhere.
+ */
+export function partTrailersOnly(fields: Fields): { readonly head: Fields; readonly trailers: Fields } {
+  const head: string[] = [];
+  const trailers: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const part = NEVER_TRAILERS.get(name) === undefined ? trailers : head;
+    part.push(name, fields[i + 1] as string);
+  }
+  return { head, trailers };
+}
+
 function withoutListed(fields: Fields, listed: NameTable<true>): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -9,6 +9,7 @@ export {
   keepCallTrailers,
   keepResponseFields,
   keepTrailerFields,
+  partTrailersOnly,
   policyItem,
   type ResponsePolicy,
   serviceLimitItem,

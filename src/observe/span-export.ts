@@ -22,7 +22,10 @@ function serverAttributes(record: ExchangeRecord): Attributes {
     ...(route === null ? {} : { 'http.route': pathOf(route) }),
     ...(status === 0 ? {} : { 'http.response.status_code': status }),
     'network.protocol.name': 'http',
-    'network.protocol.version': protocol === 'h2' || protocol === 'grpc' ? '2' : '1.1',
+    // gRPC-Web comes over both.
+    ...(protocol === 'grpc_web'
+      ? {}
+      : { 'network.protocol.version': protocol === 'h2' || protocol === 'grpc' ? '2' : '1.1' }),
     ...(status >= 500 || status === 0 ? { 'error.type': error?.side ?? errorType(status) } : {}),
   };
 }

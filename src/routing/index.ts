@@ -5,6 +5,7 @@ export {
   EVERY_HOST,
   findConflicts,
   GRPC_METHOD,
+  isGrpc,
   isRoutable,
   nameOf,
   placeOf,

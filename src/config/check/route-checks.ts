@@ -130,10 +130,7 @@ function checkAnswered(file: ConfigFile, path: Path, route: Readonly<Record<stri
 function checkGrpc(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
-  checkListeners(
-    file,
-    routes.findIndex(route => asMap(route).grpc !== undefined),
-  );
+  checkListeners(file, routes.map(asMap));
   for (const [index, route] of routes.entries()) {
     const raw = asMap(route);
     if (raw.grpc !== undefined) checkKeys(file, index, raw);
@@ -142,15 +139,16 @@ function checkGrpc(file: ConfigFile): void {
   }
 }
 
-/** @param first index of the first gRPC route; -1 without one */
-function checkListeners(file: ConfigFile, first: number): void {
+function checkListeners(file: ConfigFile, routes: readonly Readonly<Record<string, unknown>>[]): void {
   const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
   const { tls, h2c } = asMap(http);
   if (asMap(asMap(grpc).tls).http2 === false)
     file.add(['listen', 'grpc', 'tls', 'http2'], 'gRPC needs HTTP/2: leave this out');
-  if (first === -1 && grpc !== 'off')
+  if (routes.every(route => route.grpc === undefined) && grpc !== 'off')
     file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
   const isServed = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
+  // gRPC-Web comes over HTTP/1.1, too.
+  const first = routes.findIndex(route => route.grpc !== undefined && route.grpc_web !== true);
   if (first === -1 || isServed) return;
   const message =
     'no listener speaks HTTP/2, which gRPC needs: add "listen.grpc", or "tls" or "h2c: true" to "listen.http"';

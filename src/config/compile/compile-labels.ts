@@ -96,7 +96,10 @@ function labelsOfRoute(forward: RouteOfFile, ofPaths: readonly Protocol[]): Rout
     return [{ route, upstream: 'none', protocols: ofPaths, endings }];
   }
   const upstream = forward.upstream.name;
-  if (isGrpc(forward)) return [{ route, upstream, protocols: ['grpc'], endings: CALL[access] }];
+  if (isGrpc(forward)) {
+    const protocols: readonly Protocol[] = forward.grpcWeb ? ['grpc', 'grpc_web'] : ['grpc'];
+    return [{ route, upstream, protocols, endings: CALL[access] }];
+  }
   const requests = { route, upstream, protocols: ofPaths, endings: REQUEST[access] };
   if (websocket === null) return [requests];
   return [requests, { route, upstream, protocols: ['websocket'], endings: WEB_SOCKET[access] }];

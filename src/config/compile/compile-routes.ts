@@ -6,6 +6,7 @@ import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import {
   EVERY_HOST,
   findConflicts,
+  isGrpc,
   nameOf,
   PathWords,
   parseGrpcPattern,
@@ -162,7 +163,7 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
  * all of them for the path.
  */
 export function preflightRoutes(routes: readonly RouteEntry<RouteOfFile>[]): RouteEntry<RouteOfFile>[] {
-  const left = routes.filter(({ value }) => !value.cors);
+  const left = routes.filter(({ pattern, value }) => !value.cors && !isGrpc(pattern));
   const byPath = Map.groupBy(left, ({ pattern }) => placeOf(pattern));
   return [...byPath.values()].flatMap(ofOnePath);
 }

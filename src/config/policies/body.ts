@@ -8,8 +8,10 @@ interface BodyModel {
   readonly body: BodyTerms;
 }
 
+/** Fewest bytes a second of a request's body, where a route says nothing else. */
+export const LEAST_BODY_RATE = 240;
 /** The terms by default, which ten thousand routes share. */
-const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: 240, deadlineMs: null };
+const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: LEAST_BODY_RATE, deadlineMs: null };
 
 /** `max_body` and `min_body_rate`: the terms for request bodies. */
 export const body = routePolicy({

@@ -1,12 +1,13 @@
 import type { Difference } from '../difference.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
+import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import type { Intersection, PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
-import { cors, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
+import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';

@@ -95,23 +95,3 @@ const IN_WORDS = {
   rewrite: 'rewritten unless clients of the gateway understand it',
   pass: 'passed on unchanged',
 } as const;
-
-interface CorsModel {
-  /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
-  readonly cors: boolean;
-}
-
-/** `cors`: whether `cors` of gateway.yaml applies, beside which `weir explain` describes it. */
-export const cors = routePolicy({
-  keys: {
-    cors: yesOrNo()
-      .prefault(true)
-      .describe(
-        'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
-      ),
-  },
-  pathOnly: ['cors'],
-  compile: ({ cors }): CorsModel => ({ cors }),
-  compileCall: () => ({ cors: false }),
-  compare: (now, before) => [compareNeutral('cors', now.cors, before.cors)],
-});

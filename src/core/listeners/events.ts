@@ -5,8 +5,13 @@ import type { ClassName, DecisionOutcome, ShadowRefuser } from './limit-listener
 // The lists here are closed: their words are values of metric labels and of log lines.
 
 /** The protocol of an exchange on the client's side. */
-export const PROTOCOLS = ['http1', 'h2', 'grpc', 'websocket'] as const;
+export const PROTOCOLS = ['http1', 'h2', 'grpc', 'grpc_web', 'websocket'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
+
+/** Whether an exchange of this protocol is a call of gRPC, in whatever form it comes. */
+export function isCall(protocol: Protocol): boolean {
+  return protocol === 'grpc' || protocol === 'grpc_web';
+}
 
 /** How an exchange ended. */
 export const OUTCOMES = [

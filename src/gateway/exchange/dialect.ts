@@ -1,7 +1,9 @@
+import type { RouteModel } from '../../config/index.ts';
 import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } from '../../core/index.ts';
-import { keepCallTrailers, keepTrailerFields } from '../../http/index.ts';
+import { isGrpcWeb, takesText, WebCall } from '../../grpc-web/index.ts';
+import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
-import { GRPC_METHOD as GRPC_CALL } from '../../routing/index.ts';
+import { GRPC_METHOD as GRPC_CALL, type Routes } from '../../routing/index.ts';
 import type { LimitedBy } from '../../runtime/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import {
@@ -12,6 +14,7 @@ import {
   type RenderedResponse,
   renderError,
   renderGrpcError,
+  renderGrpcWebError,
   upstreamFailed,
 } from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
@@ -37,6 +40,8 @@ export interface Dialect {
   trailersFor(error: GatewayError): Fields | null;
   /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
+  /** Translates the exchange for an upstream that speaks otherwise; `null` if it need not be. */
+  translation(fields: Fields): WebCall | null;
   /** Records what the upstream's last fields say about the outcome. */
   noteEnd(response: CallEnd, fields: Fields): void;
 }
@@ -48,14 +53,27 @@ interface CallEnd {
   limitedBy: LimitedBy | null;
 }
 
-/** Returns the dialect of a request. gRPC needs HTTP/2. A request that says it is gRPC can only take routes of gRPC. */
-export function dialectOf(downstream: Pick<Downstream, 'protocol' | 'method' | 'fields'>): Dialect {
-  return downstream.protocol !== 'http1' && isGrpcCall(downstream) ? GRPC_DIALECT : HTTP_DIALECT;
+/** What tells the dialect of a request. */
+type Asked = Pick<Downstream, 'protocol' | 'method' | 'target' | 'fields' | 'onlyCalls'>;
+
+/**
+ * Returns the dialect of a request. gRPC needs HTTP/2, and a request that says it is gRPC can only take routes of gRPC. One that says it
+ * is gRPC-Web takes them where they allow it; any other route leads to a service that speaks gRPC-Web by itself.
+ */
+export function dialectOf(downstream: Asked, host: string | null, routes: Routes<RouteModel>): Dialect {
+  const { protocol, method, fields, onlyCalls } = downstream;
+  const contentType = method === 'POST' ? firstValue(fields, 'content-type') : undefined;
+  if (contentType === undefined) return HTTP_DIALECT;
+  if (protocol !== 'http1' && /^application\/grpc(?:[+;]|$)/i.test(contentType)) return GRPC_DIALECT;
+  if (onlyCalls || !isGrpcWeb(contentType) || !takesGrpcWeb(downstream, host, routes)) return HTTP_DIALECT;
+  return takesText(fields) ? GRPC_WEB_TEXT_DIALECT : GRPC_WEB_DIALECT;
 }
 
-/** Whether a request of HTTP/2 is a call of gRPC. `application/grpc-web` is another protocol. */
-function isGrpcCall({ method, fields }: Pick<Downstream, 'method' | 'fields'>): boolean {
-  return method === 'POST' && /^application\/grpc(?:[+;]|$)/i.test(firstValue(fields, 'content-type') ?? '');
+function takesGrpcWeb({ target, method }: Asked, host: string | null, routes: Routes<RouteModel>): boolean {
+  const found = host === null ? null : parseTarget(target, host, method);
+  if (host === null || found === null || 'rejected' in found) return false;
+  const route = routes.find(GRPC_CALL, host, found.path)?.value;
+  return route?.kind === 'forward' && route.grpcWeb;
 }
 
 /** Plain HTTP requests. */
@@ -68,6 +86,7 @@ export const HTTP_DIALECT: Dialect = {
   render: renderError,
   trailersFor: () => null,
   keepTrailers: keepTrailerFields,
+  translation: () => null,
   noteEnd: () => {},
 };
 
@@ -82,6 +101,7 @@ export const GRPC_DIALECT: Dialect = {
   render: renderGrpcError,
   trailersFor: grpcStatusFields,
   keepTrailers: keepCallTrailers,
+  translation: () => null,
   noteEnd: (response, fields) => {
     const code = grpcStatusIn(fields);
     if (code === null) return;
@@ -90,6 +110,20 @@ export const GRPC_DIALECT: Dialect = {
       response.limitedBy = meantScope(fields);
   },
 };
+
+/**
+ * gRPC calls in a form that browsers can speak. Its client cannot stream: a request is one message, which has to come in time, as has any
+ * other request.
+ */
+const grpcWebDialect = (isText: boolean): Dialect => ({
+  ...GRPC_DIALECT,
+  protocol: 'grpc_web',
+  isPaced: true,
+  render: error => renderGrpcWebError(error, isText),
+  translation: fields => new WebCall(fields),
+});
+export const GRPC_WEB_DIALECT = grpcWebDialect(false);
+export const GRPC_WEB_TEXT_DIALECT = grpcWebDialect(true);
 
 /** Milliseconds in each unit of `grpc-timeout`. */
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
@@ -108,7 +142,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export function readGrpcTimeout(fields: Fields): number | null | Rejection {
   let text: string | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (fields[i] !== 'grpc-timeout') continue;
+    if (fields[i]?.toLowerCase() !== 'grpc-timeout') continue;
     if (text !== null) return { rejected: 'the field grpc-timeout came twice' };
     text = fields[i + 1] ?? '';
   }

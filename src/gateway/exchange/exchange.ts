@@ -16,6 +16,7 @@ import type {
   TimerClock,
 } from '../../core/index.ts';
 import { GatewayError, ownString } from '../../core/index.ts';
+import type { WebCall } from '../../grpc-web/index.ts';
 import { addressKey, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
 import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
@@ -31,6 +32,7 @@ import {
   nameResource,
   RateLimitError,
   reportsRate,
+  upstreamFailed,
 } from '../responses/index.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
@@ -39,11 +41,14 @@ import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 
 const NOTHING: readonly ShadowRefuser[] = [];
+const NO_FIELDS: Fields = [];
 
 /** One request with its response. The request is known from the start; each later part is set by the gate named beside it. */
 export class Exchange {
   readonly downstream: Downstream;
   readonly dialect: Dialect;
+  /** Stands between what the client and what the upstream speaks; `null` if that is the same. */
+  readonly translation: WebCall | null;
   /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: RequestGeneration;
   readonly snapshot: Snapshot;
@@ -109,7 +114,9 @@ export class Exchange {
   constructor(downstream: Downstream, state: GatewayState) {
     const { generation, clock } = state;
     this.downstream = downstream;
-    this.dialect = dialectOf(downstream);
+    this.arrival = readArrival(downstream, generation.snapshot, state);
+    this.dialect = dialectOf(downstream, this.arrival.host, generation.snapshot.routes);
+    this.translation = this.dialect.translation(downstream.fields);
     this.protocol = this.dialect.protocol ?? downstream.protocol;
     this.generation = generation;
     this.snapshot = generation.snapshot;
@@ -117,9 +124,8 @@ export class Exchange {
     this.sequence = ++state.sequence;
     this.arrivedAtMs = clock.epochMs();
     this.startedAtMs = clock.monotonicMs();
-    this.arrival = readArrival(downstream, generation.snapshot, state);
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
-    this.response = new ExchangeResponse(downstream);
+    this.response = new ExchangeResponse(downstream, this.translation);
     const { tracing } = generation.snapshot;
     this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.randomHex);
   }
@@ -382,9 +388,11 @@ export class ExchangeResponse {
   /** True once the last byte was sent or the client has disconnected: nothing more can be sent. */
   isOver = false;
   readonly #downstream: Downstream;
+  readonly #translation: WebCall | null;
 
-  constructor(downstream: Downstream) {
+  constructor(downstream: Downstream, translation: WebCall | null) {
     this.#downstream = downstream;
+    this.#translation = translation;
   }
 
   /** The client still waits for a response: none has begun, and it has not gone. Otherwise stop working for the exchange. */
@@ -444,14 +452,33 @@ export class ExchangeResponse {
 
   /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
   write(chunk: Buffer, release: Release | null): boolean {
-    this.bytesSent += chunk.length;
-    return this.#downstream.write(chunk, release);
+    const bytes = this.#translation === null ? chunk : this.#translation.responseBytes(chunk);
+    if (bytes === null) throw upstreamFailed('the response holds something else than messages');
+    this.bytesSent += bytes.length;
+    if (bytes === chunk) return this.#downstream.write(chunk, release);
+    release?.();
+    return this.#downstream.write(bytes, null);
   }
 
   /** Ends a response that was begun. */
   end(trailers: Fields): void {
-    this.outcome = 'forwarded';
-    this.#downstream.end(trailers);
+    if (!this.#endWith(trailers, 'forwarded')) throw upstreamFailed('the response ends within a message');
+  }
+
+  /** Ends the response with these trailers, unless a message is incomplete that would swallow them. Returns whether it did. */
+  #endWith(trailers: Fields, outcome: Outcome): boolean {
+    if (this.#translation === null) {
+      this.outcome = outcome;
+      this.#downstream.end(trailers);
+      return true;
+    }
+    const last = this.#translation.end(trailers);
+    if (last === null) return false;
+    this.outcome = outcome;
+    this.bytesSent += last.length;
+    this.#downstream.write(last, null);
+    this.#downstream.end(NO_FIELDS);
+    return true;
   }
 
   /**
@@ -461,8 +488,7 @@ export class ExchangeResponse {
   cutShort(trailers: Fields | null): Served {
     const { isWhole } = this;
     this.outcome = 'truncated';
-    if (isWhole || trailers === null) this.#downstream.abort();
-    else this.#downstream.end(trailers);
+    if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) this.#downstream.abort();
     return SERVED;
   }
 }

@@ -1,15 +1,16 @@
 import type { ForwardRoute, PoolModel, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, refusesSemicolons, routeOfCaller } from '../../config/index.ts';
-import type { GatewayError } from '../../core/index.ts';
+import { firstValue, type GatewayError } from '../../core/index.ts';
+import { isGrpcWeb } from '../../grpc-web/index.ts';
 import type { CorsRules, Target } from '../../http/index.ts';
 import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../../http/index.ts';
-import { isRoutable, type RouteMatch } from '../../routing/index.ts';
+import { GRPC_METHOD, isRoutable, type RouteMatch } from '../../routing/index.ts';
 import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
 import { type At, type Destination, type Exchange, NOWHERE, type Place } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
-  badDeadline,
+  badCall,
   badRequest,
   expectationNotMet,
   foreignOrigin,
@@ -17,6 +18,7 @@ import {
   methodNotSupported,
   noRoute,
   notGrpc,
+  notGrpcWeb,
   otherVersion,
   USUAL_METHODS,
   upgradeNotServed,
@@ -67,7 +69,7 @@ export function refuseMethod(exchange: Exchange): GateResult {
 export function startDeadline(exchange: Exchange): GateResult {
   const timeoutMs = exchange.dialect.timeoutMs(exchange.head.kept);
   if (timeoutMs === null) return null;
-  if (typeof timeoutMs === 'object') return badDeadline(timeoutMs.rejected);
+  if (typeof timeoutMs === 'object') return badCall(timeoutMs.rejected);
   exchange.deadline = exchange.clock.after(timeoutMs, () => exchange.expire());
   return null;
 }
@@ -190,8 +192,16 @@ function whereTo(exchange: Exchange): Destination {
       ? snapshot.routes.find(dialect.routedMethod(downstream), host, target.path)
       : routeOfPreflight(snapshot, host, target.path, asked);
   if (match !== null) return destinationOf(exchange, target, match, asked === null ? null : cors);
-  const refusal = target.semicolon && refusesSemicolons(null) ? badRequest(SEMICOLON) : noRoute();
+  const refusal =
+    target.semicolon && refusesSemicolons(null) ? badRequest(SEMICOLON) : noRouteFor(exchange, target);
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
+}
+
+/** The refusal of a request that no route takes: a call of gRPC-Web may have met a route that takes only gRPC. */
+function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target): GatewayError {
+  const isWebCall =
+    downstream.method === 'POST' && isGrpcWeb(firstValue(downstream.fields, 'content-type') ?? '');
+  return isWebCall && snapshot.routes.find(GRPC_METHOD, host, path) !== null ? notGrpcWeb() : noRoute();
 }
 
 const SEMICOLON = 'the path holds a semicolon';
@@ -255,6 +265,9 @@ function routeOfPreflight(
   path: string,
   asked: string,
 ): RouteMatch<RouteModel> | null {
+  // Pages send calls of gRPC-Web alone to the path of one.
+  const call = asked === 'POST' ? routes.find(GRPC_METHOD, host, path) : null;
+  if (call !== null && answersPreflights(call.value)) return call;
   const match = routes.find(asked, host, path);
   if (match !== null && answersPreflights(match.value)) return match;
   return preflightRoutes.find(asked, host, path) ?? routes.find('OPTIONS', host, path);

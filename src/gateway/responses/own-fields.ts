@@ -40,7 +40,9 @@ export function addSetFields(fields: string[], { route }: Answered['destination'
 function addCorsFields(fields: string[], { snapshot, destination, head }: Answered): void {
   const { route } = destination;
   if (snapshot.cors === null || (isOfFile(route) && !route.cors)) return;
-  for (const part of corsFields(snapshot.cors, firstValue(head.kept, 'origin'))) fields.push(part);
+  const isOfCalls = isOfFile(route) && route.grpcWeb;
+  const origin = firstValue(head.kept, 'origin');
+  for (const part of corsFields(snapshot.cors, origin, isOfCalls)) fields.push(part);
 }
 
 /** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { constants } from 'node:http2';
 import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
+import { trailersOnly } from '../../grpc-web/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
 /** The name of the field with a challenge, as errors write it. */
@@ -38,6 +39,13 @@ function bodyOf(error: GatewayError, anonymous: boolean): string {
 export function renderGrpcError(error: GatewayError): RenderedResponse {
   const fields = ['Content-Type', 'application/grpc', ...grpcStatusFields(error), ...error.fields];
   return { status: 200, reason: '', fields, body: '', close: error.close };
+}
+
+/** Renders an error as the end of a call of gRPC-Web, whose trailers are the body. The head has what scripts read of limits. */
+export function renderGrpcWebError(error: GatewayError, isText: boolean): RenderedResponse {
+  const { contentType, body } = trailersOnly(grpcStatusFields(error), isText);
+  const fields = ['Content-Type', contentType, 'Content-Length', String(body.length), ...error.fields];
+  return { status: 200, reason: 'OK', fields, body, close: error.close };
 }
 
 /**
@@ -181,6 +189,16 @@ export function notGrpc(): GatewayError {
   });
 }
 
+/** For a call of gRPC-Web to a route that takes only gRPC. */
+export function notGrpcWeb(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This service is not served over gRPC-Web: call it with content-type application/grpc.',
+  });
+}
+
 /** For a call whose deadline has passed. */
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({
@@ -191,8 +209,8 @@ export function deadlineExceeded(): GatewayError {
   });
 }
 
-/** For a call whose deadline is malformed. The connection can be kept. */
-export function badDeadline(why: string): GatewayError {
+/** For a call whose deadline or body is malformed. The connection can be kept. */
+export function badCall(why: string): GatewayError {
   return new GatewayError({
     status: 400,
     rpcCode: RpcCode.invalidArgument,
@@ -219,5 +237,28 @@ export function callReset(code: number, cause: unknown): GatewayError {
     side: 'upstream',
     message: `The service behind the gateway broke off the call (RST_STREAM, ${name}).`,
     cause,
+  });
+}
+
+/** What a response that is not gRPC means to a call (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md). */
+const STATUSES_OF_HTTP: ReadonlyMap<number, RpcCode> = new Map([
+  [400, RpcCode.internal],
+  [401, RpcCode.unauthenticated],
+  [403, RpcCode.permissionDenied],
+  [404, RpcCode.unimplemented],
+  [429, RpcCode.unavailable],
+  [502, RpcCode.unavailable],
+  [503, RpcCode.unavailable],
+  [504, RpcCode.unavailable],
+]);
+
+/** For a call that the service, or what is in front of it, answered with something else than gRPC. */
+export function answeredWithoutGrpc(status: number): GatewayError {
+  return new GatewayError({
+    status: 502,
+    rpcCode: STATUSES_OF_HTTP.get(status) ?? RpcCode.unknown,
+    side: 'upstream',
+    message: `The service behind the gateway did not answer with gRPC but with HTTP ${status}.`,
+    cause: `the response is not gRPC: status ${status}`,
   });
 }

@@ -1,9 +1,11 @@
-import type { ForwardRoute } from '../../config/index.ts';
-import type { ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
+import { type ForwardRoute, LEAST_BODY_RATE } from '../../config/index.ts';
+import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
+import type { WebCall } from '../../grpc-web/index.ts';
 import {
   clientAddress,
   type HttpVersion,
   keepResponseFields,
+  partTrailersOnly,
   rewriteLocations,
   servicePath,
   traceContextFields,
@@ -14,7 +16,14 @@ import type { RequestGeneration } from '../../runtime/index.ts';
 import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { addOwnFields, bodyTooLarge, headTooLarge, upstreamTooSlow } from '../responses/index.ts';
+import {
+  addOwnFields,
+  answeredWithoutGrpc,
+  badCall,
+  bodyTooLarge,
+  headTooLarge,
+  upstreamTooSlow,
+} from '../responses/index.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -22,7 +31,7 @@ const NO_FIELDS: Fields = [];
 
 /** Step 10: forwards the request to its upstream. The response is streamed back as it comes. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
-  const { downstream, bodyLength } = exchange;
+  const { downstream, bodyLength, translation } = exchange;
   const { route, isPreflight } = destination;
   const { maxBytes } = route.body;
   if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
@@ -34,10 +43,10 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     target: servicePath(destination.path, route, route.upstream.base) + destination.query,
     fields: fieldsFor(exchange, destination),
     neverIndexed: downstream.neverIndexed,
-    takesTrailers: exchange.head.takesTrailers,
+    takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
-    bodyLength: forwardedLength,
-    body: forwardedLength === 0 ? null : downstream.body(route.body),
+    bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
+    body: forwardedLength === 0 ? null : bodyFor(exchange, route),
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
   });
@@ -45,11 +54,19 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   return forwarding.send();
 }
 
+/** Makes the body that the upstream gets. */
+function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
+  const { downstream, translation } = exchange;
+  if (translation === null) return downstream.body(terms);
+  const body = downstream.body({ ...terms, minBytesPerS: LEAST_BODY_RATE });
+  return translation.requestBody(body, why => exchange.fault(badCall(why)));
+}
+
 /** Makes the header fields that the upstream gets. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
-  const { downstream, head, maxForwards } = exchange;
+  const { downstream, head, maxForwards, translation } = exchange;
   const { upstream, requestEdits } = destination.route;
-  const fields = upstreamFields(head, {
+  const sent = upstreamFields(head, {
     host: upstream.hostHeader ?? head.host ?? '',
     peer: downstream.peer,
     scheme: downstream.scheme,
@@ -60,6 +77,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
+  const fields = translation === null ? sent : translation.requestFields(sent);
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
 
@@ -244,6 +262,10 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #whole(status: number, reason: string, fields: Fields, body: string): void {
+    if (this.#exchange.translation !== null) {
+      this.#translateWhole(status, reason, fields, body);
+      return;
+    }
     this.#refusal = this.#refusalOf(status, reason, fields);
     if (this.#refusal !== null) {
       this.#refusal.whole(body);
@@ -253,7 +275,24 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
   }
 
+  /** Passes on a whole response in parts: its end gets a trailers frame, even if the response was nothing but trailers. */
+  #translateWhole(status: number, reason: string, fields: Fields, body: string): void {
+    const { dialect, response } = this.#exchange;
+    dialect.noteEnd(response, fields);
+    const { head, trailers } = body === '' ? partTrailersOnly(fields) : { head: fields, trailers: NO_FIELDS };
+    this.#head(status, reason, head, null);
+    if (response.error !== null) return;
+    if (body !== '') response.write(Buffer.from(body, 'latin1'), null);
+    const { responseEdits } = this.#route;
+    this.#end(responseEdits === null ? trailers : responseEdits.removeFrom(trailers));
+  }
+
   #head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    const { translation } = this.#exchange;
+    if (translation !== null) {
+      this.#translateHead(translation, status, reason, fields);
+      return;
+    }
     if (status === RESET_CONTENT) {
       // The client gets no body, so it does not wait for its end.
       this.#call?.abort();
@@ -268,6 +307,13 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { response, downstream } = this.#exchange;
     const isChunked = bodyLength === null && downstream.version !== '1.0';
     response.begin(status, reason, this.#fieldsBack(status, fields, isChunked));
+  }
+
+  #translateHead(translation: WebCall, status: number, reason: string, fields: Fields): void {
+    const { response } = this.#exchange;
+    if (translation.isAnswer(status, fields))
+      response.begin(status, reason, this.#fieldsBack(status, translation.responseFields(fields), true));
+    else this.#exchange.fault(answeredWithoutGrpc(status));
   }
 
   #end(trailers: Fields): void {

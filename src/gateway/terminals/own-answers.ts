@@ -193,7 +193,9 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
   const { kept } = exchange.head;
   const asked = askedMethod(kept);
   const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
-  const fields = [...preflightFields(destination.cors, kept, served)];
+  const { route } = destination;
+  const isOfCalls = isOfFile(route) && route.grpcWeb;
+  const fields = [...preflightFields(destination.cors, kept, served, isOfCalls)];
   addSetFields(fields, destination);
   addTrace(fields, exchange.requestId);
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
@@ -201,6 +203,7 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
 
 function serves({ snapshot, host }: Exchange, { route, path }: PreflightHere, method: string): boolean {
   if (!isOfFile(route)) return route.methods.includes(method);
+  if (route.grpcWeb) return method === 'POST';
   return isRoutable(method) && snapshot.routes.find(method, host, path)?.value === route;
 }
 

@@ -9,7 +9,7 @@ import type {
   RestrictionRecord,
   TokenRefusal,
 } from '../../core/index.ts';
-import { ACCESS_KEYS, accessWords, escapeUnseen, Memo } from '../../core/index.ts';
+import { ACCESS_KEYS, accessWords, escapeUnseen, isCall, Memo } from '../../core/index.ts';
 
 /** Writes paths for the log. */
 export interface PathNaming {
@@ -197,9 +197,9 @@ export class AccessLine {
 
   #path({ path, protocol }: ExchangeRecord): string {
     if (path === null) return '';
-    const isCall = protocol === 'grpc';
-    if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isCall);
-    return (isCall ? this.#callPath : this.#httpPath).of(path);
+    const isOfCall = isCall(protocol);
+    if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isOfCall);
+    return (isOfCall ? this.#callPath : this.#httpPath).of(path);
   }
 
   #rewrite(path: string, isCall: boolean): string {

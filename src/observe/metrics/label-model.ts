@@ -1,6 +1,7 @@
 import {
   GATEWAY_CAPS,
   INVALID_REASONS,
+  isCall,
   type NoticeKind,
   OUT_REASONS,
   type Outcome,
@@ -123,7 +124,7 @@ const CODES = [...Object.values(RpcCode).map(rpcCodeName), 'none'];
 
 export function* callRows({ routes }: LabelModel): Rows {
   for (const { route, protocols } of routes)
-    if (protocols.includes('grpc')) for (const code of CODES) yield [route, code];
+    if (protocols.some(isCall)) for (const code of CODES) yield [route, code];
 }
 
 /** Yields, with routes, each with its upstream and with the gateway's own responses. */

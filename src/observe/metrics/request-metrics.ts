@@ -22,7 +22,7 @@ import type {
   SignInListener,
   SignOutEvent,
 } from '../../core/index.ts';
-import { readVersion, rpcCodeName } from '../../core/index.ts';
+import { isCall, readVersion, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
@@ -123,7 +123,7 @@ export class ExchangeMetrics implements ExchangeListener {
       .of(statusLabel(record.status))
       .of(record.outcome)
       .of(record.protocol).count++;
-    if (record.protocol === 'grpc') this.#countCall(record);
+    if (isCall(record.protocol)) this.#countCall(record);
     if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
     this.#bytesReceived.count += record.bytesReceived;
     this.#bytesSent.count += record.bytesSent;

@@ -28,6 +28,8 @@ const KEYS: readonly string[] = [
   'global_limit: exempt',
   'upstream_429: pass',
   'cors: false',
+  'grpc_web: true',
+  'grpc_web: true, cors: false',
   'max_body: 1MiB',
   'min_body_rate: off',
   'min_body_rate: 1KiB/s',

@@ -1,14 +1,43 @@
 import { describe, expect, it } from 'vitest';
+import type { RouteModel } from '../../../../src/config/index.ts';
 import {
   dialectOf,
   GRPC_DIALECT,
+  GRPC_WEB_DIALECT,
+  GRPC_WEB_TEXT_DIALECT,
   HTTP_DIALECT,
   readGrpcTimeout,
 } from '../../../../src/gateway/exchange/dialect.ts';
+import { parseGrpcPattern, RouteTable } from '../../../../src/routing/index.ts';
+
+/** One service that takes gRPC-Web, and one that does not. */
+const ROUTES = new RouteTable<RouteModel>(
+  (['web.Echo/*', 'plain.Echo/*'] as const).map(path => ({
+    pattern: parseGrpcPattern(path, null),
+    value: { kind: 'forward', grpcWeb: path.startsWith('web') } as RouteModel,
+  })),
+);
+
+interface Asked {
+  readonly protocol?: 'http1' | 'h2';
+  readonly method?: string;
+  readonly target?: string;
+  readonly onlyCalls?: boolean;
+  readonly fields?: readonly string[];
+}
 
 describe('what a request speaks', () => {
-  const of = (contentType: string, protocol: 'http1' | 'h2' = 'h2', method = 'POST') =>
-    dialectOf({ protocol, method, fields: ['x', 'y', 'content-type', contentType] });
+  const of = (contentType: string | null, asked: Asked = {}) => {
+    const {
+      protocol = 'h2',
+      method = 'POST',
+      target = '/web.Echo/Say',
+      onlyCalls = false,
+      fields = [],
+    } = asked;
+    const typed = contentType === null ? fields : ['x', 'y', 'content-type', contentType, ...fields];
+    return dialectOf({ protocol, method, target, onlyCalls, fields: typed }, 'a.example', ROUTES);
+  };
 
   it('is gRPC by its content type', () => {
     for (const type of [
@@ -22,15 +51,33 @@ describe('what a request speaks', () => {
 
   it('is HTTP where that is another, without HTTP/2, and with any method but POST', () => {
     for (const type of [
-      'application/grpc-web',
-      'application/grpc-web+proto',
       'application/json',
       'x application/grpc',
+      'application/grpc-webs',
+      'application/grpcs',
     ])
       expect(of(type)).toBe(HTTP_DIALECT);
-    expect(of('application/grpc', 'http1')).toBe(HTTP_DIALECT);
-    expect(of('application/grpc', 'h2', 'GET')).toBe(HTTP_DIALECT);
-    expect(dialectOf({ protocol: 'h2', method: 'POST', fields: [] })).toBe(HTTP_DIALECT);
+    expect(of('application/grpc', { protocol: 'http1' })).toBe(HTTP_DIALECT);
+    expect(of('application/grpc', { method: 'GET' })).toBe(HTTP_DIALECT);
+    expect(of(null)).toBe(HTTP_DIALECT);
+  });
+
+  it('is gRPC-Web over both versions of HTTP, where its route takes it', () => {
+    for (const protocol of ['http1', 'h2'] as const)
+      for (const type of ['application/grpc-web', 'application/grpc-web+proto', 'Application/gRPC-Web;x=y'])
+        expect(of(type, { protocol })).toBe(GRPC_WEB_DIALECT);
+    for (const target of ['/plain.Echo/Say', '/web.Echo', '/other', '/%zz'])
+      expect(of('application/grpc-web', { target }), target).toBe(HTTP_DIALECT);
+    expect(of('application/grpc-web', { method: 'PUT' })).toBe(HTTP_DIALECT);
+    expect(of('application/grpc-web', { onlyCalls: true })).toBe(HTTP_DIALECT);
+  });
+
+  it('is answered in text if the client says so, or sends text and says nothing', () => {
+    const text = 'application/grpc-web-text+proto';
+    expect(of(text)).toBe(GRPC_WEB_TEXT_DIALECT);
+    expect(of(text, { fields: ['Accept', '*/*'] })).toBe(GRPC_WEB_TEXT_DIALECT);
+    expect(of(text, { fields: ['Accept', 'application/grpc-web+proto'] })).toBe(GRPC_WEB_DIALECT);
+    expect(of('application/grpc-web', { fields: ['Accept', text] })).toBe(GRPC_WEB_TEXT_DIALECT);
   });
 });
 
@@ -57,6 +104,10 @@ describe('the deadline of a call', () => {
   it('is nothing else', () => {
     for (const value of ['', 'S', '1', '1s', '-1S', '1.5S', ' 1S', '123456789S', '1SS', '1h', '1S\n'])
       expect(read(value), value).toHaveProperty('rejected');
+  });
+
+  it('is read whatever the letter case of its name, which HTTP/1.1 passes on', () => {
+    expect(readGrpcTimeout(['Grpc-Timeout', '4m'])).toBe(4);
   });
 
   it('comes once: the upstream could take the other', () => {

@@ -1,0 +1,55 @@
+import { compareNeutral, compareStrictness } from '../difference.ts';
+import { yesOrNo } from '../values/index.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
+
+interface CorsModel {
+  /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
+  readonly cors: boolean;
+  /** Whether gRPC calls may come as gRPC-Web. */
+  readonly grpcWeb: boolean;
+}
+
+/**
+ * `cors` and `grpc_web`: whether pages may use the route. `cors` of gateway.yaml applies to gRPC calls only if browsers can make them;
+ * `weir explain` describes it there.
+ */
+export const cors = routePolicy({
+  keys: {
+    cors: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself. Beside "grpc" it needs "grpc_web: true", and false keeps pages of other origins out.',
+      ),
+    grpc_web: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether its gRPC calls may also come as gRPC-Web, as browsers send them, over HTTP/1.1 and HTTP/2 on listen.http. Only beside "grpc".',
+      ),
+  },
+  pathOnly: [],
+  compile: ({ cors }): CorsModel => ({ cors, grpcWeb: false }),
+  compileCall: ({ cors, grpc_web: grpcWeb }) => ({ cors: cors && grpcWeb, grpcWeb }),
+  check({ file, path, route }: RouteInFile) {
+    const { grpc, cors, grpc_web: grpcWeb } = route;
+    if (grpc === undefined && grpcWeb !== undefined)
+      file.add([...path, 'grpc_web'], 'only routes with "grpc" take gRPC-Web: leave it out', {
+        about: 'key',
+      });
+    if (grpc !== undefined && cors !== undefined && grpcWeb !== true)
+      file.add(
+        [...path, 'cors'],
+        '"cors" says nothing of gRPC calls without "grpc_web: true": leave it out',
+        {
+          about: 'key',
+        },
+      );
+  },
+  describe: ({ grpcWeb }) =>
+    grpcWeb
+      ? [['gRPC-Web', 'taken on listen.http, also over HTTP/1.1, and sent to the service as gRPC']]
+      : [],
+  compare: (now, before) => [
+    now.grpcWeb === before.grpcWeb ? compareNeutral('cors', now.cors, before.cors) : null,
+    compareStrictness(!now.grpcWeb, !before.grpcWeb, 'takes no gRPC-Web'),
+  ],
+});
