@@ -27,6 +27,8 @@ export interface Job {
     readonly tracing: 'off' | 'on' | 'exported';
     /** Gives each route a host of its own; the one in the middle has that of the clients. */
     readonly hosts: boolean;
+    /** Bounds how many requests of a caller are in flight, by a number that is never reached. */
+    readonly concurrent: boolean;
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
@@ -40,7 +42,10 @@ export const FORWARDING: Job = {
   token: false,
   limits: 'none',
   routes: 1,
-  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true, tracing: 'off', hosts: false },
+  weir: {
+    ...{ accessLog: false, redis: null, restrictAfter: null, sheds: true },
+    ...{ tracing: 'off', hosts: false, concurrent: false },
+  },
   forwardedAddresses: false,
   endpointPorts: null,
 };

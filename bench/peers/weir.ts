@@ -133,7 +133,7 @@ function limitRoutes(job: Job): readonly string[] {
 
 /** @param max overrides how many requests the bucket admits. */
 export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
-  const { restrictAfter } = job.weir;
+  const { restrictAfter, concurrent } = job.weir;
   const invalid_requests =
     restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
   if (job.limits === 'none') return { global: 'off', invalid_requests };
@@ -142,7 +142,9 @@ export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,
     // Where keys are counted, one address in the global limit is enough.
-    ...(job.forwardedAddresses ? {} : { buckets: { all: { user: quota } } }),
+    ...(job.forwardedAddresses
+      ? {}
+      : { buckets: { all: { user: quota, ...(concurrent ? { concurrent: 65_535 } : {}) } } }),
     ...(job.forwardedAddresses
       ? {}
       : { routes: Object.fromEntries(limitRoutes(job).map(route => [route, 'all'])) }),

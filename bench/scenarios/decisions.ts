@@ -18,6 +18,7 @@ const ROWS: readonly (readonly [
   ['a key, 1,000 callers with 1,000 main values each', 'bytes', 'bytesPerMainValue'],
   ['a decision on one limit', 'nanoseconds', 'nanosecondsOneLimit'],
   ['a decision on two limits', 'nanoseconds', 'nanosecondsTwoLimits'],
+  ['a decision on two limits and "concurrent"', 'nanoseconds', 'nanosecondsTwoLimitsAndPlace'],
   ['a refusal', 'nanoseconds', 'nanosecondsRefusal'],
 ];
 

@@ -9,6 +9,7 @@ const [PLAIN, KNOWN, FULL] = ['forwarding alone', 'and a known token', 'and two 
 const [LOGGED, REDIS] = ['the same with the access log', 'the same with Redis'];
 const [TRACED, EXPORTED] = ['the same with tracing', 'the same with a tenth of the spans exported'];
 const [TEN, MANY] = ['the same with 10 routes', 'the same with 10,000 routes'];
+const [IN_FLIGHT, REDIS_IN_FLIGHT] = ['the same with "concurrent"', 'the same with Redis and "concurrent"'];
 const HOSTS = 'the same with 10,000 hosts';
 
 export const steps: Scenario = {
@@ -60,6 +61,7 @@ function entrants(bench: Bench): Entrant[] {
     ...always,
     entrant(TRACED, { ...PIPELINE, weir: { ...PIPELINE.weir, tracing: 'on' } }),
     entrant(EXPORTED, { ...PIPELINE, weir: { ...PIPELINE.weir, tracing: 'exported' } }),
+    entrant(IN_FLIGHT, { ...PIPELINE, weir: { ...PIPELINE.weir, concurrent: true } }),
     entrant(TEN, { ...PIPELINE, routes: 10 }, `${routePath(5)}/7`),
     entrant(MANY, { ...PIPELINE, routes: 10_000 }, `${routePath(5_000)}/7`),
     entrant(
@@ -77,7 +79,12 @@ async function redisEntrant(bench: Bench): Promise<{ entrants: Entrant[]; notes:
   const job: Job = { ...PIPELINE, weir: { ...PIPELINE.weir, redis } };
   if (!(await acceptsJob(job, await bench.surroundings())))
     return { entrants: [], notes: ['Redis: not in this version (weir check refuses the configuration).'] };
-  return { entrants: [{ name: REDIS, peer: weir, job }], notes: [] };
+  const leased: Job = { ...job, weir: { ...job.weir, concurrent: true } };
+  const entrants = [
+    { name: REDIS, peer: weir, job },
+    ...(bench.settings.mode === 'quick' ? [] : [{ name: REDIS_IN_FLIGHT, peer: weir, job: leased }]),
+  ];
+  return { entrants, notes: [] };
 }
 
 function aimsOf(comparison: Comparison): Aim[] {
@@ -93,6 +100,8 @@ function aimsOf(comparison: Comparison): Aim[] {
     aim('tracing above none', null, TRACED, FULL),
     aim('a tenth of the spans exported above none', null, EXPORTED, FULL),
     aim('10,000 routes above 10', 1, MANY, TEN),
+    aim('"concurrent" above none', null, IN_FLIGHT, FULL),
     aim('Redis above memory', 12, REDIS, FULL),
+    aim('"concurrent" above none, with Redis', null, REDIS_IN_FLIGHT, REDIS),
   ];
 }

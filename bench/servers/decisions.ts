@@ -1,7 +1,13 @@
 // The memory store alone, in this process, without a request around it: prints bytes a key and nanoseconds a decision as JSON.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/core/index.ts';
-import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../../src/limits/index.ts';
+import {
+  defineConcurrency,
+  defineLimit,
+  type LimitSet,
+  MemoryStore,
+  NO_LIMITS,
+} from '../../src/limits/index.ts';
 
 /** What this prints. */
 export interface DecisionFigures {
@@ -10,6 +16,8 @@ export interface DecisionFigures {
   readonly bytesPerMainValue: number;
   readonly nanosecondsOneLimit: number;
   readonly nanosecondsTwoLimits: number;
+  /** The place that the request takes and gives back included. */
+  readonly nanosecondsTwoLimitsAndPlace: number;
   readonly nanosecondsRefusal: number;
 }
 
@@ -30,6 +38,7 @@ const spent = defineLimit({
 });
 const oneLimit: LimitSet = { ...NO_LIMITS, caller };
 const twoLimits: LimitSet = { ...NO_LIMITS, global, caller };
+const concurrent = defineConcurrency('b', 'id', 10);
 
 function usedBytes(): number {
   if (globalThis.gc === undefined) throw new Error('needs --expose-gc');
@@ -56,11 +65,11 @@ function newStore(): MemoryStore {
 
 /** Nanoseconds a decision for callers that are known, in an order that no cache foresees. */
 function nanoseconds(store: MemoryStore, limits: LimitSet, callers: readonly string[], main: string): number {
-  for (const each of callers) store.decide(limits, each, main);
+  for (const each of callers) store.decide(limits, each, main).place?.leave();
   const step = 7_919;
   const start = process.hrtime.bigint();
   for (let i = 0, at = 0; i < DECISIONS; i++) {
-    store.decide(limits, callers[at] ?? '', main);
+    store.decide(limits, callers[at] ?? '', main).place?.leave();
     at = (at + step) % callers.length;
   }
   return Number(process.hrtime.bigint() - start) / DECISIONS;
@@ -80,6 +89,7 @@ const figures: DecisionFigures = {
   bytesPerMainValue: bytesPerKey(subjects.slice(0, KEYS / MAIN_VALUES_PER_CALLER), mainValues),
   nanosecondsOneLimit: nanoseconds(newStore(), oneLimit, few, main),
   nanosecondsTwoLimits: nanoseconds(newStore(), twoLimits, few, main),
+  nanosecondsTwoLimitsAndPlace: nanoseconds(newStore(), { ...twoLimits, concurrent }, few, main),
   nanosecondsRefusal: nanoseconds(newStore(), { ...NO_LIMITS, global, caller: spent }, few, ''),
 };
 console.log(JSON.stringify(figures));
