@@ -1,11 +1,15 @@
+import type { Http2FaultReason } from '../core/index.ts';
+
 /** Thrown when the other side broke a rule of HTTP/2 so that the connection cannot go on (RFC 9113, 5.4.1). */
 export class Http2Fault extends Error {
   /** The error code for GOAWAY. */
   readonly code: number;
+  readonly reason: Http2FaultReason;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, reason: Http2FaultReason = 'protocol') {
     super(message);
     this.code = code;
+    this.reason = reason;
   }
 }
 

@@ -1,11 +1,6 @@
 import type { Socket } from 'node:net';
 import { type FieldNames, inNextTurn } from '../core/index.ts';
-import type {
-  ClientSessionOptions,
-  ClientSessionOwner,
-  ClientStream,
-  StreamHandler,
-} from '../http2/index.ts';
+import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
 import { type Connect, readyEvent } from './connect.ts';
 import { OwnFault } from './stream-response.ts';
@@ -171,7 +166,7 @@ const WINDOW_BYTES = 8_388_608;
 const MAX_FIELDS = 501;
 
 /** The windows and bounds of a connection to an upstream. */
-function upstreamSessionOptions({ maxHeadBytes }: UpstreamOptions): ClientSessionOptions {
+function upstreamSessionOptions({ maxHeadBytes }: UpstreamOptions): SessionOptions {
   return {
     streamWindow: STREAM_WINDOW_BYTES,
     connectionWindow: WINDOW_BYTES,

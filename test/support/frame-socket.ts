@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { OnReadOpts, Socket } from 'node:net';
-import { HeaderDecoder } from '../../src/http2/hpack/index.ts';
+import { FieldGrade, HeaderDecoder } from '../../src/http2/hpack/index.ts';
 import type { Connect } from '../../src/upstream/connect.ts';
 import { frame, headers, settings, TYPE } from './http2-frames.ts';
 
@@ -18,7 +18,7 @@ export class FrameSocket extends EventEmitter {
   /** As the system would, it reads what it has not taken when it takes it. */
   #written: Buffer[] = [];
   readonly #onread: OnReadOpts;
-  readonly #decoder = new HeaderDecoder({ maxBytes: 1_000_000, maxFields: 1_000 }, () => 'field');
+  readonly #decoder = new HeaderDecoder({ maxBytes: 1_000_000, maxFields: 1_000 }, () => FieldGrade.FIELD);
 
   constructor(onread: OnReadOpts) {
     super();

@@ -52,6 +52,14 @@ export class RecordingFrames implements FrameSink {
     this.#note(`window ${stream} ${increment}`);
   }
 
+  priorityUpdate(stream: number, priority: string): void {
+    this.#note(`priority ${stream} ${priority}`);
+  }
+
+  ignored(): void {
+    this.#note('ignored');
+  }
+
   #note(event: string): void {
     this.#close();
     this.events.push(event);

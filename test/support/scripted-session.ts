@@ -1,15 +1,14 @@
-import { HeaderDecoder } from '../../src/http2/hpack/index.ts';
 import {
   ClientSession,
-  type ClientSessionOptions,
   type HeaderSection,
+  type SessionOptions,
   type StreamEnd,
   type StreamHandler,
 } from '../../src/http2/index.ts';
 import { type Frame, settings } from './http2-frames.ts';
+import { rawFrames, SentFrames } from './sent-frames.ts';
 
 const PREFACE_BYTES = 24;
-const HEAD_BYTES = 9;
 const OPTIONS = { maxBytes: 4_096, maxFields: 100, streamWindow: 100_000, connectionWindow: 1_000_000 };
 
 /** Records what comes on a stream in words. */
@@ -46,12 +45,12 @@ export class ScriptedSession {
   /** What the owner was told, in words. */
   readonly told: string[] = [];
   #prefaceRead = false;
-  readonly #decoder = new HeaderDecoder({ maxBytes: 1_000_000, maxFields: 1_000 }, () => 'field');
+  readonly #sent = new SentFrames();
 
   /** The server has sent these SETTINGS, and the client's first frames have been read. */
   static begun(
     pairs: readonly (readonly [number, number])[] = [],
-    options: Partial<ClientSessionOptions> = {},
+    options: Partial<SessionOptions> = {},
   ): ScriptedSession {
     const scripted = new ScriptedSession(options);
     scripted.send(settings(...pairs));
@@ -59,7 +58,7 @@ export class ScriptedSession {
     return scripted;
   }
 
-  constructor(options: Partial<ClientSessionOptions> = {}) {
+  constructor(options: Partial<SessionOptions> = {}) {
     this.session = new ClientSession(
       { ...OPTIONS, ...options },
       {
@@ -82,31 +81,18 @@ export class ScriptedSession {
     return this.session.read(bytes, bytes.length);
   }
 
-  /** What the client has sent since the last time: `headers 1 end`, `data 1 5 end`, and for others the payload in hex. */
+  /** What the client has sent since the last time, in words. */
   frames(): string[] {
-    return this.rawFrames().map(frame => this.#text(frame));
+    return this.#sent.texts(this.#take());
   }
 
   rawFrames(): Frame[] {
-    let rest = Buffer.from(this.session.take());
-    if (!this.#prefaceRead) rest = rest.subarray(PREFACE_BYTES);
-    this.#prefaceRead = true;
-    const frames: Frame[] = [];
-    while (rest.length > 0) {
-      const end = HEAD_BYTES + rest.readUIntBE(0, 3);
-      const [type = 0, flags = 0] = rest.subarray(3, 5);
-      frames.push({ type, flags, stream: rest.readUInt32BE(5), payload: rest.subarray(HEAD_BYTES, end) });
-      rest = rest.subarray(end);
-    }
-    return frames;
+    return rawFrames(this.#take());
   }
 
-  #text({ type, flags, stream, payload }: Frame): string {
-    const end = (flags & 1) === 1 ? ' end' : '';
-    if (type === 0) return `data ${stream} ${payload.length}${end}`;
-    if (type === 1) return `headers ${stream} ${this.#decoder.decode(payload).fields.join(',')}${end}`;
-    const ack = (flags & 1) === 1 ? ' ack' : '';
-    const names = ['', '', 'priority', 'reset', 'settings', '', 'ping', 'goaway', 'window'];
-    return `${names[type]} ${stream} ${payload.toString('hex')}${ack}`.replace('  ', ' ');
+  #take(): Buffer {
+    const bytes = this.session.take().subarray(this.#prefaceRead ? 0 : PREFACE_BYTES);
+    this.#prefaceRead = true;
+    return bytes;
   }
 }

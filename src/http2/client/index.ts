@@ -1,2 +1,2 @@
-export { ClientSession, type ClientSessionOptions, type ClientSessionOwner } from './client-session.ts';
-export type { ClientStream, StreamEnd, StreamHandler } from './client-stream.ts';
+export { ClientSession, type ClientSessionOwner } from './client-session.ts';
+export { ClientStream } from './client-stream.ts';

@@ -1,96 +1,141 @@
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import type { FrameSink } from './frame-type.ts';
 import {
   Flag,
-  type FrameHead,
-  type FrameSink,
   FrameType,
   frameSizeFault,
   HEAD_BYTES,
   MAX_31_BITS,
   MAX_PAYLOAD,
+  PREFACE,
   protocolFault,
-  readFrameHead,
 } from './frame-type.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Reads the frames that a server sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in its
- * order after others; only the sink knows which streams there are.
+ * Reads the frames that the other side sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in
+ * its order after others; only the sink knows which streams there are.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #data: DataFrame;
-  readonly #block = new HeaderBlock();
-  /** The beginning of a frame that has not come whole. */
+  readonly #block: HeaderBlock;
+  /** How many bytes of the preface are yet to come. */
+  #prefaceLeft: number;
+  /** The beginning of a frame that has not come whole; empty if there is none. */
   #partial: Buffer = NO_BYTES;
   #partialBytes = 0;
-  /** The head of that frame; `null` if it is not complete. */
-  #partialHead: FrameHead | null = null;
+  /** True if the head below is that of the partial frame; false if not even its head has come whole. */
+  #hasHead = false;
+  /** The head of the frame that is being read (RFC 9113, 4.1). */
+  #length = 0;
+  #type = 0;
+  #flags = 0;
+  #stream = 0;
   /** True once the first frame has come. */
   #begun = false;
+  #isStopped = false;
 
-  constructor(sink: FrameSink) {
+  /**
+   * @param preface what the other side sends before its first frame
+   * @param maxBlockBytes the largest header block in several frames
+   */
+  constructor(sink: FrameSink, preface: Buffer = NO_BYTES, maxBlockBytes = MAX_BLOCK_BYTES) {
     this.#sink = sink;
     this.#data = new DataFrame(sink);
+    this.#block = new HeaderBlock(maxBlockBytes);
+    this.#prefaceLeft = preface.length;
   }
 
-  /** Reads the bytes up to `end`, and may move them. Throws Http2Fault; do not call it again then. */
-  read(bytes: Buffer, end: number): void {
-    let at = 0;
-    while (at < end) {
+  /**
+   * Reads the bytes from `from` up to `end`, and may move them. Returns the position where it ended: before `end` if the sink called
+   * `stop`. Throws Http2Fault; do not call it again then.
+   */
+  read(bytes: Buffer, from: number, end: number): number {
+    this.#isStopped = false;
+    let at = this.#prefaceLeft > 0 ? this.#readPreface(bytes, from, end) : from;
+    while (at < end && !this.#isStopped) {
       if (this.#data.isOpen) at = this.#data.read(bytes, at, end);
       else if (this.#partialBytes > 0) at = this.#readPartial(bytes, at, end);
       else at = this.#readFrame(bytes, at, end);
     }
     this.#data.handOn();
+    return at;
+  }
+
+  /** Ends the present `read` behind the frame that is being handed on. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #readPreface(bytes: Buffer, from: number, end: number): number {
+    const at = PREFACE.length - this.#prefaceLeft;
+    const taken = Math.min(this.#prefaceLeft, end - from);
+    if (bytes.compare(PREFACE, at, at + taken, from, from + taken) !== 0)
+      throw protocolFault('a preface that is none');
+    this.#prefaceLeft -= taken;
+    return from + taken;
   }
 
   /** Reads a frame in place if enough of it has come, else keeps what has come. */
   #readFrame(bytes: Buffer, at: number, end: number): number {
-    if (end - at < HEAD_BYTES) return this.#keep(bytes, at, end, null);
-    const head = readFrameHead(bytes, at);
-    this.#check(head);
-    const from = at + HEAD_BYTES;
-    if (end - from < neededBytes(head)) return this.#keep(bytes, at, end, head);
-    return this.#take(head, bytes, from);
-  }
-
-  #keep(bytes: Buffer, at: number, end: number, head: FrameHead | null): number {
-    if (this.#partial.length === 0) this.#partial = Buffer.allocUnsafeSlow(HEAD_BYTES + MAX_PAYLOAD);
+    this.#hasHead = end - at >= HEAD_BYTES;
+    if (this.#hasHead) this.#readHead(bytes, at);
+    const needed = this.#neededBytes();
+    if (end - at >= needed) return this.#take(bytes, at + HEAD_BYTES);
+    this.#partial = Buffer.allocUnsafe(needed);
     this.#partialBytes = bytes.copy(this.#partial, 0, at, end);
-    this.#partialHead = head;
     return end;
   }
 
   /** Continues with a frame that comes in pieces, first to the end of its head. */
   #readPartial(bytes: Buffer, at: number, end: number): number {
-    const needed = HEAD_BYTES + (this.#partialHead === null ? 0 : neededBytes(this.#partialHead));
-    const taken = Math.min(end - at, needed - this.#partialBytes);
+    const taken = Math.min(end - at, this.#neededBytes() - this.#partialBytes);
     bytes.copy(this.#partial, this.#partialBytes, at, at + taken);
     this.#partialBytes += taken;
-    if (this.#partialBytes < needed) return at + taken;
-    if (this.#partialHead === null) {
-      this.#partialHead = readFrameHead(this.#partial, 0);
-      this.#check(this.#partialHead);
+    if (this.#partialBytes < this.#neededBytes()) return at + taken;
+    if (!this.#hasHead) {
+      this.#hasHead = true;
+      this.#readHead(this.#partial, 0);
+      const needed = this.#neededBytes();
+      if (needed > HEAD_BYTES) {
+        const larger = Buffer.allocUnsafe(needed);
+        this.#partial.copy(larger, 0, 0, HEAD_BYTES);
+        this.#partial = larger;
+        return at + taken;
+      }
     }
-    const head = this.#partialHead;
-    if (this.#partialBytes < HEAD_BYTES + neededBytes(head)) return at + taken;
+    const whole = this.#partial;
+    this.#partial = NO_BYTES;
     this.#partialBytes = 0;
-    const next = this.#take(head, this.#partial, HEAD_BYTES);
+    const next = this.#take(whole, HEAD_BYTES);
     // The first byte of DATA may have been kept, and belong to the body.
     if (this.#data.isOpen && next === HEAD_BYTES) {
-      this.#data.read(this.#partial, next, HEAD_BYTES + 1);
+      this.#data.read(whole, next, HEAD_BYTES + 1);
       this.#data.handOn();
     }
     return at + taken;
   }
 
-  /** Throws if a frame is wrong by its head alone. */
-  #check({ length, type, flags }: FrameHead): void {
+  /** How many bytes of the frame must have come before it can go on. */
+  #neededBytes(): number {
+    if (!this.#hasHead) return HEAD_BYTES;
+    return HEAD_BYTES + (this.#type === FrameType.DATA ? Math.min(1, this.#length) : this.#length);
+  }
+
+  /** Reads the head of a frame. Throws if the frame is wrong by its head alone. */
+  #readHead(bytes: Buffer, at: number): void {
+    const length =
+      ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    const type = bytes[at + 3] as number;
+    this.#length = length;
+    this.#type = type;
+    this.#flags = bytes[at + 4] as number;
+    this.#stream = uint32(bytes, at + 5) & MAX_31_BITS;
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
-    if (!this.#begun && (type !== FrameType.SETTINGS || (flags & Flag.ACK) !== 0))
+    if (!this.#begun && (type !== FrameType.SETTINGS || (this.#flags & Flag.ACK) !== 0))
       throw protocolFault('no SETTINGS at the beginning');
     this.#begun = true;
     if (this.#block.isOpen && type !== FrameType.CONTINUATION)
@@ -98,56 +143,63 @@ export class FrameReader {
   }
 
   /** Hands on a frame whose payload begins at `from`. Returns the position after what was read. */
-  #take(head: FrameHead, bytes: Buffer, from: number): number {
-    if (head.type === FrameType.DATA) return from + this.#data.begin(head, bytes[from] ?? 0);
+  #take(bytes: Buffer, from: number): number {
+    const type = this.#type;
+    if (type === FrameType.DATA)
+      return from + this.#data.begin(this.#length, this.#flags, this.#stream, bytes[from] ?? 0);
     this.#data.handOn();
-    const to = from + head.length;
-    if (head.type === FrameType.HEADERS || head.type === FrameType.CONTINUATION)
-      this.#headers(head, bytes.subarray(from, to));
-    else if (head.type === FrameType.RST_STREAM || head.type === FrameType.PRIORITY)
-      this.#streamFrame(head, bytes, from);
-    else if (head.type === FrameType.WINDOW_UPDATE) this.#windowUpdate(head, bytes, from);
-    else if (head.type === FrameType.PUSH_PROMISE) throw protocolFault('a push, which we do not allow');
-    else if (head.type <= FrameType.CONTINUATION) this.#connectionFrame(head, bytes.subarray(from, to));
+    const to = from + this.#length;
+    if (type === FrameType.HEADERS || type === FrameType.CONTINUATION)
+      this.#headers(type, bytes.subarray(from, to));
+    else if (type === FrameType.RST_STREAM || type === FrameType.PRIORITY) this.#streamFrame(bytes, from);
+    else if (type === FrameType.WINDOW_UPDATE) this.#windowUpdate(bytes, from);
+    else if (type === FrameType.PUSH_PROMISE) throw protocolFault('a push, which we do not allow');
+    else if (type <= FrameType.CONTINUATION) this.#connectionFrame(bytes.subarray(from, to));
+    else if (type === FrameType.PRIORITY_UPDATE) this.#priorityUpdate(bytes, from, to);
     // RFC 9113, 4.1: frames of unknown types are ignored.
+    else this.#sink.ignored();
     return to;
   }
 
-  #headers({ type, flags, stream }: FrameHead, payload: Buffer): void {
+  #headers(type: number, payload: Buffer): void {
+    const stream = this.#stream;
     if (stream === 0) throw protocolFault('HEADERS on no stream');
     const block =
       type === FrameType.HEADERS
-        ? this.#block.begin(stream, payload, flags)
-        : this.#block.continue(stream, payload, flags);
+        ? this.#block.begin(stream, payload, this.#flags)
+        : this.#block.continue(stream, payload, this.#flags);
     if (block !== null) this.#sink.headers(stream, block, this.#block.ends);
   }
 
-  #streamFrame({ type, length, stream }: FrameHead, bytes: Buffer, from: number): void {
+  #streamFrame(bytes: Buffer, from: number): void {
+    const stream = this.#stream;
     if (stream === 0) throw protocolFault('RST_STREAM or PRIORITY on no stream');
-    if (type === FrameType.PRIORITY) {
+    if (this.#type === FrameType.PRIORITY) {
       // RFC 9113, 5.3.2: priorities are deprecated.
-      if (length !== 5) throw frameSizeFault('PRIORITY of a wrong length');
-    } else if (length !== 4) throw frameSizeFault('RST_STREAM of a wrong length');
-    else this.#sink.reset(stream, bytes.readUInt32BE(from));
+      if (this.#length !== 5) throw frameSizeFault('PRIORITY of a wrong length');
+      checkDependency(stream, bytes, from);
+      this.#sink.ignored();
+    } else if (this.#length !== 4) throw frameSizeFault('RST_STREAM of a wrong length');
+    else this.#sink.reset(stream, uint32(bytes, from));
   }
 
-  #windowUpdate({ length, stream }: FrameHead, bytes: Buffer, from: number): void {
-    if (length !== 4) throw frameSizeFault('WINDOW_UPDATE of a wrong length');
-    const increment = bytes.readUInt32BE(from) & MAX_31_BITS;
+  #windowUpdate(bytes: Buffer, from: number): void {
+    if (this.#length !== 4) throw frameSizeFault('WINDOW_UPDATE of a wrong length');
+    const increment = uint32(bytes, from) & MAX_31_BITS;
     if (increment === 0) throw protocolFault('a window that grows by nothing');
-    this.#sink.windowUpdate(stream, increment);
+    this.#sink.windowUpdate(this.#stream, increment);
   }
 
   /** Reads SETTINGS, PING and GOAWAY. */
-  #connectionFrame({ type, flags, stream }: FrameHead, payload: Buffer): void {
-    if (stream !== 0) throw protocolFault('SETTINGS, PING or GOAWAY on a stream');
-    const isAck = (flags & Flag.ACK) !== 0;
-    if (type === FrameType.SETTINGS) {
+  #connectionFrame(payload: Buffer): void {
+    if (this.#stream !== 0) throw protocolFault('SETTINGS, PING or GOAWAY on a stream');
+    const isAck = (this.#flags & Flag.ACK) !== 0;
+    if (this.#type === FrameType.SETTINGS) {
       if (isAck ? payload.length > 0 : payload.length % 6 !== 0)
         throw frameSizeFault('SETTINGS of a wrong length');
       if (isAck) this.#sink.settingsAcknowledged();
       else this.#sink.settings(payload);
-    } else if (type === FrameType.PING) {
+    } else if (this.#type === FrameType.PING) {
       if (payload.length !== 8) throw frameSizeFault('PING of a wrong length');
       if (isAck) this.#sink.pingAcknowledged();
       else this.#sink.ping(payload);
@@ -156,22 +208,49 @@ export class FrameReader {
       this.#sink.goaway(payload.readUInt32BE(0) & MAX_31_BITS, payload.readUInt32BE(4));
     }
   }
+
+  /** RFC 9218, 7.1. */
+  #priorityUpdate(bytes: Buffer, from: number, to: number): void {
+    if (this.#stream !== 0) throw protocolFault('PRIORITY_UPDATE on a stream');
+    if (this.#length < 4) throw frameSizeFault('PRIORITY_UPDATE of a wrong length');
+    const stream = uint32(bytes, from) & MAX_31_BITS;
+    if (stream === 0) throw protocolFault('PRIORITY_UPDATE of no stream');
+    this.#sink.priorityUpdate(stream, bytes.toString('latin1', from + 4, to));
+  }
 }
 
-/** How many bytes of the payload must have come before the frame is handed on. */
-function neededBytes({ type, length }: FrameHead): number {
-  return type === FrameType.DATA ? Math.min(1, length) : length;
+function uint32(bytes: Buffer, at: number): number {
+  return (
+    (((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number)) >>>
+    0
+  );
+}
+
+/** RFC 7540, 5.3.1: a stream that depends on itself is an error, although RFC 9113 ignores dependencies. */
+function checkDependency(stream: number, bytes: Buffer, at: number): void {
+  if ((uint32(bytes, at) & MAX_31_BITS) === stream) throw protocolFault('a stream that depends on itself');
 }
 
 /** Most CONTINUATION frames of one block, as in nghttp2: more only make work (CVE-2024-27316). */
 const MAX_CONTINUATIONS = 8;
+const MAX_BLOCK_BYTES = (1 + MAX_CONTINUATIONS) * MAX_PAYLOAD;
 
 /** Joins the parts of a header block (RFC 9113, 4.3). */
 class HeaderBlock {
+  readonly #maxBytes: number;
   #stream = 0;
   #parts: Buffer[] = [];
+  /** Size of the parts. */
+  #bytes = 0;
   /** True if the HEADERS frame of the present block had END_STREAM. */
   ends = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
 
   /** True if a block has begun and only its CONTINUATION may come. */
   get isOpen(): boolean {
@@ -180,19 +259,21 @@ class HeaderBlock {
 
   /** Takes the payload of HEADERS. Returns the block, or `null` if CONTINUATION frames follow. */
   begin(stream: number, payload: Buffer, flags: number): Buffer | null {
-    const part = fragmentOf(payload, flags);
+    const part = fragmentOf(stream, payload, flags);
     this.ends = (flags & Flag.END_STREAM) !== 0;
     if ((flags & Flag.END_HEADERS) !== 0) return part;
     this.#stream = stream;
     this.#parts = [Buffer.from(part)];
+    this.#bytes = part.length;
     return null;
   }
 
   /** Takes the payload of CONTINUATION. Returns the block, or `null` if more frames follow. */
   continue(stream: number, payload: Buffer, flags: number): Buffer | null {
     if (!this.isOpen || stream !== this.#stream) throw protocolFault('CONTINUATION of no header block');
-    if (this.#parts.length > MAX_CONTINUATIONS)
-      throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'a header block in too many frames');
+    this.#bytes += payload.length;
+    if (this.#parts.length > MAX_CONTINUATIONS || this.#bytes > this.#maxBytes)
+      throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'a header block in too many frames', 'continuations');
     this.#parts.push(Buffer.from(payload));
     if ((flags & Flag.END_HEADERS) === 0) return null;
     const block = Buffer.concat(this.#parts);
@@ -203,13 +284,15 @@ class HeaderBlock {
 }
 
 /** Returns a HEADERS payload without padding and priority (RFC 9113, 6.2). */
-function fragmentOf(payload: Buffer, flags: number): Buffer {
+function fragmentOf(stream: number, payload: Buffer, flags: number): Buffer {
   const isPadded = (flags & Flag.PADDED) !== 0;
-  const from = (isPadded ? 1 : 0) + ((flags & Flag.PRIORITY) !== 0 ? 5 : 0);
+  const hasPriority = (flags & Flag.PRIORITY) !== 0;
+  const from = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
   if (from === 0) return payload;
   if (from > payload.length) throw frameSizeFault('HEADERS without what its flags say');
   const to = payload.length - (isPadded ? (payload[0] as number) : 0);
   if (to < from) throw protocolFault('HEADERS with more padding than payload');
+  if (hasPriority) checkDependency(stream, payload, from - 5);
   return payload.subarray(from, to);
 }
 
@@ -244,7 +327,7 @@ class DataFrame {
    *
    * @param firstByte first byte of the payload; ignored if the payload is empty
    */
-  begin({ length, flags, stream }: FrameHead, firstByte: number): number {
+  begin(length: number, flags: number, stream: number, firstByte: number): number {
     if (stream === 0) throw protocolFault('DATA on no stream');
     const isPadded = (flags & Flag.PADDED) !== 0;
     if (isPadded && length === 0) throw frameSizeFault('DATA without the length of its padding');

@@ -12,7 +12,12 @@ export const FrameType = {
   GOAWAY: 0x7,
   WINDOW_UPDATE: 0x8,
   CONTINUATION: 0x9,
+  /** RFC 9218, 7.1. */
+  PRIORITY_UPDATE: 0x10,
 } as const;
+
+/** What a client sends before its first frame (RFC 9113, 3.4). */
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export const Flag = {
   NONE: 0x0,
@@ -50,24 +55,6 @@ export function frameSizeFault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.FRAME_SIZE_ERROR, message);
 }
 
-/** The nine bytes in front of a payload (RFC 9113, 4.1). */
-export interface FrameHead {
-  /** Size of the payload in bytes. */
-  readonly length: number;
-  readonly type: number;
-  readonly flags: number;
-  readonly stream: number;
-}
-
-export function readFrameHead(bytes: Buffer, at: number): FrameHead {
-  return {
-    length: ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number),
-    type: bytes[at + 3] as number,
-    flags: bytes[at + 4] as number,
-    stream: bytes.readUInt32BE(at + 5) & MAX_31_BITS,
-  };
-}
-
 /** Takes the frames of a connection. Bytes are views that change after the call. */
 export interface FrameSink {
   /** Takes a part of a DATA frame. `flowBytes` counts padding as well. */
@@ -82,4 +69,8 @@ export interface FrameSink {
   pingAcknowledged(): void;
   goaway(lastStream: number, code: number): void;
   windowUpdate(stream: number, increment: number): void;
+  /** Takes a PRIORITY_UPDATE, with the value of its priority field. */
+  priorityUpdate(stream: number, priority: string): void;
+  /** Called for a frame that says nothing: PRIORITY, which is deprecated, or one of an unknown type. */
+  ignored(): void;
 }

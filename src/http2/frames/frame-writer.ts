@@ -3,13 +3,16 @@ import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
 /** Size of the buffer at the beginning. It grows with what is written within a turn of the event loop. */
 const FIRST_BYTES = 4_096;
 const MAX_KEPT_BYTES = 262_144;
+/** From this size on, no more DATA should be written before a `take`. */
+const FULL_BYTES = 262_144;
+const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Stands for the stream of the last DATA frame while there is none. */
 const NO_STREAM = 0;
 
 /** Writes frames one after the other into a buffer that is taken as a whole. */
 export class FrameWriter {
   readonly #wake: () => void;
-  #room: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #room = NO_BYTES;
   #at = 0;
   /** How many bytes were taken last. */
   #taken = 0;
@@ -27,6 +30,11 @@ export class FrameWriter {
     return this.#at;
   }
 
+  /** Whether DATA should wait for a `take`. */
+  get isFull(): boolean {
+    return this.#at >= FULL_BYTES;
+  }
+
   /** Returns what was written since the last time. The next frame overwrites it, unless `giveAway` is called before. */
   take(): Buffer {
     const taken = this.#room.subarray(0, this.#at);
@@ -38,9 +46,15 @@ export class FrameWriter {
     return taken;
   }
 
-  /** Leaves what was taken last to those who still read it. The next buffer is as large as that needed. */
+  /** Leaves what was taken last to those who still read it. */
   giveAway(): void {
-    this.#room = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.min(this.#taken, MAX_KEPT_BYTES)));
+    this.#room = NO_BYTES;
+  }
+
+  /** Frees the buffer if nothing has been written for some time. Call it now and then. */
+  rest(): void {
+    if (this.#at === 0 && this.#taken === 0) this.#room = NO_BYTES;
+    this.#taken = 0;
   }
 
   /** Writes bytes that are no frame: the preface. */
@@ -66,22 +80,24 @@ export class FrameWriter {
   }
 
   /**
-   * Writes at most MAX_PAYLOAD bytes of DATA. They go into the last frame if it has room, since small frames cost servers much:
-   * the Rust crate h2 closes the connection when some hundred of them wait to be read.
+   * Writes DATA, of at most MAX_PAYLOAD bytes. They go into the last frame if it has room, since small frames cost the other side
+   * much: the Rust crate h2 closes the connection when some hundred of them wait to be read.
    */
-  data(stream: number, bytes: Buffer): void {
-    if (this.#extendData(stream, bytes)) return;
+  data(stream: number, bytes: Buffer, from = 0, to: number = bytes.length): void {
+    if (this.#extendData(stream, bytes, from, to)) return;
     this.#dataAt = this.#at;
     this.#dataStream = stream;
-    this.#frame(FrameType.DATA, Flag.NONE, stream, bytes);
+    this.#head(to - from, FrameType.DATA, Flag.NONE, stream);
+    this.#at += bytes.copy(this.#room, this.#at, from, to);
     this.#dataEnd = this.#at;
   }
 
-  #extendData(stream: number, bytes: Buffer): boolean {
-    const length = this.#at - this.#dataAt - HEAD_BYTES + bytes.length;
-    if (stream !== this.#dataStream || this.#dataEnd !== this.#at || length > MAX_PAYLOAD) return false;
-    this.#reserve(bytes.length);
-    this.#at += bytes.copy(this.#room, this.#at);
+  #extendData(stream: number, bytes: Buffer, from: number, to: number): boolean {
+    if (stream !== this.#dataStream || this.#dataEnd !== this.#at) return false;
+    const length = this.#at - this.#dataAt - HEAD_BYTES + to - from;
+    if (length > MAX_PAYLOAD) return false;
+    this.#reserve(to - from);
+    this.#at += bytes.copy(this.#room, this.#at, from, to);
     this.#room.writeUIntBE(length, this.#dataAt, 3);
     this.#dataEnd = this.#at;
     return true;
@@ -116,9 +132,9 @@ export class FrameWriter {
     this.#at += 8;
   }
 
-  goaway(code: number): void {
+  goaway(lastStream: number, code: number): void {
     this.#head(8, FrameType.GOAWAY, Flag.NONE, 0);
-    this.#uint32(0);
+    this.#uint32(lastStream);
     this.#uint32(code);
   }
 
@@ -158,7 +174,8 @@ export class FrameWriter {
     if (this.#at === 0) this.#wake();
     const needed = this.#at + bytes;
     if (needed <= this.#room.length) return;
-    const larger = Buffer.allocUnsafeSlow(2 * needed);
+    const usual = Math.max(FIRST_BYTES, Math.min(this.#taken, MAX_KEPT_BYTES));
+    const larger = Buffer.allocUnsafeSlow(this.#at === 0 ? Math.max(needed, usual) : 2 * needed);
     this.#room.copy(larger, 0, 0, this.#at);
     this.#room = larger;
   }

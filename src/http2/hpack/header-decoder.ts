@@ -1,19 +1,32 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
+import { FieldGrade } from './field-grade.ts';
 import { decodeHuffman } from './huffman.ts';
 
 /** Size of the table that an encoder may fill; we send no SETTINGS that change it (RFC 9113, 6.5.2). */
 const TABLE_BYTES = 4_096;
 /** Largest shift of an integer's last byte: longer integers are of no use, and an error (RFC 7541, 5.1). */
 const MAX_SHIFT = 21;
+const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** A decoded header section. */
+/** Most bytes of a block that is remembered, and how many are. */
+const MAX_REMEMBERED_BYTES = 4_096;
+const REMEMBERED = 2;
+/** The flaw of a section that is larger than its bounds. */
+export const TOO_LARGE = 'a head that is too large';
+
+/** A decoded header section. Blocks that repeat give the same object: nobody may change it. */
 export interface HeaderSection {
-  /** Names and values in turn. A pseudo-field, if there is one, comes first. */
-  readonly fields: string[];
+  /** Names and values in turn. Pseudo-fields, if there are any, come first. */
+  readonly fields: readonly string[];
   /** Why the section is malformed; `null` if it is not. */
   readonly flaw: string | null;
+  /** Its pseudo-fields: the bits of their grades. */
+  readonly pseudo: number;
+  /** The values of fields that the codec needs itself; `null` if they are absent or of no use. */
+  readonly length: string | null;
+  readonly priority: string | null;
   /** Names of fields that must be sent on as never indexed, as they came (RFC 7541, 6.2.3). */
   readonly neverIndexed: FieldNames;
 }
@@ -25,42 +38,88 @@ export interface SectionBounds {
   readonly maxFields: number;
 }
 
+/** Judges a field by itself. */
+type Grader = (name: string, value: string) => FieldGrade;
+
 /** Decodes the header blocks of a connection, one after the other (RFC 7541). */
 export class HeaderDecoder {
-  readonly #grade: (name: string, value: string) => FieldGrade;
+  readonly #grade: Grader;
   readonly #bounds: SectionBounds;
   readonly #static: readonly DecodedField[];
   readonly #table = new DecodingTable(TABLE_BYTES);
-  #block: Buffer = Buffer.alloc(0);
+  #block: Buffer = NO_BYTES;
   #at = 0;
+  #end = 0;
   #fields: string[] = [];
   /** Size of the section so far, with 32 bytes more for each field, dropped ones included. */
   #bytes = 0;
   #flaw: string | null = null;
+  #pseudo = 0;
+  /** True once a field has come that is no pseudo-field. */
+  #isBehindPseudo = false;
+  #length: string | null = null;
+  #priority: string | null = null;
   #neverIndexed: Set<string> | undefined;
+  /** The last blocks that did not change the table. */
+  #known: KnownBlock[] = [];
+  #forgotten = 0;
 
-  constructor(bounds: SectionBounds, grade: (name: string, value: string) => FieldGrade) {
+  constructor(bounds: SectionBounds, grade: Grader) {
     this.#bounds = bounds;
     this.#grade = grade;
-    this.#static = STATIC_NAMES.map((name, i) => this.#field(name, STATIC_VALUES[i] as string));
+    this.#static = staticFields(grade);
   }
 
   /** Decodes a whole block. Throws Http2Fault; the tables of both sides differ from then on. */
-  decode(block: Buffer): HeaderSection {
+  decode(block: Buffer, from = 0, to: number = block.length): HeaderSection {
+    const { version } = this.#table;
+    for (const known of this.#known) if (known.isLike(block, from, to, version)) return known.section;
+    const section = this.#decode(block, from, to);
+    if (this.#table.version === version && to - from <= MAX_REMEMBERED_BYTES)
+      this.#remember(block.subarray(from, to), section);
+    return section;
+  }
+
+  /** Frees what only makes repeated blocks cheaper. */
+  forget(): void {
+    this.#known = [];
+  }
+
+  #remember(block: Buffer, section: HeaderSection): void {
+    const { version } = this.#table;
+    if (this.#known.length < REMEMBERED) this.#known.push(new KnownBlock(block, section, version));
+    else this.#known[this.#forgotten++ % REMEMBERED]?.set(block, section, version);
+  }
+
+  #decode(block: Buffer, from: number, to: number): HeaderSection {
     this.#block = block;
-    this.#at = 0;
+    this.#at = from;
+    this.#end = to;
     this.#fields = [];
     this.#bytes = 0;
     this.#flaw = null;
+    this.#pseudo = 0;
+    this.#isBehindPseudo = false;
+    this.#length = null;
+    this.#priority = null;
     this.#neverIndexed = undefined;
     this.#readResizes();
-    while (this.#at < block.length) this.#take(this.#readField(block[this.#at] as number));
-    return { fields: this.#fields, flaw: this.#flaw, neverIndexed: this.#neverIndexed ?? NO_NAMES };
+    while (this.#at < to) this.#take(this.#readField(block[this.#at] as number));
+    // The bytes are overwritten soon.
+    this.#block = NO_BYTES;
+    return {
+      fields: this.#fields,
+      flaw: this.#flaw,
+      pseudo: this.#pseudo,
+      length: this.#length,
+      priority: this.#priority,
+      neverIndexed: this.#neverIndexed ?? NO_NAMES,
+    };
   }
 
   /** Reads changes of the table's size, which come first (RFC 7541, 4.2). */
   #readResizes(): void {
-    while (((this.#block[this.#at] ?? 0) & 0xe0) === 0x20) {
+    while (this.#at < this.#end && ((this.#block[this.#at] as number) & 0xe0) === 0x20) {
       const bytes = this.#integer(0x1f);
       if (bytes > TABLE_BYTES) throw fault('a table larger than agreed');
       this.#table.resize(bytes);
@@ -90,8 +149,7 @@ export class HeaderDecoder {
   }
 
   #field(name: string, value: string): DecodedField {
-    const bytes = name.length + value.length + ENTRY_OVERHEAD;
-    return { name, value, grade: this.#grade(name, value), bytes };
+    return decodedField(name, value, this.#grade);
   }
 
   #indexed(index: number): DecodedField {
@@ -104,11 +162,28 @@ export class HeaderDecoder {
   #take({ name, value, grade, bytes }: DecodedField): void {
     this.#bytes += bytes;
     const { maxBytes, maxFields } = this.#bounds;
-    if (this.#bytes > maxBytes || this.#fields.length >= 2 * maxFields)
-      this.#flaw ??= 'a head that is too large';
-    if (grade === 'malformed') this.#flaw ??= 'a field that cannot be';
-    else if (grade === 'status' && this.#bytes > bytes) this.#flaw ??= 'a pseudo-field behind a field';
-    if (this.#flaw === null && grade !== 'dropped') this.#fields.push(name, value);
+    if (this.#bytes > maxBytes || this.#fields.length >= 2 * maxFields) this.#flaw ??= TOO_LARGE;
+    if (grade > 0) this.#takePseudo(grade);
+    else {
+      this.#isBehindPseudo = true;
+      if (grade !== FieldGrade.FIELD) this.#takeSpecial(value, grade);
+    }
+    if (this.#flaw === null && grade !== FieldGrade.DROPPED) this.#fields.push(name, value);
+  }
+
+  /** RFC 9113, 8.3: pseudo-fields come first, and once. */
+  #takePseudo(bit: number): void {
+    if (this.#isBehindPseudo) this.#flaw ??= 'a pseudo-field behind a field';
+    if ((this.#pseudo & bit) !== 0) this.#flaw ??= 'a pseudo-field that comes twice';
+    this.#pseudo |= bit;
+  }
+
+  #takeSpecial(value: string, grade: FieldGrade): void {
+    if (grade === FieldGrade.MALFORMED) this.#flaw ??= 'a field that cannot be';
+    else if (grade === FieldGrade.LENGTH) {
+      if (this.#length !== null) this.#flaw ??= 'content-length that comes twice';
+      this.#length = value;
+    } else if (grade === FieldGrade.PRIORITY) this.#priority = value;
   }
 
   /** Reads an integer (RFC 7541, 5.1). */
@@ -117,8 +192,8 @@ export class HeaderDecoder {
     let value = (block[this.#at++] as number) & prefix;
     if (value < prefix) return value;
     for (let shift = 0; shift <= MAX_SHIFT; shift += 7) {
-      const byte = block[this.#at++];
-      if (byte === undefined) throw fault('a header block that ends early');
+      if (this.#at >= this.#end) throw fault('a header block that ends early');
+      const byte = block[this.#at++] as number;
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
@@ -128,12 +203,12 @@ export class HeaderDecoder {
   /** Reads a string (RFC 7541, 5.2). */
   #string(): string {
     const block = this.#block;
-    const first = block[this.#at];
-    if (first === undefined) throw fault('a header block that ends early');
+    if (this.#at >= this.#end) throw fault('a header block that ends early');
+    const first = block[this.#at] as number;
     const length = this.#integer(0x7f);
     const from = this.#at;
     const to = from + length;
-    if (to > block.length) throw fault('a header block that ends early');
+    if (to > this.#end) throw fault('a header block that ends early');
     this.#at = to;
     return first >= 0x80 ? decodeHuffman(block, from, to) : block.toString('latin1', from, to);
   }
@@ -152,21 +227,64 @@ interface DecodedField {
   readonly bytes: number;
 }
 
+function decodedField(name: string, value: string, grade: Grader): DecodedField {
+  return { name, value, grade: grade(name, value), bytes: name.length + value.length + ENTRY_OVERHEAD };
+}
+
+const staticTables = new Map<Grader, readonly DecodedField[]>();
+
+/** Returns the static table with grades, which all connections share. */
+function staticFields(grade: Grader): readonly DecodedField[] {
+  const known = staticTables.get(grade);
+  if (known !== undefined) return known;
+  const fields = STATIC_NAMES.map((name, i) => decodedField(name, STATIC_VALUES[i] as string, grade));
+  staticTables.set(grade, fields);
+  return fields;
+}
+
+/** A block that left the table as it was, and its section. */
+class KnownBlock {
+  #bytes = NO_BYTES;
+  #length = 0;
+  #version = 0;
+  section: HeaderSection;
+
+  constructor(block: Buffer, section: HeaderSection, version: number) {
+    this.section = section;
+    this.set(block, section, version);
+  }
+
+  set(block: Buffer, section: HeaderSection, version: number): void {
+    if (block.length > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(block.length);
+    this.#length = block.copy(this.#bytes);
+    this.section = section;
+    this.#version = version;
+  }
+
+  /** @param version that of the table; entries of an older one may have other numbers now */
+  isLike(block: Buffer, from: number, to: number, version: number): boolean {
+    return (
+      version === this.#version &&
+      to - from === this.#length &&
+      this.#bytes.compare(block, from, to, 0, this.#length) === 0
+    );
+  }
+}
+
 /** The dynamic table of the other side's encoder (RFC 7541, 2.3.2). */
 export class DecodingTable {
-  readonly #ring: (DecodedField | undefined)[];
-  readonly #mask: number;
-  /** How many entries were ever added; the newest is at this place less 1. */
+  /** A power of two of places, as many as were needed so far. */
+  #ring: (DecodedField | undefined)[] = [];
+  /** How many entries were added since the ring grew; the newest is at this place less 1. */
   #added = 0;
   #length = 0;
   #bytes = 0;
   #maxBytes: number;
+  /** Changes with the table. */
+  version = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    const entries = 2 ** Math.ceil(Math.log2(maxBytes / ENTRY_OVERHEAD + 1));
-    this.#ring = new Array(entries);
-    this.#mask = entries - 1;
   }
 
   get length(): number {
@@ -175,60 +293,40 @@ export class DecodingTable {
 
   /** Returns the entry at this place, where 0 is the newest; undefined if there is none. */
   at(place: number): DecodedField | undefined {
-    return place < this.#length ? this.#ring[(this.#added - 1 - place) & this.#mask] : undefined;
+    return place < this.#length ? this.#ring[(this.#added - 1 - place) & (this.#ring.length - 1)] : undefined;
   }
 
   /** Adds a field. One that is larger than the table empties it (RFC 7541, 4.4). */
   add(field: DecodedField): void {
+    this.version++;
     this.#evict(this.#maxBytes - field.bytes);
     if (field.bytes > this.#maxBytes) return;
-    this.#ring[this.#added++ & this.#mask] = field;
+    if (this.#length === this.#ring.length) this.#grow();
+    this.#ring[this.#added++ & (this.#ring.length - 1)] = field;
     this.#length++;
     this.#bytes += field.bytes;
   }
 
   resize(maxBytes: number): void {
+    this.version++;
     this.#maxBytes = maxBytes;
     this.#evict(maxBytes);
   }
 
   #evict(maxBytes: number): void {
     while (this.#length > 0 && this.#bytes > maxBytes) {
-      const place = (this.#added - this.#length) & this.#mask;
+      const place = (this.#added - this.#length) & (this.#ring.length - 1);
       this.#bytes -= this.#ring[place]?.bytes ?? 0;
       // Free its memory at once, or the table would hold far more than its bytes.
       this.#ring[place] = undefined;
       this.#length--;
     }
   }
-}
 
-/** What becomes of a field of a response. */
-export type FieldGrade =
-  /** The field is passed on. */
-  | 'field'
-  /** The field is `:status`. */
-  | 'status'
-  /** A byte of its name or value is forbidden: the field is left out, and the section stays valid. */
-  | 'dropped'
-  /** The field makes the whole section malformed (RFC 9113, 8.1.1). */
-  | 'malformed';
-
-const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-const UPPER_CASE = /[A-Z]/;
-/** A field value: visible characters, obs-text, and blanks inside (RFC 9110, 5.5). */
-const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/;
-/** Fields that belong to a connection of HTTP/1.1 (RFC 9113, 8.2.2). */
-const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
-  ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'],
-]);
-
-/** Judges a field by itself, as nghttp2 does. */
-export function gradeResponseField(name: string, value: string): FieldGrade {
-  if (name.startsWith(':')) return name === ':status' ? 'status' : 'malformed';
-  if (UPPER_CASE.test(name) || CONNECTION_FIELDS.has(name)) return 'malformed';
-  if (name === 'te' && value !== 'trailers') return 'malformed';
-  if (NAME.test(name) && VALUE.test(value)) return 'field';
-  // If content-length were dropped, a body of any length would count as whole.
-  return name === 'content-length' ? 'malformed' : 'dropped';
+  #grow(): void {
+    const ring = new Array<DecodedField | undefined>(Math.max(8, 2 * this.#length));
+    for (let i = 0; i < this.#length; i++) ring[i] = this.at(this.#length - 1 - i);
+    this.#ring = ring;
+    this.#added = this.#length;
+  }
 }

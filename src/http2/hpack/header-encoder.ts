@@ -23,10 +23,14 @@ for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
   staticFields.set(name, values.set(STATIC_VALUES[i] as string, i));
 }
 
+/** The buffer of all encoders: a block is written to its connection before the next one is encoded. */
+let room: Buffer = Buffer.allocUnsafeSlow(4_096);
+/** A buffer that grew beyond this is not kept. */
+const MAX_KEPT_BYTES = 65_536;
+
 /** Encodes the header blocks of a connection, one after the other (RFC 7541). Without Huffman codes, which cost more than they save. */
 export class HeaderEncoder {
   readonly #table = new EncodingTable();
-  #room: Buffer = Buffer.allocUnsafeSlow(4_096);
   #at = 0;
 
   /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
@@ -35,23 +39,27 @@ export class HeaderEncoder {
   }
 
   /**
-   * Encodes a section of names and values in turn. The block is valid until the next call. Names are written in lower case.
+   * Encodes a section of names and values in turn. The block is valid until any encoder encodes the next one. Names are written in
+   * lower case.
    *
    * @param neverIndexed names of fields to keep out of every table, besides the secrets
+   * @param status comes first; 0 if there is none
    */
-  encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES): Buffer {
+  encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES, status = 0): Buffer {
+    if (room.length > MAX_KEPT_BYTES) room = Buffer.allocUnsafeSlow(4_096);
     this.#at = 0;
     for (const bytes of this.#table.takeResizes()) {
       this.#reserve(INTEGERS);
       this.#integer(0x20, 0x1f, bytes);
     }
+    if (status > 0) this.#field(':status', String(status));
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = (fields[i] as string).toLowerCase();
       const value = fields[i + 1] as string;
       if (neverIndexed.size > 0 && neverIndexed.has(name)) this.#secret(name, value);
       else this.#field(name, value);
     }
-    return this.#room.subarray(0, this.#at);
+    return room.subarray(0, this.#at);
   }
 
   /** Writes a field that is never indexed (RFC 7541, 6.2.3). Only its name may come from a table. */
@@ -79,7 +87,6 @@ export class HeaderEncoder {
   }
 
   #integer(pattern: number, prefix: number, value: number): void {
-    const room = this.#room;
     if (value < prefix) {
       room[this.#at++] = pattern | value;
       return;
@@ -93,7 +100,6 @@ export class HeaderEncoder {
   #string(text: string): void {
     const { length } = text;
     this.#integer(0, 0x7f, length);
-    const room = this.#room;
     let at = this.#at;
     if (length > SHORT) room.write(text, at, length, 'latin1');
     else for (let i = 0; i < length; i++) room[at++] = text.charCodeAt(i);
@@ -101,9 +107,9 @@ export class HeaderEncoder {
   }
 
   #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#room.length) return;
+    if (this.#at + bytes <= room.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes));
-    this.#room.copy(larger, 0, 0, this.#at);
-    this.#room = larger;
+    room.copy(larger, 0, 0, this.#at);
+    room = larger;
   }
 }

@@ -1,8 +1,4 @@
 export { sectionBytes } from './encoding-table.ts';
-export {
-  gradeResponseField,
-  HeaderDecoder,
-  type HeaderSection,
-  type SectionBounds,
-} from './header-decoder.ts';
+export { FieldGrade, gradeRequestField, gradeResponseField } from './field-grade.ts';
+export { HeaderDecoder, type HeaderSection, type SectionBounds, TOO_LARGE } from './header-decoder.ts';
 export { HeaderEncoder, isSecret } from './header-encoder.ts';

@@ -1,7 +1,2 @@
-export {
-  type RequestHandler,
-  ServerSession,
-  type ServerSessionOptions,
-  type ServerSessionOwner,
-} from './server-session.ts';
-export { type RequestEnd, ServerStream } from './server-stream.ts';
+export { ServerSession, type ServerSessionOptions, type ServerSessionOwner } from './server-session.ts';
+export { type RequestHandler, ServerStream } from './server-stream.ts';

@@ -1,59 +1,257 @@
-import type { HeaderSection, SectionBounds } from '../hpack/index.ts';
-import type { RequestEnd, ServerStream } from './server-stream.ts';
+import type { FieldNames, Fields } from '../../core/index.ts';
+import { MAX_31_BITS, Setting } from '../frames/index.ts';
+import { gradeRequestField, type HeaderSection } from '../hpack/index.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { closedFault, Session, type SessionOptions, type Stream } from '../session/index.ts';
+import { ClientFloods } from './client-floods.ts';
+import { EarlyPriorities, readPriority } from './priority.ts';
+import { headFlaw } from './request-rules.ts';
+import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } from './server-stream.ts';
+
+/** Most streams that one read opens: more wait, so that other connections have their turn. */
+const MAX_OPENED = 64;
+/** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
+const REMEMBERED_RESETS = 4;
+/** Most bytes of DATA that a client may acknowledge by frames of its own. */
+const ACKNOWLEDGED_BYTES = 4_096;
 
 /** The server's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
-export class ServerSession {
-  /** How many streams are open. */
-  readonly openStreams = 0;
-  /** The number of bytes that `take` would return. */
-  readonly unwritten = 0;
-  /** True if bytes were read that wait for their turn: read no more, and call `readOn` in the next turn of the event loop. */
-  readonly isBehind: boolean = false;
+export class ServerSession extends Session<ServerStream> implements ServerStreamHost {
+  readonly #options: ServerSessionOptions;
+  readonly #owner: ServerSessionOwner;
+  readonly #floods = new ClientFloods();
+  /** The last stream that the client opened, or passed over by opening a higher one. */
+  #lastId = 0;
+  /** The last stream that is served: the same until a GOAWAY names it. */
+  #lastServed = 0;
+  /** The streams that the client passed over last, up to but without the second. */
+  #skippedFrom = 0;
+  #skippedTo = 0;
+  /** The last streams that we reset before their requests had ended. */
+  readonly #resets: number[] = [];
+  #resetAt = 0;
+  #phase: 'open' | 'shutting down' | 'gone' = 'open';
+  #early: EarlyPriorities | null = null;
+  /** How many streams were opened in this turn of the event loop. */
+  #opened = 0;
+  /** Bytes that wait for their turn, and where they begin. */
+  #rest: Buffer | null = null;
+  #restAt = 0;
+  #hasRead = false;
 
-  constructor(_options: ServerSessionOptions, _owner: ServerSessionOwner) {}
+  constructor(options: ServerSessionOptions, owner: ServerSessionOwner) {
+    const settings: [number, number][] = [
+      [Setting.MAX_CONCURRENT_STREAMS, options.maxStreams],
+      [Setting.NO_RFC7540_PRIORITIES, 1],
+    ];
+    if (options.offersConnect) settings.push([Setting.ENABLE_CONNECT_PROTOCOL, 1]);
+    super(options, { isServer: true, settings, grade: gradeRequestField }, () => owner.wake());
+    this.#options = options;
+    this.#owner = owner;
+  }
+
+  /** True if bytes were read that wait for their turn: read no more, and call `readOn` in the next turn of the event loop. */
+  get isBehind(): boolean {
+    return this.#rest !== null;
+  }
 
   /**
    * Reads the bytes up to `end`. Returns whether they may be overwritten, since nobody holds parts of them. Throws
    * Http2Fault; only `goAway`, `take` and `lose` may be called then.
    */
-  read(_bytes: Buffer, _end: number): boolean {
-    return true;
+  read(bytes: Buffer, end: number): boolean {
+    this.#hasRead = true;
+    if (this.#rest !== null) {
+      this.#rest = Buffer.concat([this.#rest.subarray(this.#restAt), bytes.subarray(0, end)]);
+      this.#restAt = 0;
+      return true;
+    }
+    this.areKept = false;
+    this.#read(bytes, 0, end);
+    return !this.areKept && this.#rest === null;
   }
 
   /** Reads on where a read stopped, to let other connections have their turn. Throws Http2Fault like `read`. */
-  readOn(): void {}
-
-  /**
-   * Returns what is to be written. The next frame overwrites the bytes, unless `giveAway` was called: then they are the caller's.
-   */
-  take(): Buffer {
-    return Buffer.alloc(0);
+  readOn(): void {
+    const rest = this.#rest;
+    if (rest === null) return;
+    this.#rest = null;
+    this.#read(rest, this.#restAt, rest.length);
   }
 
-  giveAway(): void {}
-
-  /** Sets whether the socket takes more. Set it after each write. While it does not, no DATA is sent. */
-  set writable(_writable: boolean) {}
-
-  sendPing(): void {}
+  #read(bytes: Buffer, from: number, end: number): void {
+    this.#opened = 0;
+    const at = this.reader.read(bytes, from, end);
+    this.#floods.check();
+    if (at === end) return;
+    this.#rest = bytes.subarray(0, end);
+    this.#restAt = at;
+  }
 
   /** Says that the connection will close: streams that are already on their way are still served (RFC 9113, 6.8). */
-  shutDown(): void {}
+  shutDown(): void {
+    if (this.#phase !== 'open') return;
+    this.#phase = 'shutting down';
+    this.writer.goaway(MAX_31_BITS, ErrorCode.NO_ERROR);
+    // Its acknowledgement shows that the client knows.
+    this.sendPing();
+  }
 
   /** Sends the last GOAWAY: streams above the last one that was looked at are ignored. */
-  goAway(_code: number): void {}
-
-  /** Closes all streams: the connection is gone. */
-  lose(): void {}
+  goAway(code: number): void {
+    this.#phase = 'gone';
+    this.writer.goaway(this.#lastServed, code);
+  }
 
   /** Lets counts of what floods sink with time, and frees what an idle connection does not need. Call it at each sweep. */
-  sweep(_nowMs: number): void {}
+  sweep(nowMs: number): void {
+    this.#floods.sweep(nowMs);
+    if (!this.#hasRead) {
+      this.writer.rest();
+      this.decoder.forget();
+    }
+    this.#hasRead = false;
+  }
+
+  override send(stream: Stream, bytes: Buffer): boolean {
+    this.#floods.explained(1 + Math.floor(bytes.length / ACKNOWLEDGED_BYTES));
+    return super.send(stream, bytes);
+  }
+
+  sendSection(
+    stream: ServerStream,
+    status: number,
+    fields: Fields,
+    ends: boolean,
+    neverIndexed: FieldNames,
+  ): void {
+    this.writer.headers(stream.id, this.encoder.encode(fields, neverIndexed, status), ends);
+  }
+
+  override cancel(stream: Stream, code: number): void {
+    // A request that was answered before its end is no fault.
+    if (code !== ErrorCode.NO_ERROR) this.#floods.reset();
+    if (!stream.isReceived) this.#rememberReset(stream.id);
+    super.cancel(stream, code);
+  }
+
+  override reset(id: number, code: number): void {
+    if (this.streams.get(id) === undefined) this.#floods.controlFrame();
+    else this.#floods.reset();
+    super.reset(id, code);
+  }
+
+  override settings(payload: Buffer): void {
+    this.#floods.controlFrame();
+    super.settings(payload);
+  }
+
+  override ping(payload: Buffer): void {
+    this.#floods.controlFrame();
+    super.ping(payload);
+  }
+
+  override pingAcknowledged(): void {
+    super.pingAcknowledged();
+    if (this.#phase === 'shutting down' && this.awaited.pings === 0) this.goAway(ErrorCode.NO_ERROR);
+  }
+
+  override windowUpdate(id: number, increment: number): void {
+    this.#floods.controlFrame();
+    super.windowUpdate(id, increment);
+  }
+
+  goaway(_lastStream: number, code: number): void {
+    this.#floods.controlFrame();
+    this.#owner.goaway(code);
+  }
+
+  ignored(): void {
+    this.#floods.controlFrame();
+  }
+
+  priorityUpdate(id: number, priority: string): void {
+    this.#floods.controlFrame();
+    const stream = this.streams.get(id);
+    if (stream !== undefined)
+      this.sending.reorder(stream, () => Object.assign(stream, readPriority(priority)));
+    else if (id > this.#lastId) {
+      this.#early ??= new EarlyPriorities(this.#options.maxStreams);
+      this.#early.set(id, priority);
+    }
+  }
+
+  protected section(id: number, section: HeaderSection, ends: boolean): void {
+    if (id % 2 === 0) throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a stream of an even number');
+    if (id > this.#lastId) this.#open(id, section, ends);
+    else if (id >= this.#skippedFrom && id < this.#skippedTo)
+      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a stream below one that was opened');
+    else this.receiving(id)?.onSection(section, ends);
+  }
+
+  protected settingsRead(): void {
+    this.#owner.settingsRead();
+  }
+
+  protected streamOf(id: number): ServerStream | undefined {
+    if (id % 2 === 0 || id > this.#lastId)
+      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a frame of an idle stream');
+    return this.streams.get(id);
+  }
+
+  /** Returns the stream of a frame with content; undefined if it is closed and its client cannot know that yet. */
+  protected override receiving(id: number): ServerStream | undefined {
+    const stream = super.receiving(id);
+    if (stream !== undefined) return stream;
+    this.#floods.controlFrame();
+    if (id <= this.#lastServed && !this.#resets.includes(id)) throw closedFault();
+    return undefined;
+  }
+
+  #open(id: number, section: HeaderSection, ends: boolean): void {
+    if (id > this.#lastId + 2) {
+      this.#skippedFrom = this.#lastId + 1;
+      this.#skippedTo = id;
+    }
+    this.#lastId = id;
+    if (++this.#opened >= MAX_OPENED) this.reader.stop();
+    if (this.#phase === 'gone') return;
+    this.#lastServed = id;
+    const isFull = this.writer.length + this.sending.waiting > this.#options.maxUnsent;
+    if (isFull || this.streams.size >= this.#options.maxStreams) {
+      this.#refuse(id, isFull ? ErrorCode.ENHANCE_YOUR_CALM : ErrorCode.REFUSED_STREAM);
+      return;
+    }
+    this.#floods.explained(1);
+    this.#request(id, section, ends);
+  }
+
+  #refuse(id: number, code: number): void {
+    this.#floods.refused();
+    this.#floods.check();
+    this.#rememberReset(id);
+    this.writer.reset(id, code);
+  }
+
+  #request(id: number, section: HeaderSection, ends: boolean): void {
+    const flaw = headFlaw(section, ends, this.#options.offersConnect);
+    const length = section.length === null || flaw !== null ? ANY_LENGTH : Number(section.length);
+    const stream = new ServerStream(id, this, this.peer.window, ends, length, flaw !== null);
+    const priority = this.#early?.take(id) ?? section.priority;
+    if (priority !== null) Object.assign(stream, readPriority(priority));
+    this.streams.add(stream);
+    // A section that repeats an earlier one stays the same object.
+    const judged = flaw === section.flaw ? section : { ...section, flaw };
+    stream.begin(this.#owner.request(stream, judged, ends));
+  }
+
+  #rememberReset(id: number): void {
+    this.#resets[this.#resetAt++ % (REMEMBERED_RESETS * this.#options.maxStreams)] = id;
+  }
 }
 
-/** Windows in bytes, and the bounds of a request's header section. */
-export interface ServerSessionOptions extends SectionBounds {
-  readonly streamWindow: number;
-  readonly connectionWindow: number;
+/** The windows and bounds of a session. */
+export interface ServerSessionOptions extends SessionOptions {
   /** Most streams at the same time. */
   readonly maxStreams: number;
   /** Whether extended CONNECT is offered (RFC 8441). */
@@ -77,20 +275,4 @@ export interface ServerSessionOwner {
   settingsRead(): void;
   /** Called when the client has sent a GOAWAY with this code. */
   goaway(code: number): void;
-}
-
-/** Takes what comes on a stream. */
-export interface RequestHandler {
-  /** Takes the trailers. `ended` follows. */
-  section(section: HeaderSection, ends: boolean): void;
-  /** Takes a piece of the body, which is the handler's from here on. Returns false if it wants no more until it resumes the stream. */
-  data(bytes: Buffer): boolean;
-  /** Called when the whole body has been handed on. Not for a request that ended with its head. */
-  ended(): void;
-  /** Called when what had to wait has been sent. */
-  drained(): void;
-  /** Called if the body turns out malformed and nothing was answered: answer 400. The stream is then reset. */
-  malformed(why: string): void;
-  /** Called last, when the stream is closed; not after its own `reset`. */
-  closed(end: RequestEnd): void;
 }

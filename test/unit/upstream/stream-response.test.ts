@@ -13,7 +13,10 @@ function responseTo(method = 'GET', isCall = false): StreamResponse {
   return new StreamResponse(method, sink, isCall);
 }
 
-const section = (...fields: string[]) => ({ fields, flaw: null, neverIndexed: NO_NAMES });
+const section = (...fields: string[]) => ({
+  ...{ fields, flaw: null, neverIndexed: NO_NAMES },
+  ...{ pseudo: 0, length: null, priority: null },
+});
 const head = (status: number, ...fields: string[]) => section(':status', String(status), ...fields);
 
 describe('a response on a stream', () => {

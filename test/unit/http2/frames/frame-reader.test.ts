@@ -17,7 +17,7 @@ function read(frames: readonly Buffer[], pieceBytes = Number.POSITIVE_INFINITY):
   const buffer = Buffer.alloc(Math.min(all.length, pieceBytes) + 10);
   for (let at = 0; at < all.length; at += pieceBytes) {
     const count = all.copy(buffer, 0, at, Math.min(all.length, at + pieceBytes));
-    reader.read(buffer, count);
+    reader.read(buffer, 0, count);
     buffer.fill('?');
   }
   return sink.all.slice(1);
@@ -60,6 +60,8 @@ const READ = [
   'data 5 "" 4',
   'data 1 "last" 5 end',
   'data 5 "" 0 end',
+  'ignored',
+  'ignored',
   'ping 12345678',
   'ping ack',
   'reset 7 8',
@@ -83,7 +85,7 @@ describe('frames are read', () => {
     const sink = new RecordingFrames();
     const reader = new FrameReader(sink);
     const bytes = Buffer.concat([settings(), frame(TYPE.data, END_STREAM, 1, 'hello')]);
-    reader.read(bytes, bytes.length - 3);
+    reader.read(bytes, 0, bytes.length - 3);
     expect(sink.all).toEqual(['settings ', 'data 1 "he" 2']);
   });
 
@@ -105,7 +107,7 @@ describe('frames are read', () => {
       ],
       ...[data(1, 'e'), data(1, ''), data(1, 'f'), data(1, 'g', END_STREAM), data(3, 'h'), data(3, 'ijk')],
     ]);
-    reader.read(bytes, bytes.length - 2);
+    reader.read(bytes, 0, bytes.length - 2);
     expect(pieces).toEqual(['1 ab', '3 c', '1 d', '1 e', '1 ', '1 fg end', '3 hi']);
   });
 
@@ -114,9 +116,9 @@ describe('frames are read', () => {
     const reader = new FrameReader(sink);
     const last = frame(TYPE.data, PADDED | END_STREAM, 1, padded('hello', 3));
     const bytes = Buffer.concat([settings(), last]);
-    reader.read(bytes, bytes.length - 1);
+    reader.read(bytes, 0, bytes.length - 1);
     expect(sink.all).toEqual(['settings ', 'data 1 "hello" 9']);
-    reader.read(Buffer.alloc(1), 1);
+    reader.read(Buffer.alloc(1), 0, 1);
     expect(sink.all.slice(2)).toEqual(['data 1 "" 0 end']);
     expect(read([last])).toEqual(['data 1 "hello" 9 end']);
   });
@@ -192,6 +194,6 @@ describe('a connection is at fault', () => {
     ['begins with an acknowledgement', frame(TYPE.settings, 1, 0)],
     ['speaks HTTP/1.1', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
   ])('that %s', (_, bytes) => {
-    expect(() => new FrameReader(new RecordingFrames()).read(bytes, bytes.length)).toThrow();
+    expect(() => new FrameReader(new RecordingFrames()).read(bytes, 0, bytes.length)).toThrow();
   });
 });

@@ -17,7 +17,7 @@ function framesOf(write: (writer: FrameWriter) => void): readonly string[] {
   write(writer);
   const sink = new RecordingFrames();
   const bytes = writer.take();
-  new FrameReader(sink).read(bytes, bytes.length);
+  new FrameReader(sink).read(bytes, 0, bytes.length);
   return sink.all.slice(1);
 }
 
@@ -31,7 +31,7 @@ test('frames are written as they are read', () => {
     writer.reset(1, 8);
     writer.ping(Buffer.from('12345678'), 0);
     writer.windowUpdate(0, 0x7fffffff);
-    writer.goaway(2);
+    writer.goaway(0, 2);
   });
   expect(events).toEqual([
     ...['settings 000400020000', 'settings ack', 'headers 1 block', 'headers 2147483647 block end'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DecodingTable } from '../../../../src/http2/hpack/header-decoder.ts';
 
-const field = (name: string, bytes = 40) => ({ name, value: '', grade: 'field', bytes }) as const;
+const field = (name: string, bytes = 40) => ({ name, value: '', grade: 0, bytes }) as const;
 
 function names(table: DecodingTable): string {
   return Array.from({ length: table.length }, (_, i) => table.at(i)?.name).join('');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutgoingBytes } from '../../../../src/http2/client/flow-control.ts';
+import { OutgoingBytes } from '../../../../src/http2/session/flow-control.ts';
 
 test('bytes leave in their order, at most as many as asked for, and never copied', () => {
   const outgoing = new OutgoingBytes();

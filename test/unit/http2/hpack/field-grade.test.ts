@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gradeResponseField } from '../../../../src/http2/hpack/header-decoder.ts';
+import { FieldGrade, gradeResponseField } from '../../../../src/http2/hpack/index.ts';
 
 test.each([
   ['x-one', 'a value'],
@@ -10,7 +10,7 @@ test.each([
   ['content-length', '5'],
   ['te', 'trailers'],
 ])('"%s: %s" is a field', (name, value) => {
-  expect(gradeResponseField(name, value)).toBe('field');
+  expect(gradeResponseField(name, value)).toBe(FieldGrade.FIELD);
 });
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   ['x-one', 'a\t'],
   ['x-one', ' '],
 ])('%j with the value %j is dropped', (name, value) => {
-  expect(gradeResponseField(name, value)).toBe('dropped');
+  expect(gradeResponseField(name, value)).toBe(FieldGrade.DROPPED);
 });
 
 test.each([
@@ -40,9 +40,9 @@ test.each([
   ['te', 'gzip'],
   ['content-length', '5\r\n'],
 ])('"%s: %s" makes its section malformed', (name, value) => {
-  expect(gradeResponseField(name, value)).toBe('malformed');
+  expect(gradeResponseField(name, value)).toBe(FieldGrade.MALFORMED);
 });
 
 test('the status of a response is one', () => {
-  expect(gradeResponseField(':status', '200')).toBe('status');
+  expect(gradeResponseField(':status', '200')).toBe(FieldGrade.STATUS);
 });

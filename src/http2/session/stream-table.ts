@@ -1,12 +1,10 @@
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-
 /** An entry of the table. */
 interface Numbered {
   /** The stream's number, which is odd. */
   readonly id: number;
 }
 
-const FIRST_SLOTS = 64;
+const FIRST_SLOTS = 8;
 
 /**
  * The open streams of a connection by their numbers. A hash table with open addressing: a Map replaces its table every few
@@ -33,10 +31,10 @@ export class StreamTable<T extends Numbered> {
   }
 
   /** Removes a stream. Does nothing if it is not there. */
-  delete(stream: T): void {
+  delete(id: number): void {
     const slots = this.#slots;
     const mask = slots.length - 1;
-    let gap = this.#find(stream.id);
+    let gap = this.#find(id);
     if (slots[gap] === undefined) return;
     this.#size--;
     // Move up the streams that would no longer be found across the gap.
@@ -74,42 +72,4 @@ export class StreamTable<T extends Numbered> {
     this.#slots = new Array(2 * this.#slots.length).fill(undefined);
     for (const stream of streams) this.#slots[this.#find(stream.id)] = stream;
   }
-}
-
-/** Most acknowledgements of SETTINGS and PING that may wait to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
-const MAX_ACKNOWLEDGEMENTS = 1_000;
-/**
- * Most DATA frames in a row that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send one
- * when an application flushes nothing.
- */
-const MAX_EMPTY_DATA = 100;
-
-/** Counts frames that make work and carry nothing. Throws Http2Fault if there are too many. */
-export class FloodCount {
-  #acknowledgements = 0;
-  #emptyData = 0;
-
-  /** Counts an acknowledgement that has to be written. */
-  acknowledgement(): void {
-    if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMuch('SETTINGS or PING');
-  }
-
-  /** Notes that the acknowledgements have been handed to the socket. */
-  acknowledgementsLeft(): void {
-    this.#acknowledgements = 0;
-  }
-
-  /** Notes a frame that carries content. */
-  content(): void {
-    this.#emptyData = 0;
-  }
-
-  /** Counts an empty DATA frame. */
-  emptyData(): void {
-    if (++this.#emptyData > MAX_EMPTY_DATA) throw tooMuch('empty DATA');
-  }
-}
-
-function tooMuch(what: string): Http2Fault {
-  return new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, `too many frames of ${what}`);
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { ServerSettings } from '../../../../src/http2/client/flow-control.ts';
+import { PeerSettings } from '../../../../src/http2/session/peer-settings.ts';
 import { settings } from '../../../support/http2-frames.ts';
 
 const HEAD_BYTES = 9;
-const read = (into: ServerSettings, ...pairs: (readonly [number, number])[]) =>
+const read = (into: PeerSettings, ...pairs: (readonly [number, number])[]) =>
   into.read(settings(...pairs).subarray(HEAD_BYTES));
 
 test('what a server does not say is as RFC 9113 has it', () => {
-  expect(new ServerSettings()).toMatchObject({
+  expect(new PeerSettings(false)).toMatchObject({
     maxStreams: Number.POSITIVE_INFINITY,
     window: 65_535,
     tableBytes: 4_096,
@@ -16,7 +16,7 @@ test('what a server does not say is as RFC 9113 has it', () => {
 });
 
 test('what it says holds until it says otherwise, and the last entry of a frame counts', () => {
-  const server = new ServerSettings();
+  const server = new PeerSettings(false);
   read(server, [1, 0], [3, 10], [3, 20], [4, 0x7fffffff], [5, 0xffffff], [6, 1], [0x77, 0xffffffff]);
   expect(server).toMatchObject({ maxStreams: 20, window: 0x7fffffff, tableBytes: 0, maxSectionBytes: 1 });
   read(server, [2, 0], [8, 1], [9, 0]);
@@ -24,7 +24,7 @@ test('what it says holds until it says otherwise, and the last entry of a frame 
 });
 
 test('whether a server uses priorities, only its first frame says', () => {
-  const server = new ServerSettings();
+  const server = new PeerSettings(false);
   read(server, [9, 1]);
   read(server, [9, 1]);
   expect(() => read(server, [9, 0])).toThrow(expect.objectContaining({ code: 1 }));
@@ -47,5 +47,5 @@ test.each<[string, number, readonly [number, number][]]>([
   ['priorities neither used nor not', 1, [[9, 2]]],
   ['too many entries', 11, Array.from({ length: 33 }, () => [0x77, 1] as const)],
 ])('%s cannot be', (_, code, pairs) => {
-  expect(() => read(new ServerSettings(), ...pairs)).toThrow(expect.objectContaining({ code }));
+  expect(() => read(new PeerSettings(false), ...pairs)).toThrow(expect.objectContaining({ code }));
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StreamTable } from '../../../../src/http2/client/stream-table.ts';
+import { StreamTable } from '../../../../src/http2/session/stream-table.ts';
 import { Random } from '../../../support/random.ts';
 
 test('the table of streams holds what a Map would, through hundreds of thousands of changes', () => {
@@ -19,7 +19,7 @@ test('the table of streams holds what a Map would, through hundreds of thousands
       const ids = [...map.keys()].slice(0, 5).concat(next);
       const id = random.chance(0.5) ? random.pick(ids) : next - 2 - 2 * random.below(4);
       const stream = map.get(id) ?? { id };
-      table.delete(stream);
+      table.delete(stream.id);
       map.delete(id);
     }
     const id = Math.max(1, next - 2 * random.below(50));

@@ -1,0 +1,25 @@
+import { FieldGrade, type HeaderSection } from '../hpack/index.ts';
+
+const { METHOD, SCHEME, PATH, AUTHORITY, PROTOCOL } = FieldGrade;
+const PLAIN = METHOD | SCHEME | PATH;
+
+/** Says why a section is no head of a request (RFC 9113, 8.3.1 and 8.5; RFC 8441, 4); `null` if it is one. */
+export function headFlaw(
+  { fields, flaw, pseudo, length }: HeaderSection,
+  ends: boolean,
+  offersConnect: boolean,
+): string | null {
+  if (flaw !== null) return flaw;
+  const isConnect = fields[fields.indexOf(':method') + 1] === 'CONNECT';
+  const needed = isConnect && (pseudo & PROTOCOL) === 0 ? METHOD | AUTHORITY : PLAIN;
+  if ((pseudo & needed) !== needed) return 'a request without its pseudo-fields';
+  if ((pseudo & PROTOCOL) !== 0 && !(isConnect && offersConnect)) return ':protocol, which is not offered';
+  if (needed !== PLAIN && (pseudo & (SCHEME | PATH)) !== 0) return 'a CONNECT with a path';
+  return ends && length !== null && Number(length) > 0 ? 'less than content-length says' : null;
+}
+
+/** Says why a section is no trailers (RFC 9113, 8.1); `null` if it is. */
+export function trailerFlaw({ flaw, pseudo }: HeaderSection, ends: boolean): string | null {
+  if (!ends) return 'a header section inside a body';
+  return pseudo === 0 ? flaw : 'a pseudo-field in trailers';
+}

@@ -1,0 +1,239 @@
+import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
+import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+
+/** The window of a connection or stream at the beginning (RFC 9113, 6.9.2). */
+export const FIRST_WINDOW = 65_535;
+
+/** The sending side of a stream. */
+export interface Sender {
+  readonly id: number;
+  /** How many bytes the other side accepts on the stream. Below 0 if it has made its windows smaller. */
+  sendWindow: number;
+  /** What has to wait; `null` until something does. */
+  outgoing: OutgoingBytes | null;
+  /** From 0, the most urgent, to 7 (RFC 9218, 4.1). */
+  readonly urgency: number;
+  /** False if it is best sent whole, before others that are as urgent (RFC 9218, 4.2). */
+  readonly isIncremental: boolean;
+  /** Called when all bytes have been sent, some of which had to wait. */
+  sent(): void;
+}
+
+/** Sends DATA as fast as the windows of the other side and the socket allow. Where streams wait, the most urgent ones take turns. */
+export class Sending {
+  readonly #writer: FrameWriter;
+  /** How many bytes the other side accepts on all streams together. */
+  #window = FIRST_WINDOW;
+  /** True while the socket takes more. */
+  #open = true;
+  /** Streams whose own windows are open and that wait for the connection's window or the socket. */
+  readonly #ready = new ReadyStreams();
+  /** How many bytes wait on all streams. */
+  waiting = 0;
+
+  constructor(writer: FrameWriter) {
+    this.#writer = writer;
+  }
+
+  /** Whether something waits that could be sent now. */
+  get canGoOn(): boolean {
+    return this.#ready.size > 0 && this.#isFree;
+  }
+
+  /** Sends bytes of a stream as far as possible, and keeps the rest. Returns whether all were sent. */
+  send(stream: Sender, bytes: Buffer): boolean {
+    // If others wait, this stream waits for its turn.
+    const sent = this.#ready.size === 0 && isEmpty(stream) ? this.#sendAtOnce(stream, bytes) : 0;
+    if (sent === bytes.length) return isEmpty(stream);
+    stream.outgoing ??= new OutgoingBytes();
+    stream.outgoing.push(sent === 0 ? bytes : bytes.subarray(sent));
+    this.waiting += bytes.length - sent;
+    this.#wait(stream);
+    return false;
+  }
+
+  /** Sends more of a stream whose window has grown. */
+  retry(stream: Sender): void {
+    if (isEmpty(stream) || this.#ready.has(stream)) return;
+    this.#ready.add(stream);
+    this.sendReady();
+  }
+
+  /** Widens the connection's window, and sends more. Throws Http2Fault. */
+  widen(bytes: number): void {
+    this.#window += bytes;
+    if (this.#window > MAX_31_BITS)
+      throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of the connection that overflows');
+    this.sendReady();
+  }
+
+  /** Changes the windows of all streams, as a change of the first window does (RFC 9113, 6.9.2). Throws Http2Fault. */
+  changeWindows(streams: readonly Sender[], change: number): void {
+    for (const stream of streams) {
+      stream.sendWindow += change;
+      if (stream.sendWindow > MAX_31_BITS)
+        throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of a stream that overflows');
+    }
+    for (const stream of streams) this.retry(stream);
+  }
+
+  /** Sets whether the socket takes more. */
+  set open(open: boolean) {
+    this.#open = open;
+    this.sendReady();
+  }
+
+  /** Changes how urgent a stream is: `change` sets it. */
+  reorder(stream: Sender, change: () => void): void {
+    const isReady = this.#ready.delete(stream);
+    change();
+    if (isReady) this.#ready.add(stream);
+  }
+
+  forget(stream: Sender): void {
+    if (stream.outgoing === null) return;
+    this.#ready.delete(stream);
+    this.waiting -= stream.outgoing.length;
+    stream.outgoing = null;
+  }
+
+  /** Sends what can be sent now: of the most urgent streams, a frame each in turn. */
+  sendReady(): void {
+    while (this.canGoOn) {
+      const stream = this.#ready.first();
+      if (stream === undefined) return;
+      this.#sendFrame(stream);
+      if (!isEmpty(stream) && stream.sendWindow > 0 && !stream.isIncremental) continue;
+      this.#ready.delete(stream);
+      if (isEmpty(stream)) stream.sent();
+      else this.#wait(stream);
+    }
+  }
+
+  get #isFree(): boolean {
+    return this.#open && this.#window > 0 && !this.#writer.isFull;
+  }
+
+  /** Lets a stream wait for its turn. One whose own window is shut need not: `retry` sends it. */
+  #wait(stream: Sender): void {
+    if (stream.sendWindow > 0) this.#ready.add(stream);
+  }
+
+  /** Returns how many bytes were sent. */
+  #sendAtOnce(stream: Sender, bytes: Buffer): number {
+    let at = 0;
+    while (at < bytes.length && this.#isFree && stream.sendWindow > 0) {
+      const end = at + Math.min(MAX_PAYLOAD, bytes.length - at, this.#window, stream.sendWindow);
+      this.#writer.data(stream.id, bytes, at, end);
+      this.#window -= end - at;
+      stream.sendWindow -= end - at;
+      at = end;
+    }
+    return at;
+  }
+
+  /** Sends one frame of a stream that waits. */
+  #sendFrame(stream: Sender): void {
+    const max = Math.min(MAX_PAYLOAD, this.#window, stream.sendWindow);
+    const bytes = max > 0 ? stream.outgoing?.take(max) : undefined;
+    if (bytes === undefined) return;
+    this.#window -= bytes.length;
+    stream.sendWindow -= bytes.length;
+    this.waiting -= bytes.length;
+    this.#writer.data(stream.id, bytes);
+  }
+}
+
+function isEmpty({ outgoing }: Sender): boolean {
+  return outgoing === null || outgoing.length === 0;
+}
+
+/** Streams in the order in which they are sent: by urgency, then in turn. */
+class ReadyStreams {
+  /** By urgency. Made as needed, since on most connections nothing ever waits. */
+  readonly #queues: (Set<Sender> | undefined)[] = [];
+  size = 0;
+
+  has(stream: Sender): boolean {
+    return this.size > 0 && this.#queues[stream.urgency]?.has(stream) === true;
+  }
+
+  add(stream: Sender): void {
+    this.#queues[stream.urgency] ??= new Set();
+    const queue = this.#queues[stream.urgency] as Set<Sender>;
+    this.size -= queue.size;
+    this.size += queue.add(stream).size;
+  }
+
+  delete(stream: Sender): boolean {
+    const isGone = this.size > 0 && this.#queues[stream.urgency]?.delete(stream) === true;
+    if (isGone) this.size--;
+    return isGone;
+  }
+
+  first(): Sender | undefined {
+    for (const queue of this.#queues) if (queue !== undefined) for (const stream of queue) return stream;
+    return undefined;
+  }
+}
+
+/** The bytes that were written to a stream and have not been sent. */
+export class OutgoingBytes {
+  readonly #pieces: Buffer[] = [];
+  /** How many bytes of the first piece were sent. */
+  #offset = 0;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#pieces.push(bytes);
+    this.#length += bytes.length;
+  }
+
+  /** Removes and returns up to `max` bytes of the first piece; `max` is above 0. Call it only if there are any. */
+  take(max: number): Buffer {
+    const first = this.#pieces[0] as Buffer;
+    const bytes = first.subarray(this.#offset, this.#offset + max);
+    this.#offset += bytes.length;
+    this.#length -= bytes.length;
+    if (this.#offset === first.length) {
+      this.#pieces.shift();
+      this.#offset = 0;
+    }
+    return bytes;
+  }
+}
+
+/** How much the other side may send on all streams before we allow more (RFC 9113, 6.9). */
+export class ReceiveWindow {
+  readonly #max: number;
+  #left: number;
+  /** How many bytes have been used up and are not allowed again yet. */
+  #used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#left = max;
+  }
+
+  /** Counts bytes that came. Throws Http2Fault if they are more than was allowed. */
+  take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0)
+      throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'more than the window of the connection');
+  }
+
+  /** Counts bytes that take no memory any more. Returns by how many bytes to open the window again: 0 until half of it is used up. */
+  use(bytes: number): number {
+    this.#used += bytes;
+    if (this.#used < this.#max / 2) return 0;
+    const used = this.#used;
+    this.#left += used;
+    this.#used = 0;
+    return used;
+  }
+}

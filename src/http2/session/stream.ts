@@ -1,0 +1,271 @@
+import { GrowingBytes } from '../../core/index.ts';
+import type { HeaderSection } from '../hpack/index.ts';
+import { ErrorCode } from '../http2-fault.ts';
+import type { OutgoingBytes, Sender } from './flow-control.ts';
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
+const KEPT_BYTES = 4_096;
+
+/** The connection of a stream as the stream uses it. */
+export interface StreamHost {
+  /** How many bytes of a body may come before its handler takes them. */
+  readonly streamWindow: number;
+  /** Sends bytes, and keeps those that have to wait. Returns whether all were sent. */
+  send(stream: Stream, bytes: Buffer): boolean;
+  endData(stream: Stream): void;
+  /** Sends RST_STREAM, which closes the stream. */
+  cancel(stream: Stream, code: number): void;
+  /** Lets the other side send this many bytes more on the stream. */
+  openWindow(stream: Stream, bytes: number): void;
+  /** Notes that so many bytes of a body take no memory here any more. */
+  used(bytes: number): void;
+  /** Lets a handler keep these bytes: they are not overwritten. */
+  keep(bytes: Buffer): Buffer;
+  /** Called when both sides have ended the stream: it is closed. */
+  over(stream: Stream): void;
+}
+
+/** What came while the handler wanted no more. */
+class HeldPart {
+  bytes = NO_BYTES;
+  readonly #room = new GrowingBytes();
+  trailers: HeaderSection | null = null;
+
+  /** Joins bytes in one buffer, since they may come one by one. */
+  join(bytes: Buffer): void {
+    this.bytes = this.#room.join(this.bytes, bytes);
+  }
+}
+
+/** A stream: an exchange of two messages, of which one comes in and the other goes out. */
+export abstract class Stream implements Sender {
+  readonly id: number;
+  sendWindow: number;
+  outgoing: OutgoingBytes | null = null;
+  urgency = 3;
+  isIncremental = true;
+  protected readonly host: StreamHost;
+  /** Our message; `ending` if its last bytes wait. */
+  protected local: 'open' | 'ending' | 'ended';
+  /** The message of the other side. */
+  protected remote: 'open' | 'ended';
+  /** True once neither side sends anything more. */
+  isClosed = false;
+  /** True once the handler is not called any more. */
+  protected isDetached = false;
+  /** True while the handler wants no more. */
+  protected isPaused: boolean;
+  /** How many bytes of the window are used and not opened again. */
+  #received = 0;
+  #held: HeldPart | null = null;
+
+  constructor(
+    id: number,
+    host: StreamHost,
+    sendWindow: number,
+    local: 'open' | 'ended',
+    remote: 'open' | 'ended',
+  ) {
+    this.id = id;
+    this.host = host;
+    this.sendWindow = sendWindow;
+    this.local = local;
+    this.remote = remote;
+    this.isPaused = false;
+  }
+
+  /** Takes what comes; `null` if the stream has none yet. */
+  protected abstract readonly handler: StreamHandler | null;
+
+  /** How many bytes were written and could not be sent yet. */
+  get unsent(): number {
+    return this.outgoing?.length ?? 0;
+  }
+
+  /** True once the other side has ended its message. */
+  get isReceived(): boolean {
+    return this.remote === 'ended';
+  }
+
+  /**
+   * Sends bytes, which must not change before they are sent. Returns true if all have been sent, and may change; else `drained`
+   * tells the handler.
+   */
+  write(bytes: Buffer): boolean {
+    if (this.isClosed || this.local !== 'open') return false;
+    return this.host.send(this, bytes);
+  }
+
+  sent(): void {
+    if (this.local === 'open') {
+      if (!this.isDetached) this.handler?.drained();
+      return;
+    }
+    this.local = 'ended';
+    this.finishSending();
+  }
+
+  /** Ends our message behind all that was written. */
+  protected endLocal(): void {
+    this.local = 'ending';
+    if (this.unsent === 0) this.sent();
+  }
+
+  /** Writes the end of our message: all before it has been sent. */
+  protected finishSending(): void {
+    this.host.endData(this);
+    this.closeIfOver();
+  }
+
+  /** Lets what comes flow again. */
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    const held = this.#held;
+    if (held !== null && held.bytes.length > 0) {
+      const { bytes } = held;
+      if (held.trailers === null) this.#held = null;
+      else held.bytes = NO_BYTES;
+      this.host.used(bytes.length);
+      this.#handOn(bytes);
+    } else this.#reopen();
+    if (this.remote === 'ended' && !this.#isPausedNow()) this.#endReceiving();
+  }
+
+  /** Gives up the rest of the stream. The handler is not called any more. Returns whether anything was left. */
+  cancel(code: number = ErrorCode.CANCEL): boolean {
+    this.detach();
+    if (this.isClosed) return false;
+    this.isClosed = true;
+    this.host.cancel(this, code);
+    return true;
+  }
+
+  /** Closes the stream because the other side broke a rule on it (RFC 9113, 5.4.2). */
+  fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
+    if (this.isDetached) return;
+    this.cancel(code);
+    this.handler?.closed({ how: 'malformed', why });
+  }
+
+  /** Notes that the connection has closed the stream. */
+  close(end: StreamEnd): void {
+    this.isClosed = true;
+    if (this.isDetached) return;
+    this.detach();
+    this.handler?.closed(end);
+  }
+
+  /** Takes a header section behind the first one: trailers. */
+  onSection(section: HeaderSection, ends: boolean): void {
+    if (ends) this.endRemote();
+    if (this.isPaused) {
+      // After data, only trailers can come, and they end the stream.
+      if (!ends) this.fail('a header section inside a body');
+      else if (!this.isDetached) this.#hold().trailers = section;
+      return;
+    }
+    if (this.isDetached) return;
+    this.handler?.section(section, ends);
+    if (ends) this.#endReceiving();
+  }
+
+  onData(bytes: Buffer, flowBytes: number, ends: boolean): void {
+    this.#received += flowBytes;
+    if (this.#received > this.host.streamWindow) {
+      this.host.used(flowBytes);
+      this.fail('more than the window of the stream', ErrorCode.FLOW_CONTROL_ERROR);
+      return;
+    }
+    if (ends) this.endRemote();
+    if (this.isPaused && !this.isDetached) {
+      this.host.used(flowBytes - bytes.length);
+      if (bytes.length > 0) this.#hold().join(bytes);
+      return;
+    }
+    this.host.used(flowBytes);
+    if (bytes.length > 0)
+      this.#handOn(bytes.length < KEPT_BYTES ? Buffer.from(bytes) : this.host.keep(bytes));
+    else this.#reopen();
+    if (ends && !this.#isPausedNow()) this.#endReceiving();
+  }
+
+  /** Called when all of the other side's message has been handed on. */
+  protected abstract finishReceiving(): void;
+
+  /** Keeps the compiler from assuming that a call in between left the stream flowing. */
+  #isPausedNow(): boolean {
+    return this.isPaused;
+  }
+
+  #hold(): HeldPart {
+    this.#held ??= new HeldPart();
+    return this.#held;
+  }
+
+  #handOn(bytes: Buffer): void {
+    if (this.isDetached) return;
+    this.isPaused = this.handler?.data(bytes) === false;
+    if (!this.isPaused) this.#reopen();
+  }
+
+  #reopen(): void {
+    if (this.remote === 'ended' || this.isClosed || this.#received < this.host.streamWindow / 2) return;
+    this.host.openWindow(this, this.#received);
+    this.#received = 0;
+  }
+
+  #endReceiving(): void {
+    const trailers = this.#held?.trailers ?? null;
+    this.#held = null;
+    if (trailers !== null && !this.isDetached) this.handler?.section(trailers, true);
+    if (!this.isDetached) this.finishReceiving();
+  }
+
+  protected endRemote(): void {
+    this.remote = 'ended';
+    this.closeIfOver();
+  }
+
+  protected closeIfOver(): void {
+    if (this.isClosed || this.local !== 'ended' || this.remote !== 'ended') return;
+    this.isClosed = true;
+    this.host.over(this);
+  }
+
+  /** Calls the handler no more, and frees what it has not taken. */
+  protected detach(): void {
+    this.isDetached = true;
+    if (this.#held === null) return;
+    this.host.used(this.#held.bytes.length);
+    this.#held = null;
+  }
+}
+
+/** Takes what comes on a stream. */
+export interface StreamHandler {
+  /** Takes a header section. `ends` is true if nothing follows. */
+  section(section: HeaderSection, ends: boolean): void;
+  /** Takes a piece of the body, which is the handler's from here on. Returns false if it wants no more until it resumes the stream. */
+  data(bytes: Buffer): boolean;
+  /** Called when the whole message has been handed on, which the other side has ended by END_STREAM. */
+  ended(): void;
+  /** Called when what had to wait has been sent. */
+  drained(): void;
+  /** Called last, when the connection has closed the stream; not after `cancel`. */
+  closed(end: StreamEnd): void;
+}
+
+/** How a stream ended. */
+export type StreamEnd =
+  /** Both sides have ended it. Only a server is told. */
+  | { readonly how: 'done' }
+  /** The other side sent RST_STREAM. */
+  | { readonly how: 'reset'; readonly code: number }
+  /** The other side broke a rule, and RST_STREAM was sent to it. */
+  | { readonly how: 'malformed'; readonly why: string }
+  /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
+  | { readonly how: 'unprocessed'; readonly code: number }
+  /** The connection is lost. */
+  | { readonly how: 'lost' };
