@@ -1,4 +1,4 @@
-import { HeaderDecoder, HeaderEncoder } from '../../../src/http2/hpack/index.ts';
+import { FieldGrade, HeaderDecoder, HeaderEncoder } from '../../../src/http2/hpack/index.ts';
 import { Http2Fault } from '../../../src/http2/index.ts';
 import { Random } from '../random.ts';
 import { type Field, HpackOfGo } from './hpack-of-go.ts';
@@ -124,7 +124,7 @@ function encodeWithOurs(sections: readonly Field[][], random: Random): Buffer[] 
 
 /** The fields of each block, or why it is refused; nothing is read behind that. */
 function decode(blocks: readonly Buffer[]): (Field[] | string)[] {
-  const decoder = new HeaderDecoder({ maxBytes: 1e9, maxFields: 1e9 }, () => 'field');
+  const decoder = new HeaderDecoder({ maxBytes: 1e9, maxFields: 1e9 }, () => FieldGrade.FIELD);
   const read: (Field[] | string)[] = [];
   for (const block of blocks) {
     try {
