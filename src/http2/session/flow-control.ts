@@ -150,7 +150,7 @@ function isEmpty({ outgoing }: Sender): boolean {
 
 /** Streams in the order in which they are sent: by urgency, then in turn. */
 class ReadyStreams {
-  /** By urgency. Made as needed, since on most connections nothing ever waits. */
+  /** A queue for each urgency, made as needed: on most connections nothing ever waits. */
   readonly #queues: (Set<Sender> | undefined)[] = [];
   size = 0;
 
