@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
 import type { Clock, ExchangeListener, ExchangeRecord, TraceRecord } from '../core/index.ts';
-import type { Logger } from './log/index.ts';
+import { type Logger, OncePerMinute } from './log/index.ts';
 
 /** Where an upstream is. */
 export interface SpanPeer {
@@ -84,9 +84,6 @@ export interface SpanExportOptions {
   readonly queue: number;
   readonly timeoutMs: number;
 }
-
-/** A receiver that is away would otherwise fill the log. */
-const LOG_INTERVAL_MS = 60_000;
 
 /**
  * Exports two spans for each recorded exchange once it is over: its own, and the upstream's until the head of the response.
@@ -211,11 +208,10 @@ function hrTime(epochMs: number): HrTime {
 /** Logs the failures that the SDK reports, at most once a minute. */
 function failureLog(log: Logger, clock: Clock) {
   const silent = () => {};
-  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  // A receiver that is away would otherwise fill the log.
+  const failures = new OncePerMinute(clock);
   const error = (message: string) => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - loggedAtMs < LOG_INTERVAL_MS) return;
-    loggedAtMs = nowMs;
+    if (failures.count('export') === 0) return;
     log.warn({ type: 'tracing', cause: message }, 'spans cannot be exported: some are lost');
   };
   return { error, warn: silent, info: silent, debug: silent, verbose: silent };

@@ -11,20 +11,10 @@ import type {
   SignOutEvent,
 } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
+import { OncePerMinute } from './once-per-minute.ts';
 
 /** Flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
-
-/** Anyone can send tokens that lack a claim, so each claim is logged once per interval, with the number of tokens. */
-const CLAIM_INTERVAL_MS = 60_000;
-
-/** Tokens that lack one claim. */
-interface Lack {
-  /** Last logged, on the monotonic clock. */
-  loggedAtMs: number;
-  /** Tokens since then. */
-  tokens: number;
-}
 
 /**
  * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
@@ -32,10 +22,9 @@ interface Lack {
  */
 export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #log: Logger;
-  readonly #clock: Clock;
+  /** Anyone can send tokens that lack a claim. */
+  readonly #lacking: OncePerMinute;
   readonly #of: { readonly provider?: string };
-  /** What lacked a claim, by claim; there are only as many as are configured. */
-  readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
   #discoveryFails = false;
   #introspectionFails = false;
@@ -45,24 +34,16 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   /** @param provider whose name is added to each line; null: the only one */
   constructor(log: Logger, clock: Clock, provider: string | null = null) {
     this.#log = log;
-    this.#clock = clock;
+    this.#lacking = new OncePerMinute(clock);
     this.#of = provider === null ? {} : { provider };
   }
 
   /** A missing claim usually means a mistake in the provider's or our configuration. */
   tokenRefused(reason: string, claim: string | null): void {
     if (claim === null) return;
-    const nowMs = this.#clock.monotonicMs();
-    const lack = this.#lacking.get(claim) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, tokens: 0 };
-    lack.tokens += 1;
-    this.#lacking.set(claim, lack);
-    if (nowMs - lack.loggedAtMs < CLAIM_INTERVAL_MS) return;
-    this.#log.warn(
-      { type: 'token', ...this.#of, reason, claim, tokens: lack.tokens },
-      'tokens lack a required claim',
-    );
-    lack.loggedAtMs = nowMs;
-    lack.tokens = 0;
+    const tokens = this.#lacking.count(claim);
+    if (tokens > 0)
+      this.#log.warn({ type: 'token', ...this.#of, reason, claim, tokens }, 'tokens lack a required claim');
   }
 
   keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void {
@@ -154,27 +135,15 @@ function textOf(cause: unknown): string | null {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Anyone who reaches the endpoint can cause these lines: each flaw is logged once per interval, with the number of notices. */
-const INTERVAL_MS = 60_000;
-
-/** Notices refused for one reason. */
-interface Series {
-  /** Last logged, by the monotonic clock. */
-  loggedAtMs: number;
-  /** Since then. */
-  notices: number;
-}
-
 /** Logs what providers tell. A logout is an everyday event, which metrics count. */
 export class NoticeLog implements NoticeListener {
   readonly #log: Logger;
-  readonly #clock: Clock;
-  /** Refused notices by kind and reason; both are closed lists. */
-  readonly #series = new Map<string, Series>();
+  /** Anyone who reaches the endpoint can cause these lines. */
+  readonly #refused: OncePerMinute;
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
-    this.#clock = clock;
+    this.#refused = new OncePerMinute(clock);
   }
 
   noticeReceived(event: NoticeEvent): void {
@@ -193,25 +162,12 @@ export class NoticeLog implements NoticeListener {
   }
 
   #logBad({ kind, outcome, flaw, claim }: NoticeEvent): void {
-    const nowMs = this.#clock.monotonicMs();
-    const key = `${kind} ${outcome} ${flaw} ${claim}`;
-    const series = this.#series.get(key) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, notices: 0 };
-    series.notices++;
-    this.#series.set(key, series);
-    if (nowMs - series.loggedAtMs < INTERVAL_MS) return;
-    const { notices } = series;
+    const notices = this.#refused.count(`${kind} ${outcome} ${flaw} ${claim}`);
+    if (notices === 0) return;
+    const why = { reason: flaw ?? undefined, claim: claim ?? undefined };
     this.#log.warn(
-      {
-        type: 'notice',
-        notice: kind,
-        outcome,
-        reason: flaw ?? undefined,
-        claim: claim ?? undefined,
-        notices,
-      },
+      { type: 'notice', notice: kind, outcome, ...why, notices },
       'what claims to be a notice of the provider changed nothing',
     );
-    series.loggedAtMs = nowMs;
-    series.notices = 0;
   }
 }

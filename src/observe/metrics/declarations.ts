@@ -54,7 +54,7 @@ export interface MetricDeclaration {
   /** The series of a configuration, as rows of label values. Default: each combination of the closed lists, if all labels have one. */
   readonly series?: (model: LabelModel) => Rows;
   /** The label that names something configured: a reload drops the series whose value is in no row. Default: it drops none. */
-  readonly configured?: (model: LabelModel) => string;
+  readonly configured?: string | ((model: LabelModel) => string);
   /** What only the documents say, as Markdown. Default nothing. */
   readonly more?: string;
 }
@@ -77,451 +77,381 @@ const byUpstream = ({ upstreams }: LabelModel): Rows => upstreams.map(upstream =
 const exceptFor = <Word extends string>(words: readonly Word[], ...others: Word[]): Word[][] =>
   words.filter(word => !others.includes(word)).map(word => [word]);
 
+type Labels = NonNullable<MetricDeclaration['labels']>;
+type Options = Omit<MetricDeclaration, 'type' | 'help' | 'labels'>;
+const declare =
+  <Type extends MetricDeclaration['type']>(type: Type) =>
+  (help: string, labels: Labels = {}, options: Options = {}) => ({ type, help, labels, ...options });
+const counter = declare('counter');
+const gauge = declare('gauge');
+const histogram = declare('histogram');
+const ofStore = <Declaration extends object>(declaration: Declaration) => ({
+  ...declaration,
+  more: ONLY_STORE,
+});
+const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
+
 /** Every metric of the gateway. Registration, series from the start and the table in the documents derive from this list. */
 export const METRICS = {
-  weir_requests_total: {
-    type: 'counter',
-    help: 'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
-    labels: { route: ROUTE, status: '`none`: no response', outcome: OUTCOMES, protocol: PROTOCOLS },
-    series: requestRows,
-    configured: () => 'route',
-  },
-  weir_grpc_calls_total: {
-    type: 'counter',
-    help: 'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
-    labels: { route: ROUTE, code: 'such as `OK` or `RESOURCE_EXHAUSTED`' },
-    series: callRows,
-    configured: () => 'route',
-  },
-  weir_request_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from the head of a request to the last byte of its response, by upstream ("none" if the gateway answered) and, with metrics.route_durations, by route.',
-    labels: { upstream: UPSTREAM_OR_NONE },
-    buckets: DURATION_BUCKETS,
-    series: durationRows,
-    configured: ({ routeDurations }) => (routeDurations ? 'route' : 'upstream'),
-    more: 'With `metrics.route_durations: true` also `route`, which costs up to 36 lines per route.',
-  },
-  weir_websocket_duration_seconds: {
-    type: 'histogram',
-    help: 'Lifetime of WebSockets, from the request to the end, by upstream.',
-    labels: { upstream: UPSTREAM },
-    // Seconds: from a page that is left at once to a service that is connected all day.
-    buckets: [1, 10, 60, 600, 3_600, 21_600, 86_400],
-  },
-  weir_upstream_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from sending a request upstream to the head of its response.',
-    labels: { upstream: UPSTREAM },
-    buckets: DURATION_BUCKETS,
-    series: byUpstream,
-    configured: () => 'upstream',
-  },
-  weir_request_body_bytes_total: { type: 'counter', help: 'Bytes of request bodies read.' },
-  weir_response_body_bytes_total: { type: 'counter', help: 'Bytes of response bodies written.' },
-  weir_upstream_retries_total: {
-    type: 'counter',
-    help: 'Requests sent upstream again because the first attempt cannot have had an effect.',
-    labels: { upstream: UPSTREAM },
-    series: byUpstream,
-    configured: () => 'upstream',
-  },
-  weir_upstream_retries_refused_total: {
-    type: 'counter',
-    help: 'Requests that were not sent to another endpoint because too many are: the budget is 20 % of the requests of the last 10 s.',
-    labels: { upstream: UPSTREAM },
-    series: byUpstream,
-    configured: () => 'upstream',
-  },
-  weir_upstream_endpoints: {
-    type: 'gauge',
-    help: 'Endpoints of each upstream, by state: used, or why they get no requests.',
-    labels: { upstream: UPSTREAM, state: ['used', ...OUT_REASONS] },
-    more: 'The status page names each endpoint. `connect_failures` and `bad_answers`: ejected for a while; `check`: its health checks fail.',
-  },
-  weir_upstream_all_endpoints_out: {
-    type: 'gauge',
-    help: '1 while every endpoint of the upstream is out, so that all of them are used. Alert on 1.',
-    labels: { upstream: UPSTREAM },
-  },
-  weir_upstream_endpoints_out_total: {
-    type: 'counter',
-    help: 'How often an endpoint of the upstream was taken out, by reason.',
-    labels: { upstream: UPSTREAM, reason: OUT_REASONS },
-    series: endpointRows,
-    configured: () => 'upstream',
-  },
-  weir_upstream_lookup_failed: {
-    type: 'gauge',
-    help: '1 while a name of the upstream cannot be looked up, so that its last addresses stay in use. Alert on 1.',
-    labels: { upstream: UPSTREAM },
-  },
-  weir_errors_total: {
-    type: 'counter',
-    help: 'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
-    labels: { side: ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
-    series: errorRows,
-    configured: () => 'upstream',
-  },
-  weir_caps_met_total: {
-    type: 'counter',
-    help: 'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
-    labels: { cap: 'its key in gateway.yaml', upstream: UPSTREAM_OR_NONE },
-    series: capRows,
-    configured: () => 'upstream',
-  },
-  weir_untrusted_forwarding_headers_total: {
-    type: 'counter',
-    help: 'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
-  },
-  weir_requests_in_flight: { type: 'gauge', help: 'Requests in flight.' },
-  weir_websockets_open: {
-    type: 'gauge',
-    help: 'Open WebSockets, by upstream. They do not count as requests in flight.',
-    labels: { upstream: UPSTREAM },
-  },
-  weir_client_connections: { type: 'gauge', help: 'Open client connections.' },
-  weir_upstream_connections: {
-    type: 'gauge',
-    help: 'Open connections to each upstream.',
-    labels: { upstream: UPSTREAM },
-  },
-  weir_build_info: {
-    type: 'gauge',
-    help: 'Always 1; the labels name the version of Weir and of Node.js.',
-    labels: { version: 'of Weir', node: 'of Node.js' },
-  },
-  weir_proxy_header_faults_total: {
-    type: 'counter',
-    help: 'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
-    labels: { reason: PROXY_HEADER_FAULTS },
-  },
-  weir_tls_handshakes_total: {
-    type: 'counter',
-    help: 'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed (timeout, capacity, cleartext, no_overlap, client_certificate, rejected, closed, malformed).',
-    labels: { listener: 'its key under `listen`', outcome: HANDSHAKE_OUTCOMES },
-    series: ({ tlsListeners }) =>
-      tlsListeners.flatMap(listener => HANDSHAKE_OUTCOMES.map(outcome => [listener, outcome])),
-    configured: () => 'listener',
-  },
-  weir_tls_certificate_expiry_timestamp_seconds: {
-    type: 'gauge',
-    help: 'When each certificate in use expires, by listener and file. Alert two weeks ahead.',
-    labels: { listener: 'its key under `listen`', certificate: 'its file, as configured' },
-  },
-  weir_http2_faults_total: {
-    type: 'counter',
-    help: 'HTTP/2 connections closed because of what the client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
-    labels: { reason: HTTP2_FAULTS },
-    more: 'See [HTTP/2](http2.md#floods).',
-  },
-  weir_overloaded: {
-    type: 'gauge',
-    help: '1 while the event loop is too far behind and new requests may be answered 503, else 0.',
-  },
-  weir_overloads_total: {
-    type: 'counter',
-    help: 'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
-  },
-  weir_admin_refused_total: {
-    type: 'counter',
-    help: 'Requests that the admin API refused, by reason: wrong_token, too_many_tokens, no_token or foreign_origin.',
-    labels: { reason: ADMIN_REFUSALS },
-    more: 'See [the admin API](admin-api.md).',
-  },
-  weir_admin_changes_total: {
-    type: 'counter',
-    help: 'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
-    labels: { change: ADMIN_CHANGES },
-  },
-  weir_admin_faults_total: {
-    type: 'counter',
-    help: 'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
-    labels: { endpoint: ADMIN_ENDPOINTS },
-  },
-  weir_log_lines_dropped_total: {
-    type: 'counter',
-    help: 'Log lines that were dropped because standard output did not take them.',
-  },
-  weir_log_blocked: {
-    type: 'gauge',
-    help: '1 while standard output takes no log lines, such as on a full disk, else 0.',
-  },
-  weir_tokens_total: {
-    type: 'counter',
-    help: 'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
-    labels: { provider: PROVIDER, outcome: TOKEN_OUTCOMES },
-    series: tokenRows,
-  },
-  weir_tokens_refused_total: {
-    type: 'counter',
-    help: 'Refused tokens by reason.',
-    labels: { provider: PROVIDER, reason: INVALID_REASONS },
-    series: refusalRows,
-  },
-  weir_signature_checks_total: {
-    type: 'counter',
-    help: 'Signatures checked, by algorithm and result.',
-    labels: { provider: PROVIDER, algorithm: SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
-    series: checkRows,
-  },
-  weir_key_set_keys: {
-    type: 'gauge',
-    help: 'Keys of the issuer that can verify tokens; 0 until the first key set is loaded.',
-    labels: { provider: PROVIDER },
-    more: 'Only with `identity_provider`.',
-  },
-  weir_key_set_fetches_total: {
-    type: 'counter',
-    help: "Fetches of the issuer's key set, by outcome.",
-    labels: { provider: PROVIDER, outcome: ['loaded', 'failed'] },
-    series: model => perProvider(model, ['loaded', 'failed']),
-  },
-  weir_revocations: {
-    type: 'gauge',
-    help: 'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
-    labels: { kind: '`session` or `subject`' },
-  },
-  weir_revocations_evicted_total: {
-    type: 'counter',
-    help: 'Revocations evicted because the table was full: every token as old as they were is refused.',
-  },
-  weir_notices_total: {
-    type: 'counter',
-    help: 'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
-    labels: { notice: NOTICE_KINDS, outcome: NOTICE_OUTCOMES },
-    series: ({ notices }) => notices.flatMap(notice => NOTICE_OUTCOMES.map(outcome => [notice, outcome])),
-    more: 'See [what the provider tells](tokens.md#what-the-provider-tells).',
-  },
-  weir_sign_ins_total: {
-    type: 'counter',
-    help: 'Sign-in attempts, by outcome.',
-    labels: { outcome: REDEEM_OUTCOMES },
-    series: ({ providers }) => (providers === null ? [] : exceptFor(REDEEM_OUTCOMES, 'token_refused')),
-  },
-  weir_sign_in_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from the complete sign-in request to its response.',
-    buckets: PROVIDER_BUCKETS,
-  },
-  weir_refreshes_total: {
-    type: 'counter',
-    help: 'Attempts to trade a refresh token for new tokens, by outcome.',
-    labels: { outcome: REDEEM_OUTCOMES },
-    series: ({ providers, refreshes }) =>
-      providers === null || !refreshes ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
-    more: 'Only with `sign_in.refresh`.',
-  },
-  weir_refresh_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from the complete request with a refresh token to its response.',
-    buckets: PROVIDER_BUCKETS,
-  },
-  weir_sign_outs_total: {
-    type: 'counter',
-    help: "Sign-outs, by the outcome of the provider's part.",
-    labels: { outcome: REDEEM_OUTCOMES },
-    series: ({ providers, signsOut }) =>
-      providers === null || !signsOut ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
-    more: 'Only with `sign_in.sign_out`.',
-  },
-  weir_provider_discoveries_total: {
-    type: 'counter',
-    help: "Attempts to discover the provider's endpoints, by outcome.",
-    labels: { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
-    series: model => perProvider(model, DISCOVERY_OUTCOMES),
-  },
-  weir_introspections_total: {
-    type: 'counter',
-    help: 'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
-    labels: { provider: PROVIDER, outcome: INTROSPECTION_OUTCOMES },
-    series: model => (model.introspects ? perProvider(model, INTROSPECTION_OUTCOMES) : []),
-    more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
-  },
-  weir_introspection_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from a question to the provider whether a token is still valid to its answer.',
-    buckets: PROVIDER_BUCKETS,
-  },
-  weir_limit_decisions_total: {
-    type: 'counter',
-    help: 'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
-    labels: { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
-    series: decisionRows,
-    configured: () => 'bucket',
-  },
-  weir_restriction_refusals_total: {
-    type: 'counter',
-    help: 'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
-    labels: { class: CLASS, reason: [...RESTRICTION_REASONS, 'blocked'] },
-    series: restrictionRefusalRows,
-    configured: () => 'class',
-  },
-  weir_limit_near_total: {
-    type: 'counter',
-    help: 'Requests admitted with at least 80 % of their limit used.',
-    labels: { bucket: BUCKET, class: CLASS },
-    series: bucketRows,
-    configured: () => 'bucket',
-  },
-  weir_shadow_refused_total: {
-    type: 'counter',
-    help: 'Requests served that a limit or restriction in shadow would have refused, by bucket ("none" without one), caller class and what it is.',
-    labels: {
+  weir_requests_total: counter(
+    'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
+    { route: ROUTE, status: '`none`: no response', outcome: OUTCOMES, protocol: PROTOCOLS },
+    { series: requestRows, configured: 'route' },
+  ),
+  weir_grpc_calls_total: counter(
+    'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
+    { route: ROUTE, code: 'such as `OK` or `RESOURCE_EXHAUSTED`' },
+    { series: callRows, configured: 'route' },
+  ),
+  weir_request_duration_seconds: histogram(
+    'Time from the head of a request to the last byte of its response, by upstream ("none" if the gateway answered) and, with metrics.route_durations, by route.',
+    { upstream: UPSTREAM_OR_NONE },
+    {
+      buckets: DURATION_BUCKETS,
+      series: durationRows,
+      configured: ({ routeDurations }) => (routeDurations ? 'route' : 'upstream'),
+      more: 'With `metrics.route_durations: true` also `route`, which costs up to 36 lines per route.',
+    },
+  ),
+  weir_websocket_duration_seconds: histogram(
+    'Lifetime of WebSockets, from the request to the end, by upstream.',
+    { upstream: UPSTREAM },
+    {
+      // Seconds: from a page that is left at once to a service that is connected all day.
+      buckets: [1, 10, 60, 600, 3_600, 21_600, 86_400],
+    },
+  ),
+  weir_upstream_duration_seconds: histogram(
+    'Time from sending a request upstream to the head of its response.',
+    { upstream: UPSTREAM },
+    { buckets: DURATION_BUCKETS, series: byUpstream, configured: 'upstream' },
+  ),
+  weir_request_body_bytes_total: counter('Bytes of request bodies read.'),
+  weir_response_body_bytes_total: counter('Bytes of response bodies written.'),
+  weir_upstream_retries_total: counter(
+    'Requests sent upstream again because the first attempt cannot have had an effect.',
+    { upstream: UPSTREAM },
+    PER_UPSTREAM,
+  ),
+  weir_upstream_retries_refused_total: counter(
+    'Requests that were not sent to another endpoint because too many are: the budget is 20 % of the requests of the last 10 s.',
+    { upstream: UPSTREAM },
+    PER_UPSTREAM,
+  ),
+  weir_upstream_endpoints: gauge(
+    'Endpoints of each upstream, by state: used, or why they get no requests.',
+    { upstream: UPSTREAM, state: ['used', ...OUT_REASONS] },
+    {
+      more: 'The status page names each endpoint. `connect_failures` and `bad_answers`: ejected for a while; `check`: its health checks fail.',
+    },
+  ),
+  weir_upstream_all_endpoints_out: gauge(
+    '1 while every endpoint of the upstream is out, so that all of them are used. Alert on 1.',
+    { upstream: UPSTREAM },
+  ),
+  weir_upstream_endpoints_out_total: counter(
+    'How often an endpoint of the upstream was taken out, by reason.',
+    { upstream: UPSTREAM, reason: OUT_REASONS },
+    { series: endpointRows, configured: 'upstream' },
+  ),
+  weir_upstream_lookup_failed: gauge(
+    '1 while a name of the upstream cannot be looked up, so that its last addresses stay in use. Alert on 1.',
+    { upstream: UPSTREAM },
+  ),
+  weir_errors_total: counter(
+    'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
+    { side: ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
+    { series: errorRows, configured: 'upstream' },
+  ),
+  weir_caps_met_total: counter(
+    'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
+    { cap: 'its key in gateway.yaml', upstream: UPSTREAM_OR_NONE },
+    { series: capRows, configured: 'upstream' },
+  ),
+  weir_untrusted_forwarding_headers_total: counter(
+    'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
+  ),
+  weir_requests_in_flight: gauge('Requests in flight.'),
+  weir_websockets_open: gauge('Open WebSockets, by upstream. They do not count as requests in flight.', {
+    upstream: UPSTREAM,
+  }),
+  weir_client_connections: gauge('Open client connections.'),
+  weir_upstream_connections: gauge('Open connections to each upstream.', { upstream: UPSTREAM }),
+  weir_build_info: gauge('Always 1; the labels name the version of Weir and of Node.js.', {
+    version: 'of Weir',
+    node: 'of Node.js',
+  }),
+  weir_proxy_header_faults_total: counter(
+    'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
+    { reason: PROXY_HEADER_FAULTS },
+  ),
+  weir_tls_handshakes_total: counter(
+    'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed (timeout, capacity, cleartext, no_overlap, client_certificate, rejected, closed, malformed).',
+    { listener: 'its key under `listen`', outcome: HANDSHAKE_OUTCOMES },
+    {
+      series: ({ tlsListeners }) =>
+        tlsListeners.flatMap(listener => HANDSHAKE_OUTCOMES.map(outcome => [listener, outcome])),
+      configured: 'listener',
+    },
+  ),
+  weir_tls_certificate_expiry_timestamp_seconds: gauge(
+    'When each certificate in use expires, by listener and file. Alert two weeks ahead.',
+    { listener: 'its key under `listen`', certificate: 'its file, as configured' },
+  ),
+  weir_http2_faults_total: counter(
+    'HTTP/2 connections closed because of what the client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
+    { reason: HTTP2_FAULTS },
+    { more: 'See [HTTP/2](http2.md#floods).' },
+  ),
+  weir_overloaded: gauge(
+    '1 while the event loop is too far behind and new requests may be answered 503, else 0.',
+  ),
+  weir_overloads_total: counter(
+    'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
+  ),
+  weir_admin_refused_total: counter(
+    'Requests that the admin API refused, by reason: wrong_token, too_many_tokens, no_token or foreign_origin.',
+    { reason: ADMIN_REFUSALS },
+    { more: 'See [the admin API](admin-api.md).' },
+  ),
+  weir_admin_changes_total: counter(
+    'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
+    { change: ADMIN_CHANGES },
+  ),
+  weir_admin_faults_total: counter(
+    'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
+    { endpoint: ADMIN_ENDPOINTS },
+  ),
+  weir_log_lines_dropped_total: counter(
+    'Log lines that were dropped because standard output did not take them.',
+  ),
+  weir_log_blocked: gauge('1 while standard output takes no log lines, such as on a full disk, else 0.'),
+  weir_tokens_total: counter(
+    'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
+    { provider: PROVIDER, outcome: TOKEN_OUTCOMES },
+    { series: tokenRows },
+  ),
+  weir_tokens_refused_total: counter(
+    'Refused tokens by reason.',
+    { provider: PROVIDER, reason: INVALID_REASONS },
+    { series: refusalRows },
+  ),
+  weir_signature_checks_total: counter(
+    'Signatures checked, by algorithm and result.',
+    { provider: PROVIDER, algorithm: SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
+    { series: checkRows },
+  ),
+  weir_key_set_keys: gauge(
+    'Keys of the issuer that can verify tokens; 0 until the first key set is loaded.',
+    { provider: PROVIDER },
+    { more: 'Only with `identity_provider`.' },
+  ),
+  weir_key_set_fetches_total: counter(
+    "Fetches of the issuer's key set, by outcome.",
+    { provider: PROVIDER, outcome: ['loaded', 'failed'] },
+    { series: model => perProvider(model, ['loaded', 'failed']) },
+  ),
+  weir_revocations: gauge(
+    'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
+    { kind: '`session` or `subject`' },
+  ),
+  weir_revocations_evicted_total: counter(
+    'Revocations evicted because the table was full: every token as old as they were is refused.',
+  ),
+  weir_notices_total: counter(
+    'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
+    { notice: NOTICE_KINDS, outcome: NOTICE_OUTCOMES },
+    {
+      series: ({ notices }) => notices.flatMap(notice => NOTICE_OUTCOMES.map(outcome => [notice, outcome])),
+      more: 'See [what the provider tells](tokens.md#what-the-provider-tells).',
+    },
+  ),
+  weir_sign_ins_total: counter(
+    'Sign-in attempts, by outcome.',
+    { outcome: REDEEM_OUTCOMES },
+    { series: ({ providers }) => (providers === null ? [] : exceptFor(REDEEM_OUTCOMES, 'token_refused')) },
+  ),
+  weir_sign_in_duration_seconds: histogram(
+    'Time from the complete sign-in request to its response.',
+    {},
+    {
+      buckets: PROVIDER_BUCKETS,
+    },
+  ),
+  weir_refreshes_total: counter(
+    'Attempts to trade a refresh token for new tokens, by outcome.',
+    { outcome: REDEEM_OUTCOMES },
+    {
+      series: ({ providers, refreshes }) =>
+        providers === null || !refreshes ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
+      more: 'Only with `sign_in.refresh`.',
+    },
+  ),
+  weir_refresh_duration_seconds: histogram(
+    'Time from the complete request with a refresh token to its response.',
+    {},
+    { buckets: PROVIDER_BUCKETS },
+  ),
+  weir_sign_outs_total: counter(
+    "Sign-outs, by the outcome of the provider's part.",
+    { outcome: REDEEM_OUTCOMES },
+    {
+      series: ({ providers, signsOut }) =>
+        providers === null || !signsOut ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
+      more: 'Only with `sign_in.sign_out`.',
+    },
+  ),
+  weir_provider_discoveries_total: counter(
+    "Attempts to discover the provider's endpoints, by outcome.",
+    { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
+    { series: model => perProvider(model, DISCOVERY_OUTCOMES) },
+  ),
+  weir_introspections_total: counter(
+    'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
+    { provider: PROVIDER, outcome: INTROSPECTION_OUTCOMES },
+    {
+      series: model => (model.introspects ? perProvider(model, INTROSPECTION_OUTCOMES) : []),
+      more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
+    },
+  ),
+  weir_introspection_duration_seconds: histogram(
+    'Time from a question to the provider whether a token is still valid to its answer.',
+    {},
+    { buckets: PROVIDER_BUCKETS },
+  ),
+  weir_limit_decisions_total: counter(
+    'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
+    { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
+    { series: decisionRows, configured: 'bucket' },
+  ),
+  weir_restriction_refusals_total: counter(
+    'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
+    { class: CLASS, reason: [...RESTRICTION_REASONS, 'blocked'] },
+    { series: restrictionRefusalRows, configured: 'class' },
+  ),
+  weir_limit_near_total: counter(
+    'Requests admitted with at least 80 % of their limit used.',
+    { bucket: BUCKET, class: CLASS },
+    { series: bucketRows, configured: 'bucket' },
+  ),
+  weir_shadow_refused_total: counter(
+    'Requests served that a limit or restriction in shadow would have refused, by bucket ("none" without one), caller class and what it is.',
+    {
       bucket: BUCKET,
       class: CLASS,
       limit: '`global`, `caller`, `group`, `resource`, `concurrent`, or the key of the rule that restricts',
     },
-    series: shadowRows,
-    configured: () => 'bucket',
-  },
-  weir_limit_held_total: {
-    type: 'counter',
-    help: 'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
-    labels: { outcome: HELD_OUTCOMES },
-    more: 'See [patience](limits.md#patience).',
-  },
-  weir_invalid_requests_total: {
-    type: 'counter',
-    help: 'Requests that count as invalid against their address, by status.',
-    labels: { status: ['401', '403', '429'] },
-  },
-  weir_restrictions_total: {
-    type: 'counter',
-    help: 'Restrictions started, by kind (address, principal, webhook) and reason.',
-    labels: { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    series: () => certainRestrictions(RESTRICTION_REASONS),
-  },
-  weir_shadow_restrictions_total: {
-    type: 'counter',
-    help: 'Restrictions that rules in shadow would have started, by kind and reason.',
-    labels: { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    series: () => certainRestrictions(RESTRICTION_REASONS.filter(reason => reason !== 'operator')),
-  },
-  weir_restricted: {
-    type: 'gauge',
-    help: 'Restrictions in force now.',
-    labels: { kind: RESTRICTED_KINDS },
-  },
-  weir_restrictions_evicted_total: {
-    type: 'counter',
-    help: 'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
-    labels: { table: RESTRICTION_TABLES },
-  },
-  weir_limit_keys: { type: 'gauge', help: 'Counters held in memory.' },
-  weir_limit_caller_overflows_total: {
-    type: 'counter',
-    help: 'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
-  },
-  weir_limit_keys_evicted_total: {
-    type: 'counter',
-    help: 'Counters evicted before their reset because their table was full, by bucket ("none" for the global limit) and limit. Alert on this.',
-    labels: PARTITION,
-  },
-  weir_limit_shared_overflows_total: {
-    type: 'counter',
-    help: 'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket ("none" for the global limit) and limit. Alert on this.',
-    labels: PARTITION,
-  },
-  weir_store_decisions_total: {
-    type: 'counter',
-    help: 'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
-    labels: { by: DECIDED_BY },
-    more: ONLY_STORE,
-  },
-  weir_store_failures_total: {
-    type: 'counter',
-    help: 'Redis commands that failed, by reason: timeout, disconnected, error.',
-    labels: { reason: STORE_FAILURES },
-    more: ONLY_STORE,
-  },
-  weir_store_up: {
-    type: 'gauge',
-    help: '1 while Redis counts the limits, 0 while the on_failure policy applies. Alert on 0.',
-    more: ONLY_STORE,
-  },
-  weir_store_lost_total: {
-    type: 'counter',
-    help: 'How often the on_failure policy took over from Redis.',
-    more: ONLY_STORE,
-  },
-  weir_store_behind: {
-    type: 'gauge',
-    help: '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
-    more: ONLY_STORE,
-  },
-  weir_store_facts_skipped_total: {
-    type: 'counter',
-    help: 'Revocations, restrictions and lifts of other gateways that this one could not apply, through a fault of its own.',
-    more: `${ONLY_STORE} The log names the fault.`,
-  },
-  weir_store_subscribed: {
-    type: 'gauge',
-    help: '1 while Redis sends this gateway the messages of others, 0 while it refuses to, and the gateway polls once a second.',
-    more: `${ONLY_STORE} At 0, Redis does not permit \`subscribe\`.`,
-  },
-  weir_store_clock_ahead_seconds: {
-    type: 'gauge',
-    help: "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
-    more: ONLY_STORE,
-  },
-  weir_store_replicas: {
-    type: 'gauge',
-    help: 'Gateways that share the limits, as counted in Redis.',
-    more: ONLY_STORE,
-  },
-  weir_store_round_trip_seconds: {
-    type: 'histogram',
-    help: 'Round-trip time to Redis, measured about once a second.',
-    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
-    more: ONLY_STORE,
-  },
-  weir_store_untold: {
-    type: 'gauge',
-    help: 'Restrictions and revocations of this gateway not yet written to Redis.',
-    more: ONLY_STORE,
-  },
-  weir_restrictions_adopted: {
-    type: 'gauge',
-    help: 'Restrictions started by other gateways whose clients have not been seen here yet.',
-    more: ONLY_STORE,
-  },
-  weir_store_unshared_offences_total: {
-    type: 'counter',
-    help: 'Offences counted by this gateway alone because too many clients offended at once.',
-    more: ONLY_STORE,
-  },
-  weir_config_reloads_total: {
-    type: 'counter',
-    help: 'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
-    labels: { outcome: ['applied', 'waiting', 'refused', 'unchanged'] },
-  },
-  weir_config_last_reload_successful: {
-    type: 'gauge',
-    help: '1 if the configuration files were valid at the last reload; 0 if they were refused and the previous configuration stays in use. Alert on 0.',
-  },
-  weir_config_last_reload_timestamp_seconds: {
-    type: 'gauge',
-    help: 'Time of the last reload, successful or not; the start time until the first one.',
-  },
-  weir_config_applied_timestamp_seconds: {
-    type: 'gauge',
-    help: 'Time when the configuration in use came into force. Among several gateways, the hash with the greatest time is the newest configuration.',
-  },
-  weir_config_info: {
-    type: 'gauge',
-    help: 'Always 1; the labels name the configuration in use: its hash (equal files, equal hash) and its number in this process.',
-    labels: { hash: 'of the files', generation: 'a number' },
-  },
-  weir_config_restart_keys: {
-    type: 'gauge',
-    help: 'Configuration keys whose change takes effect only after a restart.',
-  },
-  weir_config_watched: {
-    type: 'gauge',
-    help: '1 while file events report changes; 0 while the files are polled every few seconds.',
-  },
-} as const satisfies Readonly<Record<string, MetricDeclaration>>;
+    { series: shadowRows, configured: 'bucket' },
+  ),
+  weir_limit_held_total: counter(
+    'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
+    { outcome: HELD_OUTCOMES },
+    { more: 'See [patience](limits.md#patience).' },
+  ),
+  weir_invalid_requests_total: counter('Requests that count as invalid against their address, by status.', {
+    status: ['401', '403', '429'],
+  }),
+  weir_restrictions_total: counter(
+    'Restrictions started, by kind (address, principal, webhook) and reason.',
+    { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
+    { series: () => certainRestrictions(RESTRICTION_REASONS) },
+  ),
+  weir_shadow_restrictions_total: counter(
+    'Restrictions that rules in shadow would have started, by kind and reason.',
+    { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
+    { series: () => certainRestrictions(RESTRICTION_REASONS.filter(reason => reason !== 'operator')) },
+  ),
+  weir_restricted: gauge('Restrictions in force now.', { kind: RESTRICTED_KINDS }),
+  weir_restrictions_evicted_total: counter(
+    'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
+    { table: RESTRICTION_TABLES },
+  ),
+  weir_limit_keys: gauge('Counters held in memory.'),
+  weir_limit_caller_overflows_total: counter(
+    'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
+  ),
+  weir_limit_keys_evicted_total: counter(
+    'Counters evicted before their reset because their table was full, by bucket ("none" for the global limit) and limit. Alert on this.',
+    PARTITION,
+  ),
+  weir_limit_shared_overflows_total: counter(
+    'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket ("none" for the global limit) and limit. Alert on this.',
+    PARTITION,
+  ),
+  weir_store_decisions_total: ofStore(
+    counter(
+      'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
+      { by: DECIDED_BY },
+    ),
+  ),
+  weir_store_failures_total: ofStore(
+    counter('Redis commands that failed, by reason: timeout, disconnected, error.', {
+      reason: STORE_FAILURES,
+    }),
+  ),
+  weir_store_up: ofStore(
+    gauge('1 while Redis counts the limits, 0 while the on_failure policy applies. Alert on 0.'),
+  ),
+  weir_store_lost_total: ofStore(counter('How often the on_failure policy took over from Redis.')),
+  weir_store_behind: ofStore(
+    gauge(
+      '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
+    ),
+  ),
+  weir_store_facts_skipped_total: counter(
+    'Revocations, restrictions and lifts of other gateways that this one could not apply, through a fault of its own.',
+    {},
+    { more: `${ONLY_STORE} The log names the fault.` },
+  ),
+  weir_store_subscribed: gauge(
+    '1 while Redis sends this gateway the messages of others, 0 while it refuses to, and the gateway polls once a second.',
+    {},
+    { more: `${ONLY_STORE} At 0, Redis does not permit \`subscribe\`.` },
+  ),
+  weir_store_clock_ahead_seconds: ofStore(
+    gauge(
+      "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
+    ),
+  ),
+  weir_store_replicas: ofStore(gauge('Gateways that share the limits, as counted in Redis.')),
+  weir_store_round_trip_seconds: ofStore(
+    histogram(
+      'Round-trip time to Redis, measured about once a second.',
+      {},
+      {
+        buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
+      },
+    ),
+  ),
+  weir_store_untold: ofStore(gauge('Restrictions and revocations of this gateway not yet written to Redis.')),
+  weir_restrictions_adopted: ofStore(
+    gauge('Restrictions started by other gateways whose clients have not been seen here yet.'),
+  ),
+  weir_store_unshared_offences_total: ofStore(
+    counter('Offences counted by this gateway alone because too many clients offended at once.'),
+  ),
+  weir_config_reloads_total: counter(
+    'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
+    { outcome: ['applied', 'waiting', 'refused', 'unchanged'] },
+  ),
+  weir_config_last_reload_successful: gauge(
+    '1 if the configuration files were valid at the last reload; 0 if they were refused and the previous configuration stays in use. Alert on 0.',
+  ),
+  weir_config_last_reload_timestamp_seconds: gauge(
+    'Time of the last reload, successful or not; the start time until the first one.',
+  ),
+  weir_config_applied_timestamp_seconds: gauge(
+    'Time when the configuration in use came into force. Among several gateways, the hash with the greatest time is the newest configuration.',
+  ),
+  weir_config_info: gauge(
+    'Always 1; the labels name the configuration in use: its hash (equal files, equal hash) and its number in this process.',
+    { hash: 'of the files', generation: 'a number' },
+  ),
+  weir_config_restart_keys: gauge('Configuration keys whose change takes effect only after a restart.'),
+  weir_config_watched: gauge(
+    '1 while file events report changes; 0 while the files are polled every few seconds.',
+  ),
+} satisfies Readonly<Record<string, MetricDeclaration>>;
 
 export type MetricName = keyof typeof METRICS;
 /** The metrics of one type. */

@@ -250,7 +250,8 @@ export class MetricSet {
     if (series === undefined) prepareSeries(root, combinations(labels), -1, linesEach);
     else
       this.#followers.push(model => {
-        const at = configured === undefined ? -1 : labelNames().indexOf(configured(model));
+        const label = typeof configured === 'function' ? configured(model) : configured;
+        const at = label === undefined ? -1 : labelNames().indexOf(label);
         prepareSeries(root, series(model), at, linesEach);
       });
   }

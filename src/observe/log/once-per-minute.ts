@@ -1,0 +1,29 @@
+import type { Clock } from '../../core/index.ts';
+
+const INTERVAL_MS = 60_000;
+
+/**
+ * Says when to log events that clients can cause as often as they like: each kind once a minute, with the number of events since its
+ * last line. Kinds come from closed lists or from the configuration, never from clients.
+ */
+export class OncePerMinute {
+  readonly #clock: Clock;
+  readonly #kinds = new Map<string, { loggedAtMs: number; events: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts an event. Returns how many of its kind came since the last line, to be logged now; 0 if it is too soon for a line. */
+  count(name: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const kind = this.#kinds.get(name) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, events: 0 };
+    this.#kinds.set(name, kind);
+    kind.events++;
+    if (nowMs - kind.loggedAtMs < INTERVAL_MS) return 0;
+    const { events } = kind;
+    kind.loggedAtMs = nowMs;
+    kind.events = 0;
+    return events;
+  }
+}
