@@ -47,7 +47,7 @@ async function untilStopped(
   app: App,
   stop: Promise<string>,
   log: Logger,
-  output: { flush(): Promise<void> },
+  output: { flush(): Promise<unknown> },
 ): Promise<number> {
   log.info({ signal: await stop }, 'draining');
   const drained = await app.drain();
@@ -94,7 +94,7 @@ type StopSignal = 'SIGINT' | 'SIGTERM';
  *
  * @param beforeExit runs before that immediate exit; it must be quick.
  */
-function listenForStop(beforeExit: () => Promise<void>): Promise<StopSignal> {
+function listenForStop(beforeExit: () => Promise<unknown>): Promise<StopSignal> {
   return new Promise(resolve => {
     let stopping = false;
     const onSignal = (signal: StopSignal) => {

@@ -99,10 +99,14 @@ const FIRST_RETRY_MS = 4;
 const MAX_RETRY_MS = 256;
 /** Written nothing for so long, the log is in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
+/** The same in looks every `GATHER_MS`: after one that is late, the loop has yet to hear what was written while it stood still. */
+const TROUBLE_LOOKS = 2;
 /** How long the end of the process waits for lines that are still to be written, milliseconds. */
 const FLUSH_MS = 1_500;
 /** The same where the process ends at once. */
 const LAST_WRITE_MS = 500;
+/** How long that waits for a write under way. */
+const LAST_MOMENT_MS = 50;
 
 /**
  * Writes log lines to an open file in the background, and never stops what logs them: whatever the file or its reader does,
@@ -123,6 +127,7 @@ export class LogOutput implements LogDestination {
   #retryMs = FIRST_RETRY_MS;
   /** When bytes were last written, or began to wait, by the monotonic clock. */
   #movedAtMs = 0;
+  #looksSinceMoved = 0;
   #lastError: string | null = null;
   #linesDropped = 0;
   /** The count when lines began to be dropped; null: none are. */
@@ -134,7 +139,10 @@ export class LogOutput implements LogDestination {
     this.#file = file;
     this.#clock = clock;
     this.#log = makeLogger('warn', this);
-    setInterval(() => this.#handOn(), GATHER_MS).unref();
+    setInterval(() => {
+      this.#looksSinceMoved++;
+      this.#handOn();
+    }, GATHER_MS).unref();
     process.on('exit', () => this.#writeLast());
   }
 
@@ -149,22 +157,22 @@ export class LogOutput implements LogDestination {
     if (this.#gathered.length >= CHUNK) this.#handOn();
   }
 
-  /** Writes what is waiting; gives up after a second and a half. */
-  flush(): Promise<void> {
+  /** Writes what is waiting; gives up after a second and a half. Resolves to whether all is written. */
+  flush(): Promise<boolean> {
     this.#handOn();
-    if (this.#waitingBytes === 0) return Promise.resolve();
+    if (this.#waitingBytes === 0) return Promise.resolve(true);
     return new Promise(resolve => {
-      const timer = setTimeout(resolve, FLUSH_MS);
+      const timer = setTimeout(resolve, FLUSH_MS, false);
       this.#whenWritten.push(() => {
         clearTimeout(timer);
-        resolve();
+        resolve(true);
       });
     });
   }
 
   get #trouble(): LogTrouble | null {
     const forMs = this.#clock.monotonicMs() - this.#movedAtMs;
-    if (this.#waitingBytes === 0 || forMs < TROUBLE_MS) return null;
+    if (this.#waitingBytes === 0 || forMs < TROUBLE_MS || this.#looksSinceMoved < TROUBLE_LOOKS) return null;
     return { cause: this.#lastError ?? 'a write does not end', sinceMs: this.#clock.epochMs() - forMs };
   }
 
@@ -180,7 +188,7 @@ export class LogOutput implements LogDestination {
       this.#linesDropped += lines;
       return;
     }
-    if (this.#waitingBytes === 0) this.#movedAtMs = this.#clock.monotonicMs();
+    if (this.#waitingBytes === 0) this.#moved();
     this.#chunks.push(chunk);
     this.#waitingBytes += chunk.length;
     this.#advance();
@@ -198,7 +206,7 @@ export class LogOutput implements LogDestination {
   }
 
   #wrote(chunk: Buffer, bytes: number): void {
-    this.#movedAtMs = this.#clock.monotonicMs();
+    this.#moved();
     this.#retryMs = FIRST_RETRY_MS;
     this.#lastError = null;
     this.#remove(chunk, bytes);
@@ -208,6 +216,11 @@ export class LogOutput implements LogDestination {
     if (this.#waitingBytes > 0) return;
     for (const done of this.#whenWritten) done();
     this.#whenWritten = [];
+  }
+
+  #moved(): void {
+    this.#movedAtMs = this.#clock.monotonicMs();
+    this.#looksSinceMoved = 0;
   }
 
   #remove(chunk: Buffer, bytes: number): void {
@@ -260,7 +273,7 @@ export class LogOutput implements LogDestination {
   /** A write under way is done within a moment. Node waits for one that never ends, so only a signal ends the process then. */
   #endWrite(isInTrouble: boolean): void {
     if (isInTrouble) process.kill(process.pid, 'SIGKILL');
-    pause(FIRST_RETRY_MS);
+    pause(LAST_MOMENT_MS);
     const [chunk] = this.#chunks;
     if (chunk !== undefined) this.#remove(chunk, chunk.length);
   }
