@@ -1,23 +1,25 @@
 // Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, responses
-// with Node's client and undici, frames of HTTP/2 with Node's client, and header blocks with Go's HPACK. Shows its progress.
-// node scripts/fuzz-readers.ts [requests|responses|http2|hpack|all] [CASES] [SEED]
+// with Node's client and undici, frames of HTTP/2 with Node's client and server, and header blocks with Go's HPACK. Shows its progress.
+// node scripts/fuzz-readers.ts [requests|responses|h2-requests|h2-responses|hpack|all] [CASES] [SEED]
 import { fuzzHpack } from '../test/support/fuzz/hpack-fuzz.ts';
-import { fuzzHttp2 } from '../test/support/fuzz/http2-fuzz.ts';
+import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http2-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 
 const which = process.argv[2] ?? 'all';
 const cases = Number(process.argv[3] ?? 1_000_000);
 const seed = Number(process.argv[4] ?? Math.floor(Math.random() * 2 ** 31));
-if (!['requests', 'responses', 'http2', 'hpack', 'all'].includes(which))
-  throw new Error(`not "${which}": requests, responses, http2, hpack or all`);
+if (!['requests', 'responses', 'h2-requests', 'h2-responses', 'hpack', 'all'].includes(which))
+  throw new Error(`not "${which}": requests, responses, h2-requests, h2-responses, hpack or all`);
 
 if (which === 'requests' || which === 'all')
   report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
 if (which === 'responses' || which === 'all')
   report(await fuzzReader({ seed, cases, everySplitOfOneIn: 4, onCase: progressOf('responses') }));
-if (which === 'http2' || which === 'all')
-  report(await fuzzHttp2({ seed, cases, onCase: progressOf('http2') }));
+if (which === 'h2-responses' || which === 'all')
+  report(await fuzzHttp2Responses({ seed, cases, onCase: progressOf('responses over HTTP/2') }));
+if (which === 'h2-requests' || which === 'all')
+  report(await fuzzHttp2Requests({ seed, cases, onCase: progressOf('requests over HTTP/2') }));
 if (which === 'hpack' || which === 'all')
   report(await fuzzHpack({ seed, cases, onCase: progressOf('hpack') }));
 

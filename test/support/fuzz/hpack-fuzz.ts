@@ -1,25 +1,16 @@
 import { FieldGrade, HeaderDecoder, HeaderEncoder } from '../../../src/http2/hpack/index.ts';
 import { Http2Fault } from '../../../src/http2/index.ts';
-import { Random } from '../random.ts';
+import type { Random } from '../random.ts';
+import { type FuzzRun, fuzz } from './fuzz-run.ts';
 import { type Field, HpackOfGo } from './hpack-of-go.ts';
 import { mutate } from './mutate.ts';
 
-const MAX_FINDINGS = 10;
-/** Cases under way together, so that no one waits for an answer alone. */
-const AT_ONCE = 200;
 /** Names that ours never indexes, whoever sends them; without a value they are in the static table. */
 const SECRETS = ['authorization', 'cookie', 'proxy-authorization'];
 /** What Go says of two changes of the table's size in one block, which RFC 7541, 4.2 allows, and which its own encoder writes. */
 const TWO_CHANGES = /dynamic table size update MUST occur at the beginning/;
 /** What ours refuses and Go takes: integers of more than four bytes, and a change of an empty table behind a field. */
 const STRICTER = /^(an integer that is too large|a change of the table behind a field)$/;
-
-export interface HpackFuzz {
-  readonly seed: number;
-  readonly cases: number;
-  /** Told before each case how many are done. */
-  readonly onCase?: (done: number) => void;
-}
 
 export interface HpackFuzzResult {
   readonly cases: number;
@@ -36,25 +27,12 @@ export interface HpackFuzzResult {
  * Compares our HPACK with that of Go, connection by connection: what each encodes, the other decodes to the same fields, and of
  * blocks that are wounded both make the same, or refuse them.
  */
-export async function fuzzHpack({ seed, cases, onCase }: HpackFuzz): Promise<HpackFuzzResult> {
+export async function fuzzHpack(run: FuzzRun): Promise<HpackFuzzResult> {
   const go = new HpackOfGo();
   const counts = { decoded: 0, refused: 0, stricter: 0 };
-  const findings: string[] = [];
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  let done = 0;
-  const next = async (): Promise<void> => {
-    while (done < cases && findings.length < MAX_FINDINGS) {
-      onCase?.(done);
-      const number = done++;
-      const note = (what: string) => findings.push(`case ${number} of seed ${seed}: ${what}`);
-      await compare(go, new Random(seed + number), counts, note);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, next));
-  Error.stackTraceLimit = stackTraceLimit;
+  const result = await fuzz(run, (random, note) => compare(go, random, counts, note));
   go.end();
-  return { cases: done, ...counts, findings };
+  return { ...result, ...counts };
 }
 
 type Counts = { decoded: number; refused: number; stricter: number };

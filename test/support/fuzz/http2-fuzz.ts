@@ -1,26 +1,20 @@
-import { Random } from '../random.ts';
+import { type FuzzRun, fuzz } from './fuzz-run.ts';
+import { clientBytes } from './http2-frames-of-client.ts';
 import { serverBytes } from './http2-frames-of-server.ts';
 import type { Http2Reading } from './http2-reading.ts';
+import { readHttp2RequestsWithNode } from './read-http2-requests-with-node.ts';
+import { readHttp2RequestsWithOurs } from './read-http2-requests-with-ours.ts';
 import { readHttp2WithNode } from './read-http2-with-node.ts';
 import { readHttp2WithOurs } from './read-http2-with-ours.ts';
 import { splitAt, splits } from './splits.ts';
 
-const MAX_FINDINGS = 10;
-
-export interface Http2Fuzz {
-  readonly seed: number;
-  readonly cases: number;
-  /** Told before each case how many are done. */
-  readonly onCase?: (done: number) => void;
-}
-
 export interface Http2FuzzResult {
   readonly cases: number;
-  /** Whole responses on which both agree. */
+  /** Whole messages on which both agree. */
   readonly accepted: number;
-  /** Responses that ours does not take for whole. */
+  /** Messages that ours does not take for whole. */
   readonly refused: number;
-  /** Of these, responses that Node's client took for whole. */
+  /** Of these, messages that Node took for whole. */
   readonly stricter: number;
   readonly findings: readonly string[];
 }
@@ -29,22 +23,16 @@ export interface Http2FuzzResult {
  * Gives the same frames to our client and to Node's, which is nghttp2. Ours may refuse what Node accepts. What ours takes for a
  * whole response must be the same to Node, and the same however the bytes are split.
  */
-export async function fuzzHttp2({ seed, cases, onCase }: Http2Fuzz): Promise<Http2FuzzResult> {
-  const findings: string[] = [];
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  let [done, accepted, refused, stricter] = [0, 0, 0, 0];
-  for (; done < cases && findings.length < MAX_FINDINGS; done++) {
-    onCase?.(done);
-    const random = new Random(seed + done);
+export async function fuzzHttp2Responses(run: FuzzRun): Promise<Http2FuzzResult> {
+  let [accepted, refused, stricter] = [0, 0, 0];
+  const result = await fuzz(run, async (random, note) => {
     const streams = random.chance(0.6) ? 1 : 2;
     const bytes = serverBytes(random, streams);
-    const note = (what: string) =>
-      findings.push(`case ${done} of seed ${seed}: ${what}: ${bytes.toString('hex')}`);
     const ours = readHttp2WithOurs([bytes], streams);
     for (const ends of splits(bytes, false, random)) {
       const again = readHttp2WithOurs(splitAt(bytes, ends), streams);
-      if (textOf(again) !== textOf(ours)) note(`split at ${ends}: ${JSON.stringify([ours, again])}`);
+      if (textOf(again) !== textOf(ours))
+        note(`split at ${ends}: ${JSON.stringify([ours, again])}: ${bytes.toString('hex')}`);
     }
     const node = await readHttp2WithNode(bytes, streams);
     for (const [i, reading] of ours.entries()) {
@@ -55,11 +43,40 @@ export async function fuzzHttp2({ seed, cases, onCase }: Http2Fuzz): Promise<Htt
       // Node closes the connection where one of its streams is at fault.
       if (!other.whole && ours.some(({ whole }) => !whole)) continue;
       if (reading.whole && !isSame(reading, other))
-        note(`Node reads another: ${JSON.stringify([reading, other])}`);
+        note(`Node reads another: ${JSON.stringify([reading, other])}: ${bytes.toString('hex')}`);
     }
-  }
-  Error.stackTraceLimit = stackTraceLimit;
-  return { cases: done, accepted, refused, stricter, findings };
+  });
+  return { ...result, accepted, refused, stricter };
+}
+
+/** The same for our server and Node's, and for requests. */
+export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> {
+  let [accepted, refused, stricter] = [0, 0, 0];
+  const result = await fuzz(run, async (random, note) => {
+    const bytes = clientBytes(random, 1 + random.below(3));
+    const ours = readHttp2RequestsWithOurs([bytes]);
+    for (const ends of splits(bytes, false, random)) {
+      const again = readHttp2RequestsWithOurs(splitAt(bytes, ends));
+      if (requestsText(again) !== requestsText(ours))
+        note(`split at ${ends}: ${JSON.stringify([[...ours], [...again]])}: ${bytes.toString('hex')}`);
+    }
+    const { readings, fault } = await readHttp2RequestsWithNode(bytes);
+    for (const [id, reading] of ours) {
+      const other = readings.get(id);
+      if (reading.whole) accepted++;
+      else refused++;
+      if (!reading.whole && other?.whole === true) stricter++;
+      // Node ends more connections than ours, and with them requests that were whole.
+      if (!reading.whole || (fault !== null && other?.whole !== true)) continue;
+      if (JSON.stringify(reading) !== JSON.stringify(other))
+        note(`Node reads another on ${id}: ${JSON.stringify([reading, other])}: ${bytes.toString('hex')}`);
+    }
+  });
+  return { ...result, accepted, refused, stricter };
+}
+
+function requestsText(readings: ReadonlyMap<number, Http2Reading>): string {
+  return [...readings].map(([id, reading]) => `${id} ${textOf([reading])}`).join();
 }
 
 function isSame(ours: Http2Reading, node: Http2Reading): boolean {
@@ -68,7 +85,7 @@ function isSame(ours: Http2Reading, node: Http2Reading): boolean {
   return JSON.stringify(ours) === JSON.stringify({ ...node, trailers });
 }
 
-/** Of a response that breaks off, it depends on the reads how much of the body came before. */
+/** How much of the body of a message that breaks off came before depends on the reads. */
 function textOf(readings: readonly Http2Reading[]): string {
   return JSON.stringify(readings.map(reading => (reading.whole ? reading : { ...reading, body: '' })));
 }

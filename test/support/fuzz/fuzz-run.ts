@@ -1,0 +1,39 @@
+import { Random } from '../random.ts';
+
+const MAX_FINDINGS = 10;
+/** Cases under way together, so that no one waits for another reader alone. */
+const AT_ONCE = 100;
+
+export interface FuzzRun {
+  readonly seed: number;
+  readonly cases: number;
+  /** Told before each case how many have begun. */
+  readonly onCase?: (done: number) => void;
+}
+
+/** A case: compares what readers make of random bytes, and notes what they should not have. */
+export type FuzzCase = (random: Random, note: (what: string) => void) => Promise<void>;
+
+/** Runs the cases, until too many have found something. Returns how many there were, and what was found. */
+export async function fuzz(
+  { seed, cases, onCase }: FuzzRun,
+  compare: FuzzCase,
+): Promise<{ readonly cases: number; readonly findings: readonly string[] }> {
+  const findings: string[] = [];
+  // What is refused is refused with an error each, whose stack costs more than the reading.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  let begun = 0;
+  const next = async (): Promise<void> => {
+    while (begun < cases && findings.length < MAX_FINDINGS) {
+      onCase?.(begun);
+      const number = begun++;
+      await compare(new Random(seed + number), what =>
+        findings.push(`case ${number} of seed ${seed}: ${what}`),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+  Error.stackTraceLimit = stackTraceLimit;
+  return { cases: begun, findings };
+}

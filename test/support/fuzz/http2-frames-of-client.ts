@@ -1,0 +1,58 @@
+import { HeaderEncoder } from '../../../src/http2/hpack/index.ts';
+import { FLAG, frame, TYPE, uint32 } from '../http2-frames.ts';
+import type { Random } from '../random.ts';
+import { connectionBytes, dataFrame, fields, headerFrames, oddField, type Pairs } from './http2-parts.ts';
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** What a client sends on a connection with so many requests, whose frames mix. */
+export function clientBytes(random: Random, requests: number): Buffer {
+  const encoder = new HeaderEncoder();
+  const units: Buffer[][] = [];
+  const open: Generator<Buffer[]>[] = [];
+  for (let opened = 0; opened < requests || open.length > 0; ) {
+    if (opened < requests && (open.length === 0 || random.chance(0.5)))
+      open.push(requestFrames(2 * opened++ + 1, encoder, random));
+    const at = random.below(open.length);
+    const { done, value } = (open[at] as Generator<Buffer[], undefined>).next();
+    if (done === true) open.splice(at, 1);
+    else units.push(value);
+  }
+  return Buffer.concat([PREFACE, connectionBytes(units, random, 0.04)]);
+}
+
+/** The frames of a request, in units between which those of others may stand. */
+function* requestFrames(id: number, encoder: HeaderEncoder, random: Random): Generator<Buffer[]> {
+  const body = 'body of a request '.repeat(random.below(random.pick([2, 4, 1_500])));
+  const end = random.pick(['head', 'data', 'data', 'data', 'trailers', 'trailers', 'none']);
+  const head: Pairs = [...pseudoFields(random), ...fields(random)];
+  const length = end === 'head' ? 0 : body.length;
+  if (random.chance(0.3)) head.push(['content-length', String(length + (random.chance(0.1) ? 1 : 0))]);
+  if (random.chance(0.04)) head.splice(random.below(head.length + 1), 0, oddField(random));
+  if (random.chance(0.02)) head.splice(random.below(head.length), 1);
+  yield headerFrames(id, head, end === 'head', encoder, random);
+  for (let at = 0; at < length; ) {
+    if (random.chance(0.01)) yield [frame(TYPE.rstStream, 0, id, uint32(random.below(15)))];
+    const to = Math.min(length, at + 1 + random.below(random.pick([10, 500, 16_000])));
+    yield [dataFrame(id, body.slice(at, to), end === 'data' && to === length, random)];
+    at = to;
+  }
+  if (end === 'data' && length === 0) yield [frame(TYPE.data, FLAG.endStream, id)];
+  if (end !== 'trailers') return;
+  const trailers = random.chance(0.04) ? [oddField(random)] : fields(random);
+  yield headerFrames(id, trailers, !random.chance(0.03), encoder, random);
+}
+
+function pseudoFields(random: Random): Pairs {
+  const pairs: Pairs = [
+    [':method', random.pick(['GET', 'POST', 'POST', 'PUT', 'OPTIONS', 'HEAD'])],
+    [':scheme', random.pick(['http', 'https'])],
+    [':path', random.pick(['/', '/', '/a?b', '/a/b/c', '*'])],
+    [':authority', random.pick(['a.test', 'b.test:81'])],
+  ];
+  if (random.chance(0.2)) [pairs[0], pairs[3]] = [pairs[3], pairs[0]] as Pairs;
+  if (random.chance(0.03)) pairs.splice(random.below(4), 1);
+  if (random.chance(0.03)) pairs.push([':protocol', 'websocket']);
+  if (random.chance(0.02)) pairs[0] = [':method', 'CONNECT'];
+  return pairs;
+}

@@ -1,0 +1,99 @@
+import { readHost } from '../../../src/http/index.ts';
+import {
+  type HeaderSection,
+  Http2Fault,
+  type RequestHandler,
+  ServerSession,
+  type ServerStream,
+} from '../../../src/http2/index.ts';
+import type { Http2Reading } from './http2-reading.ts';
+
+export const REQUEST_BOUNDS = {
+  ...{ maxBytes: 65_536, maxFields: 501, streamWindow: 131_072, connectionWindow: 8_388_608 },
+  ...{ maxStreams: 100, offersConnect: false, maxUnsent: 1_000_000 },
+};
+
+/** Reads the bytes as the requests of a client, by stream. It answers none of them but those that are malformed. */
+export function readHttp2RequestsWithOurs(pieces: readonly Buffer[]): ReadonlyMap<number, Http2Reading> {
+  const requests = new Map<number, RequestReading>();
+  const session = new ServerSession(REQUEST_BOUNDS, {
+    wake: () => {},
+    settingsRead: () => {},
+    goaway: () => {},
+    request: (stream, section, ends) => {
+      const request = new RequestReading(stream, section, ends);
+      requests.set(stream.id, request);
+      return request;
+    },
+  });
+  try {
+    for (const piece of pieces) {
+      const buffer = Buffer.from(piece);
+      // The next read overwrites it then.
+      if (session.read(buffer, buffer.length)) buffer.fill('?');
+      while (session.isBehind) session.readOn();
+    }
+  } catch (error) {
+    if (!(error instanceof Http2Fault)) throw error;
+  }
+  session.lose();
+  return new Map([...requests].map(([id, request]) => [id, request.reading]));
+}
+
+class RequestReading implements RequestHandler {
+  readonly #stream: ServerStream;
+  readonly #fields: readonly string[];
+  #whole: boolean;
+  #body = '';
+  #trailers: readonly string[] = [];
+
+  constructor(stream: ServerStream, section: HeaderSection, ends: boolean) {
+    this.#stream = stream;
+    this.#fields = section.fields;
+    const isRefused = section.flaw !== null || !isForGates(section.fields);
+    this.#whole = ends && !isRefused;
+    if (isRefused) stream.respond(400, [], true);
+    else if (!ends) stream.resume();
+  }
+
+  get reading(): Http2Reading {
+    return {
+      ...{ whole: this.#whole, status: '', fields: this.#fields, body: this.#body, trailers: this.#trailers },
+    };
+  }
+
+  section(section: HeaderSection): void {
+    this.#trailers = section.fields;
+  }
+
+  data(bytes: Buffer): boolean {
+    this.#body += bytes.toString('latin1');
+    return true;
+  }
+
+  ended(): void {
+    this.#whole = true;
+  }
+
+  drained(): void {}
+
+  malformed(): void {
+    this.#stream.respond(400, [], true);
+  }
+
+  closed(): void {}
+}
+
+/** Matches a token (RFC 9110, 5.6.2). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Whether the request has what the gateway looks at behind the session, where nghttp2 does: a method, a path and a host. */
+function isForGates(fields: readonly string[]): boolean {
+  const read = (name: string) =>
+    fields[fields.findIndex((each, i) => i % 2 === 0 && each === name) + 1] ?? '';
+  const [method, path] = [read(':method'), read(':path')];
+  const host = readHost(read(fields.includes(':authority') ? ':authority' : 'host'));
+  return (
+    TOKEN.test(method) && host !== null && (path.startsWith('/') || (path === '*' && method === 'OPTIONS'))
+  );
+}
