@@ -18,8 +18,9 @@ export function headFlaw(
   return ends && length !== null && Number(length) > 0 ? 'less than content-length says' : null;
 }
 
-/** Says why a section is no trailers (RFC 9113, 8.1); `null` if it is. */
-export function trailerFlaw({ flaw, pseudo }: HeaderSection, ends: boolean): string | null {
+/** Says why a section is no trailers (RFC 9113, 8.1; RFC 9110, 6.5.1); `null` if it is. */
+export function trailerFlaw({ flaw, pseudo, length }: HeaderSection, ends: boolean): string | null {
   if (!ends) return 'a header section inside a body';
-  return pseudo === 0 ? flaw : 'a pseudo-field in trailers';
+  if (pseudo > 0) return 'a pseudo-field in trailers';
+  return length === null ? flaw : 'content-length in trailers';
 }
