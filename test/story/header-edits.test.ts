@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
+import { ask, connectHttp2 } from '../support/http2-client.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
@@ -200,6 +201,30 @@ describe('response_headers', () => {
     expectSecure(await refused(405, 'TRACE /a'));
     expect(values(await refused(405, 'TRACE /plain'), 'x-frame-options')).toEqual([]);
     expectSecure(await refused(429, 'TRACE /a'));
+  });
+
+  it('hold for what is no call on a listener of gRPC', async () => {
+    const gateway = await startGateway({
+      upstreamPort: 1,
+      config: {
+        listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
+        routes: [
+          { path: '/a', upstream: 'api', authentication: 'none', response_headers: edits },
+          {
+            path: '/pets.Pets/**',
+            upstream: 'api',
+            authentication: 'none',
+            grpc: true,
+            response_headers: edits,
+          },
+        ],
+      },
+    });
+    const session = connectHttp2({ port: gateway.app.addresses.grpc?.port ?? 0 });
+    for (const path of ['/a', '/pets.Pets/Get']) {
+      const { status, fields } = await ask(session, { ':path': path });
+      expect([status, fields]).toEqual([415, expect.objectContaining({ 'x-frame-options': 'DENY' })]);
+    }
   });
 
   it("hold for a service's 429, whether it is rewritten or passes", async () => {

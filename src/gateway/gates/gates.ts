@@ -41,7 +41,7 @@ export const GATES: readonly Gate[] = [
   refusingByRoute(restrictAddress),
   // Step 5. After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on
   // consume the global limit of their sender.
-  consumeIfRefused(refuseForeign),
+  consumeIfRefused(withFieldsOfRoute(refuseForeign)),
   consumeIfRefused(withFieldsOfRoute(refuseExpectation)),
   consumeIfRefused(withFieldsOfRoute(refuseMethod)),
   // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.

@@ -170,9 +170,17 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
 export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
   return (exchange: Exchange): GateResult => {
     const refusal = gate(exchange);
-    if (refusal !== null) exchange.refusedOn = whereTo(exchange).route;
+    if (refusal !== null) exchange.refusedOn = whereTo(exchange).route ?? routeOfCalls(exchange);
     return refusal;
   };
+}
+
+/** On a listener of gRPC alone: the route that calls to the path take. */
+function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteModel | null {
+  const target = downstream.onlyCalls ? parseTarget(downstream.target, head.host ?? '') : null;
+  return target === null || 'rejected' in target
+    ? null
+    : (snapshot.routes.find(GRPC_METHOD, host, target.path)?.value ?? null);
 }
 
 /** Brings the target into canonical form and looks up its route. Changes nothing. */
