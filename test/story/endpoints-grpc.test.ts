@@ -1,8 +1,10 @@
 import { type ServerDuplexStream, type sendUnaryData, status } from '@grpc/grpc-js';
-import { expect, test } from 'vitest';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startCountingBalancer } from '../support/endpoints.ts';
+import type { LocalGateway } from '../support/gateway.ts';
 import { callOnce, ended, grpcClient, openCall, startMortalGrpcServer } from '../support/grpc.ts';
 import { H2C } from '../support/http2-client.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -13,18 +15,31 @@ const TALK = '/test.v1.Echo/Talk';
 interface CountingServer {
   readonly port: number;
   calls: number;
-  isUnavailable: boolean;
+  /** The status that calls end with; `null`: they hang. */
+  mode: status | null;
+  readonly hanging: Set<sendUnaryData<Buffer>>;
   readonly talks: Set<ServerDuplexStream<Buffer, Buffer>>;
   die(): void;
+  /** Starts it again on its port. */
+  comeBack(): Promise<void>;
 }
 
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.close());
+
 async function startCountingServer(): Promise<CountingServer> {
-  const state = { calls: 0, isUnavailable: false, talks: new Set<ServerDuplexStream<Buffer, Buffer>>() };
-  const server = await startMortalGrpcServer({
+  const state: Pick<CountingServer, 'calls' | 'mode' | 'hanging' | 'talks'> = {
+    ...{ calls: 0, mode: status.OK, hanging: new Set(), talks: new Set() },
+  };
+  const methods = {
     Unary: (_: unknown, answer: sendUnaryData<Buffer>) => {
       state.calls++;
-      if (state.isUnavailable) answer({ code: status.UNAVAILABLE, details: 'not now' });
-      else answer(null, Buffer.from(String(state.calls)));
+      if (state.mode === null) state.hanging.add(answer);
+      else if (state.mode === status.OK) answer(null, Buffer.from(String(state.calls)));
+      else answer({ code: state.mode, details: 'not now' });
     },
     Talk: (call: ServerDuplexStream<Buffer, Buffer>) => {
       state.calls++;
@@ -34,14 +49,23 @@ async function startCountingServer(): Promise<CountingServer> {
     },
     Upload: () => {},
     Download: () => {},
+  };
+  let server = await startMortalGrpcServer(methods);
+  const { port } = server;
+  return Object.assign(state, {
+    port,
+    die: () => server.die(),
+    async comeBack() {
+      server = await startMortalGrpcServer(methods, port);
+    },
   });
-  return Object.assign(state, server);
 }
 
+/** Three servers, and a gateway before them with limits that Redis counts. In its world time stands still. */
 async function front() {
   const servers = await Promise.all([startCountingServer(), startCountingServer(), startCountingServer()]);
   const clock = new FrozenClock(Date.now());
-  const gateway = await startGateway({
+  const gateway = await startCountingBalancer('GRPC test.v1.Echo/*', redis, {
     upstreamPort: 0,
     clock,
     api: {
@@ -56,14 +80,22 @@ async function front() {
   return { servers, gateway, clock, client: grpcClient(gateway.port) };
 }
 
-/** Makes calls one after the other. Returns how often each status came. */
-async function callsOf(client: ReturnType<typeof grpcClient>, times: number, between = () => {}) {
+/** Makes calls, so many at once, and returns how often each status came. */
+async function callsOf(
+  client: ReturnType<typeof grpcClient>,
+  times: number,
+  { between = () => {}, atOnce = 1 } = {},
+) {
   const counts: Record<number, number> = {};
-  for (let i = 0; i < times; i++) {
-    const { code } = (await callOnce(client, UNARY)).status;
-    counts[code] = (counts[code] ?? 0) + 1;
-    between();
-  }
+  let left = times;
+  const run = async () => {
+    while (left-- > 0) {
+      const { code } = (await callOnce(client, UNARY)).status;
+      counts[code] = (counts[code] ?? 0) + 1;
+      between();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
   return counts;
 }
 
@@ -110,11 +142,64 @@ test('a server that dies costs the calls that it had, and no later one', async (
 
 test('a server that is unavailable is left out, though it answers 200', async () => {
   const { servers, clock, client } = await front();
-  servers[0].isUnavailable = true;
-  const counts = await callsOf(client, 100, () => clock.advance(300));
+  servers[0].mode = status.UNAVAILABLE;
+  const counts = await callsOf(client, 100, { between: () => clock.advance(300) });
   expect(counts[status.UNAVAILABLE]).toBeGreaterThanOrEqual(5);
   expect(counts[status.UNAVAILABLE]).toBeLessThan(15);
   expect(counts[status.OK]).toBe(100 - (counts[status.UNAVAILABLE] ?? 0));
+});
+
+test('a server whose calls fail is not left out: its service may mean it', async () => {
+  const { servers, client } = await front();
+  servers[0].mode = status.INTERNAL;
+  const counts = await callsOf(client, 150);
+  expect(counts[status.INTERNAL]).toBeGreaterThan(25);
+  expect(counts[status.OK]).toBe(150 - (counts[status.INTERNAL] ?? 0));
+});
+
+test('a server that comes back under load gets its part again', async () => {
+  const { servers, clock, client } = await front();
+  await callsOf(client, 30);
+  servers[0].die();
+  expect(await callsOf(client, 100, { atOnce: 8 })).toEqual({ [status.OK]: 100 });
+  await servers[0].comeBack();
+  servers[0].calls = 0;
+  const under = callsOf(client, 200, { atOnce: 8 });
+  // Its ejection is over, and so is the time for which it gets less than its share.
+  clock.advance(10_000);
+  expect(await under).toEqual({ [status.OK]: 200 });
+  clock.advance(30_000);
+  expect(await callsOf(client, 100, { atOnce: 8 })).toEqual({ [status.OK]: 100 });
+  expect(servers[0].calls).toBeGreaterThan(15);
+});
+
+test('a server that is slow gets few calls, and holds no other up', async () => {
+  const { servers, client } = await front();
+  servers[0].mode = null;
+  const under = callsOf(client, 150, { atOnce: 8 });
+  await waitFor('the others serve', () => servers.slice(1).every(({ calls }) => calls > 30));
+  expect(servers[0].hanging.size).toBeLessThan(5);
+  servers[0].mode = status.OK;
+  for (const answer of servers[0].hanging) answer(null, Buffer.from('late'));
+  expect(await under).toEqual({ [status.OK]: 150 });
+});
+
+test('a server that hangs costs its callers their patience, and no other call', async () => {
+  const { servers, client } = await front();
+  servers[0].mode = null;
+  const codes: number[] = [];
+  const calls = Array.from({ length: 24 }, () => openCall(client, UNARY));
+  const results = calls.map(async call => codes.push((await ended(call)).status.code));
+  for (const call of calls) call.end(Buffer.from('hello'));
+  await waitFor('the others have answered', () => codes.length + servers[0].hanging.size === 24);
+  const { size } = servers[0].hanging;
+  expect(size).toBeGreaterThan(0);
+  for (const call of calls) call.cancel();
+  await Promise.all(results);
+  expect(codes.toSorted()).toEqual([
+    ...Array(24 - size).fill(status.OK),
+    ...Array(size).fill(status.CANCELLED),
+  ]);
 });
 
 test('a client cannot have a server left out by deadlines of its own', async () => {

@@ -1,9 +1,16 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { changeConfig, serves } from '../support/edit-config.ts';
-import { startBalancer, startEndpoints, type TestEndpoint, urlsOf } from '../support/endpoints.ts';
-import type { LocalGateway } from '../support/gateway.ts';
+import {
+  startBalancer,
+  startCountingBalancer,
+  startEndpoints,
+  type TestEndpoint,
+  urlsOf,
+} from '../support/endpoints.ts';
+import type { ConfigPart, LocalGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
 import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
@@ -13,11 +20,26 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Three = readonly [TestEndpoint, TestEndpoint, TestEndpoint];
 
-/** Three endpoints and a gateway before them, in whose world time stands still. */
-async function front(isHttp2 = false) {
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.close());
+
+/**
+ * Three endpoints and a gateway before them, in whose world time stands still. Its limits are counted in Redis, with endpoints of
+ * HTTP/2 in its own memory.
+ */
+async function front(isHttp2 = false, { clock = new FrozenClock(Date.now()), api = {} as ConfigPart } = {}) {
   const endpoints = (await startEndpoints(3, isHttp2)) as unknown as Three;
-  const clock = new FrozenClock(Date.now());
-  const gateway = await startBalancer(endpoints, isHttp2 ? { protocol: 'h2' } : {}, { clock });
+  const gateway = await startCountingBalancer('/**', isHttp2 ? null : redis, {
+    ...{ upstreamPort: 0, clock },
+    api: {
+      ...{ url: undefined, urls: urlsOf(endpoints), max_requests_per_caller: '100%' },
+      ...(isHttp2 ? { protocol: 'h2' } : {}),
+      ...api,
+    },
+  });
   return { endpoints, gateway, clock };
 }
 
@@ -46,8 +68,8 @@ const servedBy = ({ body }: Response) => Number(body.toString());
 const requestsAt = (endpoints: readonly TestEndpoint[]) => endpoints.map(({ requests }) => requests.length);
 
 describe.each([
-  ['over HTTP/1.1', false],
-  ['over HTTP/2', true],
+  ['over HTTP/1.1, with limits in Redis', false],
+  ['over HTTP/2, with limits in memory', true],
 ])('of three endpoints %s', (_, isHttp2) => {
   test('each gets its part of the requests', async () => {
     const { endpoints, gateway } = await front(isHttp2);
@@ -93,10 +115,9 @@ describe.each([
   });
 
   test('one that hangs costs each request its timeout, and is left out after five', async () => {
-    const endpoints = (await startEndpoints(3, isHttp2)) as unknown as Three;
     const time = new TestTime();
-    const api = { ...(isHttp2 ? { protocol: 'h2' } : {}), timeouts: { first_byte: '1s' } };
-    const gateway = await startBalancer(endpoints, api, { clock: time.clock });
+    const api = { timeouts: { first_byte: '1s' } };
+    const { endpoints, gateway } = await front(isHttp2, { clock: time.clock, api });
     endpoints[0].mode = 'hang';
     const statuses: number[] = [];
     while (statuses.filter(status => status === 504).length < 5) {

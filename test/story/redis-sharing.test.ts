@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { startEndpoints, urlsOf } from '../support/endpoints.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides, startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
@@ -48,21 +47,6 @@ test('of 300 parallel requests through three gateways exactly the limit passes',
   const statuses = await statusesOf(gateways, 300);
   expect(count(statuses, 200)).toBe(50);
   expect(count(statuses, 429)).toBe(250);
-});
-
-test('a request that is sent to a second endpoint draws once', async () => {
-  const [first, second, third] = await startEndpoints(3);
-  if (first === undefined || second === undefined || third === undefined) throw new Error('no endpoints');
-  await first.die();
-  second.mode = 'reset';
-  const gateway = await startRedisGateway({
-    store: newStore(),
-    limits: { global: { address: '40/1h' } },
-    config: { upstreams: { api: { urls: urlsOf([first, second, third]) } } },
-  });
-  const statuses: number[] = [];
-  while (statuses.length < 60) statuses.push(...(await statusesOf([gateway], 1)));
-  expect([count(statuses, 200), count(statuses, 429)]).toEqual([40, 20]);
 });
 
 test('all gateways report one Reset and count down one Remaining', async () => {

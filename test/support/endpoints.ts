@@ -8,7 +8,11 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
 import { type ConfigPart, type LocalGateway, startGateway } from './gateway.ts';
+import type { RedisServer } from './redis.ts';
+import { redisDecides } from './redis-gateway.ts';
+import { tempText } from './temp.ts';
 import { waitFor } from './wait.ts';
 
 /**
@@ -135,4 +139,43 @@ export function startBalancer(
     ...settings,
     api: { url: undefined, urls: urlsOf(endpoints), max_requests_per_caller: '100%', ...api },
   });
+}
+
+let prefixes = 0;
+
+/**
+ * Starts a gateway before these addresses, with limits that are never reached: one of every request, and one of those to `line`. At
+ * the end of the running test each request has drawn once on either, whatever became of it.
+ *
+ * @param redis counts; without it the gateway does
+ */
+export async function startCountingBalancer(
+  line: string,
+  redis: RedisServer | null,
+  { config, ...settings }: Parameters<typeof startGateway>[0],
+): Promise<LocalGateway> {
+  const quota = { address: '60000/1h' };
+  const limits = { global: quota, buckets: { all: quota }, routes: { [line]: 'all' } };
+  const url = `redis://127.0.0.1:${redis?.port}`;
+  const gateway = await startGateway({
+    ...settings,
+    config: {
+      limits: await tempText('limits.yaml', stringify(limits)),
+      ...(redis && { store: { redis: url, prefix: `e${prefixes++}:`, timeout: '1s' } }),
+      ...config,
+    },
+  });
+  if (redis !== null) await redisDecides(gateway);
+  onTestFinished(() => waitFor('each request has drawn once', () => hasEachDrawnOnce(gateway, redis)));
+  return gateway;
+}
+
+async function hasEachDrawnOnce(gateway: LocalGateway, redis: RedisServer | null): Promise<boolean> {
+  const { text } = await gateway.admin('/api/buckets?address=127.0.0.1');
+  const { countedIn, limits } = JSON.parse(text) as { countedIn: string; limits: { used: number }[] };
+  const requests = [...(await gateway.metric('weir_requests_total')).values()];
+  const sum = requests.reduce((sum, count) => sum + count, 0);
+  if (countedIn !== (redis === null ? 'memory' : 'redis') || sum === 0 || limits.length !== 2)
+    throw new Error(`nothing to compare in ${text}`);
+  return limits.every(({ used }) => used === sum);
 }

@@ -47,17 +47,18 @@ export async function startGrpcServer(methods: UntypedServiceImplementation): Pr
   return (await startMortalGrpcServer(methods)).port;
 }
 
-/** The same, with what ends it and every call at once. */
+/** The same, with what ends it and every call at once. `port`: 0 for a free one. */
 export async function startMortalGrpcServer(
   methods: UntypedServiceImplementation,
+  port = 0,
 ): Promise<{ readonly port: number; die(): void }> {
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   server.addService(ECHO, methods);
   const die = () => server.forceShutdown();
   onTestFinished(die);
   return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve({ port, die }) : reject(error),
+    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve({ port: bound, die }) : reject(error),
     );
   });
 }
