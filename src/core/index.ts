@@ -4,7 +4,7 @@ export * from './error.ts';
 export type { Claims, Fact, Facts, FactTopic } from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
-export { forgetListeners, holdSession } from './node-http2.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './system.ts';
 export { asciiJson, digestOf, escapeUnseen, formatDuration, ownString, parseDurationMs } from './text.ts';
+export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

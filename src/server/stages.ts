@@ -219,7 +219,7 @@ class FirstBytes implements ClientConnection {
     if (this.#bytes.length > 0) socket.unshift(this.#bytes);
     const next = this.#open(protocol);
     socket.off('error', this.#onError);
-    if (protocol === 'http1') socket.resume();
+    socket.resume();
     return next;
   }
 }

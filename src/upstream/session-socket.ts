@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type FieldNames, inNextTurn } from '../core/index.ts';
+import { type FieldNames, TurnWriter } from '../core/index.ts';
 import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
 import { type Connect, readyEvent } from './connect.ts';
@@ -27,22 +27,18 @@ export class SessionSocket implements ClientSessionOwner {
   readonly #socket: Socket;
   readonly #session: ClientSession;
   #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
-  #phase: 'connecting' | 'open' | 'closing' = 'connecting';
-  /** True while the system does not take all that was written. */
-  #isFull = false;
-  #willFlush = false;
-  readonly #flushLater = () => {
-    this.#willFlush = false;
-    this.#flush();
-  };
+  /** `null` until there is a socket. */
+  #writer: TurnWriter | null = null;
+  #isClosing = false;
 
   constructor(connect: Connect, options: UpstreamOptions, owner: SessionSocketOwner) {
     this.#owner = owner;
     this.#session = new ClientSession(upstreamSessionOptions(options), this);
     const callback = (count: number) => this.#read(count);
     this.#socket = connect(options, { buffer: () => this.#buffer, callback });
-    this.#socket.on(readyEvent(options), () => this.#onConnect());
-    this.#socket.on('drain', () => this.#onDrain());
+    const writer = new TurnWriter(this.#socket, this.#session);
+    this.#writer = writer;
+    this.#socket.on(readyEvent(options), () => writer.open());
     this.#socket.on('error', error => owner.lost(error));
     this.#socket.on('end', () => owner.lost(new Error('the upstream closed the connection')));
     this.#socket.on('close', () => owner.closed());
@@ -82,26 +78,23 @@ export class SessionSocket implements ClientSessionOwner {
 
   /** Closes after all that was to be sent and a GOAWAY. */
   endSoon(code: number = ErrorCode.NO_ERROR): void {
-    if (this.#phase === 'closing') return;
+    if (this.#isClosing) return;
     this.#session.goAway(code);
-    this.#flush();
-    this.#phase = 'closing';
+    this.#isClosing = true;
+    this.#writer?.finish();
     this.#socket.destroySoon();
     this.#session.lose();
   }
 
   /** Closes at once. */
   destroy(): void {
-    this.#phase = 'closing';
+    this.#isClosing = true;
     this.#socket.destroy();
     this.#session.lose();
   }
 
   wake(): void {
-    if (this.#willFlush) return;
-    this.#willFlush = true;
-    // Until the next turn, other sockets are read, and all of their requests leave in one write.
-    inNextTurn(this.#flushLater);
+    this.#writer?.wake();
   }
 
   settingsRead(): void {
@@ -110,27 +103,6 @@ export class SessionSocket implements ClientSessionOwner {
 
   goaway(lastStream: number, code: number): void {
     this.#owner.goaway(lastStream, code);
-  }
-
-  #onConnect(): void {
-    if (this.#phase === 'connecting') this.#phase = 'open';
-    this.#flush();
-  }
-
-  #onDrain(): void {
-    this.#isFull = false;
-    this.#session.writable = true;
-    this.#flush();
-  }
-
-  /** Writes nothing while the socket is full: control frames then wait in the session, which detects floods of them. */
-  #flush(): void {
-    if (this.#phase !== 'open' || this.#isFull) return;
-    const bytes = this.#session.take();
-    if (bytes.length === 0) return;
-    this.#isFull = !this.#socket.write(bytes);
-    if (this.#socket.writableLength > 0) this.#session.giveAway();
-    if (this.#isFull) this.#session.writable = false;
   }
 
   #read(count: number): boolean {
@@ -152,9 +124,9 @@ export class SessionSocket implements ClientSessionOwner {
     this.#buffer = unused.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : unused;
   }
 
-  /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
+  /** Keeps the compiler from assuming that a call in between left it open. */
   #isReading(): boolean {
-    return this.#phase !== 'closing';
+    return !this.#isClosing;
   }
 }
 

@@ -1,13 +1,10 @@
-import { type Channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Http2Stream } from 'node:http2';
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/core/index.ts';
 import { fastClock } from '../support/fast-clock.ts';
-import { FLAG, headers as responseHeaders, startFrameUpstream } from '../support/frame-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type CallResult, callOnce, ended, grpcClient, openCall, startGrpcServer } from '../support/grpc.ts';
-import { FLAG as CLIENT_FLAG, connectFrames, frame, headers, TYPE } from '../support/http2-frames.ts';
+import { FLAG as CLIENT_FLAG, connectFrames, headers, TYPE } from '../support/http2-frames.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
@@ -148,36 +145,4 @@ describe('on a listener of gRPC', () => {
     calls[1]?.end();
     expect((await result).status.code).toBe(0);
   });
-});
-
-/** The streams of HTTP/2 with clients that close in this process from now on until the test ends. */
-function closedStreams(): Http2Stream[] {
-  const streams: Http2Stream[] = [];
-  const name: Channel['name'] = 'http2.server.stream.close';
-  const note = (message: unknown) => void streams.push((message as { stream: Http2Stream }).stream);
-  subscribe(name, note);
-  onTestFinished(() => void unsubscribe(name, note));
-  return streams;
-}
-
-it('a closed stream of a client keeps no listeners', async () => {
-  const { port } = await startFrameUpstream({
-    stream: (peer, id) =>
-      peer.send(responseHeaders(id, { ':status': '200', 'grpc-status': '0' }, FLAG.endStream)),
-  });
-  const gateway = await startGateway({
-    upstreamPort: 0,
-    config: {
-      listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
-      upstreams: { calls: { url: `http://127.0.0.1:${port}`, protocol: 'grpc' } },
-      routes: [{ grpc: 'test.v1.Echo/*', upstream: 'calls', authentication: 'none' }],
-    },
-  });
-  const streams = closedStreams();
-  const frames = await (await connectFrames(gateway.port)).begin();
-  await frames.send(headers(1, CALL, CLIENT_FLAG.endHeaders), frame(TYPE.data, CLIENT_FLAG.endStream, 1));
-  expect(await frames.status(1)).toBe(200);
-  await waitFor('the stream closes', () => streams.length === 1);
-  for (const stream of streams)
-    await waitFor('it is forgotten', () => stream.eventNames().join() === 'error');
 });

@@ -5,6 +5,9 @@ import { connectFrames, FLAG, type FrameClient, frame, headers, TYPE } from '../
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, header, startUpstream } from '../support/wire/index.ts';
 
+/** RFC 9113, 7. */
+const PROTOCOL_ERROR = 1;
+
 type Field = readonly [name: string, value: string];
 
 /** A request over HTTP/2, which HTTP/1.1 would write line by line. */
@@ -64,7 +67,6 @@ const BOTH: [name: string, written: Written][] = [
   ['a method in lower case', { method: 'get' }],
   ['a method with a blank', { method: 'G ET' }],
   ['TRACE', { method: 'TRACE' }],
-  ['CONNECT with a path', { method: 'CONNECT' }],
   ['an asterisk with GET', { path: '*' }],
   ['a path without a slash', { path: 'a' }],
   ['an absolute path of another host', { path: 'http://b.test/a' }],
@@ -126,8 +128,8 @@ test.each(BOTH)('neither HTTP/1.1 nor HTTP/2 lets through %s', async (_, written
   expect(upstream.requests).toEqual([]);
 });
 
-/** Fields that nghttp2 leaves out before anyone sees them, where RFC 9113, 8.2.1 calls the whole request malformed. */
-const LEFT_OUT: [name: string, field: Field][] = [
+/** Fields that make the whole request malformed (RFC 9113, 8.2.1). */
+const MALFORMED: [name: string, field: Field][] = [
   ['a field name with a blank', ['x a', 'b']],
   ['an empty field name', ['', 'b']],
   ['a field name with a line break', ['x\r\ny', 'b']],
@@ -143,15 +145,18 @@ const LEFT_OUT: [name: string, field: Field][] = [
   ['a value that ends with a tab', ['x', 'a\t']],
 ];
 
-test.each(LEFT_OUT)('a malformed field reaches no upstream: %s', async (_, field) => {
+test.each(MALFORMED)('a malformed field is answered 400, and its stream reset: %s', async (_, field) => {
   const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, [...pseudo({}), field, ['last', 'b']]));
-  expect(await client.status(1)).toBe(200);
-  const { fields } = upstream.onlyRequest;
-  const names = fields.filter((_name, index) => index % 2 === 0);
-  expect(names.filter(name => /^x|^$/i.test(name) && !/^x-(forwarded|request)/i.test(name))).toEqual([]);
-  expect(header(upstream.onlyRequest, 'last')).toBe('b');
+  await client.send(headers(1, [...pseudo({}), field, ['last', 'b']]), headers(3, pseudo({})));
+  expect(await client.status(1)).toBe(400);
+  expect(await client.reset(1)).toBe(PROTOCOL_ERROR);
+  // Others are served, and it is counted as a malformed request of HTTP/1.1 is.
+  expect(await client.status(3)).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+  const counted = await gateway.counted('weir_requests_total');
+  const refused = [...counted].filter(([labels]) => labels.includes('status="400"'));
+  expect(refused).toEqual([[expect.stringContaining('protocol="h2"'), 1]]);
 });
 
 /** What only HTTP/2 can say (RFC 9113, 8.2 and 8.3). */
@@ -194,13 +199,7 @@ const ONLY_HTTP2: [name: string, ...frames: Buffer[]][] = [
   ],
   ['an unknown pseudo-field', headers(1, [...pseudo({}), [':foo', 'x']])],
   ['the pseudo-field of responses', headers(1, [...pseudo({}), [':status', '200']])],
-  [
-    'CONNECT',
-    headers(1, [
-      [':method', 'CONNECT'],
-      [':authority', 'a.test:443'],
-    ]),
-  ],
+  ['a CONNECT with a path', headers(1, pseudo({ method: 'CONNECT' }))],
   ['an extended CONNECT', headers(1, [...pseudo({ method: 'CONNECT' }), [':protocol', 'websocket']])],
   ['a capital in a name', headers(1, [...pseudo({}), ['X-a', 'b']])],
   ['connection', headers(1, [...pseudo({}), ['connection', 'close']])],
@@ -210,16 +209,35 @@ const ONLY_HTTP2: [name: string, ...frames: Buffer[]][] = [
   ['upgrade', headers(1, [...pseudo({}), ['upgrade', 'websocket']])],
   ['te that is not trailers', headers(1, [...pseudo({}), ['te', 'gzip']])],
   ['a length without a body', headers(1, [...pseudo({ method: 'POST' }), ['content-length', '5']])],
-  ['an even stream', headers(2, pseudo({}))],
-  ['a stream that depends on itself', frame(TYPE.headers, 0x25, 1, Buffer.from([0, 0, 0, 1, 0]))],
-  ['a broken header block', frame(TYPE.headers, 5, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]))],
 ];
 
-test.each(ONLY_HTTP2)('a malformed request is refused: %s', async (_, ...frames) => {
+test.each(ONLY_HTTP2)('a malformed request is answered 400: %s', async (_, ...frames) => {
   const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(...frames);
-  expect(['ended', 400, 405]).toContain(await refusal(client));
+  expect(await client.status(1)).toBe(400);
+  expect(upstream.requests).toEqual([]);
+});
+
+test('a CONNECT is answered 405', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  const authority: Field = [':authority', 'a.test:443'];
+  await client.send(headers(1, [[':method', 'CONNECT'], authority]));
+  expect(await client.status(1)).toBe(405);
+  expect(upstream.requests).toEqual([]);
+});
+
+test.each([
+  ['an even stream', headers(2, pseudo({}))],
+  ['a stream that depends on itself', frame(TYPE.headers, 0x25, 1, Buffer.from([0, 0, 0, 1, 0]))],
+  ['a broken header block', frame(TYPE.headers, 5, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]))],
+])('what no connection survives ends it: %s', async (_, bytes) => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(bytes);
+  expect(await client.goaway()).toBeGreaterThan(0);
+  await waitFor('the connection closes', () => client.closed);
   expect(upstream.requests).toEqual([]);
 });
 

@@ -205,7 +205,7 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
   };
   // No sweep finds anything too late.
   const { gateway } = await start(script, {}, stillClock);
-  // It does nothing about a GOAWAY by itself.
+  // It does nothing about a GOAWAY by itself, nor about a PING.
   const idle = await (await connectFrames(gateway.port)).begin();
   const session = connectHttp2(gateway);
   const goaway = new Promise(resolve => session.on('goaway', resolve));
@@ -213,27 +213,41 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
   await begun.promise;
   const drained = gateway.app.drain();
   expect(await idle.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
+  await idle.answerPing();
   await waitFor('the idle connection closes', () => idle.closed);
+  expect(idle.lastStreams).toEqual([0x7fffffff, 0]);
   expect(await goaway).toBe(constants.NGHTTP2_NO_ERROR);
   end.resolve();
   expect(await response).toMatchObject({ status: 200, rstCode: 0, body: Buffer.from('first last') });
   expect(await drained).toBe(true);
 });
 
-test('a request that crosses the GOAWAY of a drain is not served, and its client is told so and can repeat it', async () => {
+test('requests that cross the first GOAWAY of a drain are served, and those behind the last one are not', async () => {
   const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, request('/a')));
   expect(await client.status(1)).toBe(200);
-  client.pause();
   const drained = gateway.app.drain();
+  expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
   await client.send(headers(3, request('/b')));
-  client.resume();
-  expect(await client.lastStream()).toBe(1);
+  expect(await client.status(3)).toBe(200);
+  await client.answerPing();
+  await client.send(headers(5, request('/c')));
   expect(await drained).toBe(true);
   await waitFor('the connection closes', () => client.closed);
   expect(client.broken).toBe(false);
-  expect(upstream.requests.map(({ target }) => target)).toEqual(['/a']);
+  // A client may repeat what is above the last stream.
+  expect(client.lastStreams).toEqual([0x7fffffff, 3]);
+  expect(upstream.requests.map(({ target }) => target)).toEqual(['/a', '/b']);
+});
+
+test('a client that does not answer the PING of a drain is told the last stream all the same', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  const drained = gateway.app.drain();
+  await waitFor('the connection closes', () => client.closed);
+  expect(client.lastStreams).toEqual([0x7fffffff, 0]);
+  expect(await drained).toBe(true);
 });
 
 test('a response that the client resets before its end counts as abandoned, though the upstream had sent it whole', async () => {

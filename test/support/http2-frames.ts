@@ -181,9 +181,15 @@ export class FrameClient {
     return (await this.next(each => each.type === TYPE.goaway)).payload.readUInt32BE(4);
   }
 
-  /** The last stream that the first GOAWAY names, once that is there: higher ones were not served. */
-  async lastStream(): Promise<number> {
-    return (await this.next(each => each.type === TYPE.goaway)).payload.readUInt32BE(0);
+  /** The last streams that the GOAWAYs so far name: higher ones are not served. */
+  get lastStreams(): number[] {
+    return this.frames.filter(each => each.type === TYPE.goaway).map(each => each.payload.readUInt32BE(0));
+  }
+
+  /** Answers a PING of the other side, once it is there. */
+  async answerPing(): Promise<void> {
+    const { payload } = await this.next(each => each.type === TYPE.ping && each.flags === 0);
+    await this.send(frame(TYPE.ping, FLAG.ack, 0, payload));
   }
 
   #take(bytes: Buffer): void {

@@ -1,4 +1,5 @@
 import {
+  ErrorCode,
   type HeaderSection,
   type RequestHandler,
   ServerSession,
@@ -84,6 +85,7 @@ export class ScriptedClient {
       {
         wake: () => {},
         settingsRead: () => this.told.push('settled'),
+        shutDownSeen: () => this.session.goAway(ErrorCode.NO_ERROR),
         goaway: code => this.told.push(`goaway ${code}`),
         request: (stream, section, ends) => {
           const request = new ServedRequest(stream, section, ends);

@@ -236,13 +236,11 @@ export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 export const HTTP2_FAULTS = [
   /** Too many of its streams ended by a reset, the client's or one that it provoked. */
   'resets',
-  /** Too much came that is part of no request and acknowledges no response, such as PING or WINDOW_UPDATE. */
-  'unexplained_bytes',
-  /** It sent PING or SETTINGS faster than they can be acknowledged. */
+  /** Too many frames came that are part of no request and that no response explains, such as PING or WINDOW_UPDATE. */
   'control_frames',
   /** A header block came in too many frames. */
   'continuations',
-  /** Too many frames are invalid or empty. */
+  /** Too many frames are empty. */
   'invalid_frames',
   /** Too many streams were opened past the maximum. */
   'refused_streams',

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { constants } from 'node:http2';
 import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { trailersOnly } from '../../grpc-web/index.ts';
+import { ErrorCode } from '../../http2/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
 /** The name of the field with a challenge, as errors write it. */
@@ -223,9 +223,9 @@ export function badCall(why: string): GatewayError {
  * The statuses of calls that a service resets, by the code of the reset (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors").
  */
 const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
-  [constants.NGHTTP2_CANCEL, ['CANCEL', RpcCode.cancelled]],
-  [constants.NGHTTP2_ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
-  [constants.NGHTTP2_INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
+  [ErrorCode.CANCEL, ['CANCEL', RpcCode.cancelled]],
+  [ErrorCode.ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
+  [ErrorCode.INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
 ]);
 
 /** For a call that the service ended by RST_STREAM with this code, before it had a status. */

@@ -153,7 +153,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   override pingAcknowledged(): void {
     super.pingAcknowledged();
-    if (this.#phase === 'shutting down' && this.awaited.pings === 0) this.goAway(ErrorCode.NO_ERROR);
+    if (this.#phase === 'shutting down' && this.awaited.pings === 0) this.#owner.shutDownSeen();
   }
 
   override windowUpdate(id: number, increment: number): void {
@@ -273,6 +273,8 @@ export interface ServerSessionOwner {
   request(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler;
   /** Called when SETTINGS of the client have been read, the first ones or changes. */
   settingsRead(): void;
+  /** Called when the client has seen that the connection will close: send the last GOAWAY. */
+  shutDownSeen(): void;
   /** Called when the client has sent a GOAWAY with this code. */
   goaway(code: number): void;
 }

@@ -199,7 +199,7 @@ export const METRICS = {
     { listener: 'its key under `listen`', certificate: 'its file, as configured' },
   ),
   weir_http2_faults_total: counter(
-    'HTTP/2 connections closed because of what the client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
+    'HTTP/2 connections closed because of what the client sent, by reason: resets, control_frames, continuations, invalid_frames, refused_streams, protocol.',
     { reason: HTTP2_FAULTS },
     { more: 'See [HTTP/2](http2.md#floods).' },
   ),

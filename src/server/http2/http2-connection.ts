@@ -1,69 +1,66 @@
-import {
-  constants,
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../../config/index.ts';
 import {
-  forgetListeners,
   type GatewayError,
-  type Http2FaultReason,
-  holdSession,
+  inNextTurn,
   Roster,
   StallTimer,
-  type TimerClock,
+  TurnWriter,
+  type Written,
 } from '../../core/index.ts';
+import { ConnectionMemory, type Gateway, internalFault } from '../../gateway/index.ts';
 import {
-  badRequest,
-  bodyTooLarge,
-  ConnectionMemory,
-  headTooLarge,
-  internalFault,
-} from '../../gateway/index.ts';
-import { Liveness } from '../../http2/index.ts';
+  ErrorCode,
+  type HeaderSection,
+  Http2Fault,
+  Liveness,
+  type RequestHandler,
+  ServerSession,
+  type ServerSessionOptions,
+  type ServerSessionOwner,
+  type ServerStream,
+} from '../../http2/index.ts';
 import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
-import { FloodWatch } from './flood-watch.ts';
-import { Http2Downstream, OpenStream, type SessionSide } from './http2-downstream.ts';
-import { type HeadFault, HeadReader } from './http2-request-head.ts';
-import { blameClient, clientSessionOptions, faultOf, neverIndexedIn } from './session-options.ts';
-
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_FLAG_END_STREAM } = constants;
+import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { HeadReader } from './http2-request-head.ts';
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
-/** How long a client may take to close a connection with nothing under way. */
+/** How long a client has to answer the PING behind the first GOAWAY before it is taken to have read both. */
+const GOAWAY_MS = 1_000;
+/** How long a client may take to close a connection that we have closed. */
 const CLOSE_MS = 2_000;
 
 /** What a client's connection over HTTP/2 is doing. */
 type Http2Phase =
   /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
-  | { readonly name: 'preface'; readonly sinceMs: number }
-  | { readonly name: 'open' }
-  /** The client may open no further stream. What is under way ends, and then the connection. */
-  | { readonly name: 'going away' };
-
-const OPEN: Http2Phase = { name: 'open' };
-const GOING_AWAY: Http2Phase = { name: 'going away' };
+  | 'preface'
+  | 'open'
+  /** The client knows, or soon will, that the connection closes. Requests that are on their way are served (RFC 9113, 6.8). */
+  | 'going away'
+  /** The client knows the last stream that is served. What is under way ends, and then the connection. */
+  | 'last streams'
+  /** Our side is closed. What still comes is thrown away until the client closes its own. */
+  | 'closing';
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
-export class Http2Connection implements ClientConnection, SessionSide {
+export class Http2Connection implements ClientConnection, SessionSide, ServerSessionOwner {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
-  readonly #state: ListenerState;
   readonly serves: ListenerModel['serves'];
-  readonly #session: ServerHttp2Session;
+  readonly #state: ListenerState;
+  readonly #session: ServerSession;
+  /** `null` while the session is made. */
+  #writer: TurnWriter | null = null;
   readonly #heads = new HeadReader();
-  readonly #streams = new Roster<OpenStream>();
+  readonly #streams = new Roster<Http2Downstream>();
+  /** Streams that are closed, the last bytes of which have yet to be written. */
+  #leaving: Http2Downstream[] = [];
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
-  readonly #floods: FloodWatch;
-  /** How many bytes the closed streams explain. */
-  #explained = 0;
-  #phase: Http2Phase;
+  #phase: Http2Phase = 'preface';
+  #phaseSinceMs: number;
 
   /** @param socket put bytes that were read of it back first (`unshift`) */
   constructor(
@@ -77,30 +74,20 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
-    const nowMs = state.clock.monotonicMs();
-    this.#phase = { name: 'preface', sinceMs: nowMs };
-    this.#floods = new FloodWatch(nowMs);
-    this.#session = performServerHandshake(socket, clientSessionOptions(state.http2, state));
-    this.#session.setLocalWindowSize(state.http2.connectionWindowBytes);
-    blameClient(this.#session);
-    this.#session.on('stream', (stream, headers, flags, raw) => {
-      try {
-        this.#onStream(stream, headers, flags, raw);
-      } catch (fault) {
-        this.#onStreamFault(stream, fault);
-      }
-    });
-    this.#session.once('remoteSettings', () => this.#onSettings());
-    this.#session.on('error', error => this.#onFault(faultOf(error)));
-    socket.on('close', holdSession(this.#session));
-    // TLS that breaks leaves its socket open.
-    socket.on('error', () => socket.destroy());
+    this.#phaseSinceMs = state.clock.monotonicMs();
+    this.#session = new ServerSession(sessionOptions(state), this);
+    this.#writer = new TurnWriter(socket, this.#session, () => this.#writing());
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
     // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
-    socket.on('end', () => this.#session.destroy());
+    socket.on('end', () => this.#end());
+    // 'close' follows. TLS that breaks leaves its socket open.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#onClose());
+    this.#writer.open();
   }
 
-  get clock(): TimerClock {
-    return this.#state.clock;
+  get gateway(): Gateway {
+    return this.#state.gateway;
   }
 
   get date(): string {
@@ -109,106 +96,136 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
   /** Closes the connection, for which there is no room: no stream of it was served. */
   refuse(error: GatewayError): void {
-    this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
-    this.#close();
+    this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
+    this.#giveUp(ErrorCode.ENHANCE_YOUR_CALM);
   }
 
   sweep(nowMs: number): void {
-    for (const open of this.#streams) this.#sweepStream(open, nowMs);
-    this.#sweepFloods(nowMs);
-    const waitedMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
-    const { timeouts } = this.#state;
+    for (const stream of this.#streams) stream.sweep(nowMs, this.#state);
+    this.#session.sweep(nowMs);
     this.#sweepLiveness(nowMs);
-    switch (this.#phase.name) {
+    const { timeouts } = this.#state;
+    const idleMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
+    const phaseMs = nowMs - this.#phaseSinceMs;
+    switch (this.#phase) {
       case 'preface':
-        if (nowMs - this.#phase.sinceMs > timeouts.clientHeaderMs) this.socket.destroy();
+        if (phaseMs > timeouts.clientHeaderMs) this.socket.destroy();
         break;
       case 'open':
-        if (waitedMs > timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS) this.drain();
+        if (idleMs > timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS) this.drain();
         break;
       case 'going away':
-        if (waitedMs > CLOSE_MS) this.socket.destroy();
+        if (phaseMs > GOAWAY_MS) this.shutDownSeen();
+        break;
+      case 'closing':
+        if (phaseMs > CLOSE_MS) this.socket.destroy();
     }
   }
 
-  /** Sends a GOAWAY: the client learns which of its streams are served, and sends the others elsewhere (RFC 9113, 6.8). */
+  /** Says that the connection closes. A round trip later, the client has sent its last request. */
   drain(): void {
-    this.#phase = GOING_AWAY;
-    this.#stall.begin();
-    this.#session.close();
+    if (this.#phase !== 'open' && this.#phase !== 'preface') return;
+    this.#enter('going away');
+    this.#session.shutDown();
   }
 
   retire(): void {
     this.drain();
   }
 
-  bodyTooLarge(downstream: Http2Downstream): void {
-    this.bodyFailed(downstream, bodyTooLarge());
+  wake(): void {
+    this.#writer?.wake();
   }
 
-  bodyFailed(downstream: Http2Downstream, fault: unknown): void {
-    for (const open of this.#streams)
-      if (open.downstream === downstream) this.#state.gateway.fault(open.exchange, fault);
+  settingsRead(): void {
+    if (this.#phase === 'preface') this.#enter('open');
   }
 
-  #onSettings(): void {
-    if (this.#phase.name === 'preface') this.#phase = OPEN;
+  /** Says by the last GOAWAY which streams are served: the client sends the others elsewhere (RFC 9113, 6.8). */
+  shutDownSeen(): void {
+    if (this.#phase === 'going away') this.#finish();
   }
 
-  #onStream(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    flags: number,
-    raw: readonly string[],
-  ): void {
-    // Node calls it an error when a stream is reset; 'close' follows and is handled.
-    stream.on('error', () => {});
-    if (stream.destroyed) {
-      this.#onReset();
-      return;
+  /** Goes away as well: the client opens no stream any more. */
+  goaway(): void {
+    if (this.#phase === 'open' || this.#phase === 'going away') this.#finish();
+  }
+
+  request(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler {
+    this.#stall.begin();
+    try {
+      return this.#serve(stream, section, ends);
+    } catch (fault) {
+      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
+      stream.cancel(ErrorCode.INTERNAL_ERROR);
+      return NO_HANDLER;
     }
-    const { gateway, headBytes } = this.#state;
-    const head = this.#heads.read(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0, headBytes);
-    const downstream = new Http2Downstream(this, stream, head, neverIndexedIn(headers));
-    const exchange = gateway.accept(downstream);
-    const open = new OpenStream(downstream, exchange, head);
-    this.#streams.add(open);
-    stream.on('drain', () => exchange.drained());
-    stream.on('close', () => this.#onStreamClosed(open));
-    if (head.fault !== null) gateway.fault(exchange, errorOf(head.fault));
-    else gateway.run(exchange);
+  }
+
+  streamClosed(downstream: Http2Downstream, answered: boolean): void {
+    const isUnwritten = answered && this.#session.unwritten > 0;
+    if (isUnwritten && this.#phase !== 'closing') this.#leaving.push(downstream);
+    else this.#over(downstream, answered && !isUnwritten);
+  }
+
+  #serve(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler {
+    const head = this.#heads.read(section, ends, this.#state.headBytes);
+    const downstream = new Http2Downstream(this, stream, head);
+    const { exchange } = downstream;
+    this.#streams.add(downstream);
+    if (head.fault === null) this.gateway.run(exchange);
+    else exchange.fault(head.fault);
     // A repeated head would not be recognized: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
+    return downstream;
   }
 
-  /** Closes a stream of which no exchange could be made. */
-  #onStreamFault(stream: ServerHttp2Stream, fault: unknown): void {
-    this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
-    stream.close(NGHTTP2_INTERNAL_ERROR);
+  /** Returns what to call when the system has taken the bytes that are about to be written: then the streams that end there are over. */
+  #writing(): Written | undefined {
+    if (this.#leaving.length === 0) return undefined;
+    const leaving = this.#leaving;
+    this.#leaving = [];
+    return error => {
+      for (const stream of leaving) this.#over(stream, !error);
+    };
   }
 
-  #onStreamClosed(open: OpenStream): void {
-    const { downstream } = open;
-    forgetListeners(downstream.stream);
-    this.#streams.delete(open);
-    this.#explained += open.explainedBytes;
-    // More of the request may have come that was not looked at.
-    if (!downstream.requestComplete)
-      this.#explained += this.#state.http2.streamWindowBytes + open.waitingHeadBytes;
-    if (!downstream.endedWell) this.#onReset();
-    this.#state.gateway.over(open.exchange, downstream.delivered);
+  #over(downstream: Http2Downstream, delivered: boolean): void {
+    this.#streams.delete(downstream);
+    this.gateway.over(downstream.exchange, delivered);
+    if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }
 
-  #sweepStream(open: OpenStream, nowMs: number): void {
-    const { gateway } = this.#state;
-    gateway.review(open.exchange);
-    if (open.downstream.isAbandoned) {
-      open.downstream.abort();
+  #read(bytes: Buffer): void {
+    if (this.#phase !== 'closing') this.#contain(() => void this.#session.read(bytes, bytes.length));
+  }
+
+  /** Runs what reads, and then what waits for its turn, a part in each turn of the event loop. */
+  #contain(read: () => void): void {
+    try {
+      read();
+    } catch (fault) {
+      this.#faulty(fault);
       return;
     }
-    const late = open.lateness(nowMs, this.#state);
-    if (late === 'reset') open.downstream.abort();
-    else if (late !== null) gateway.fault(open.exchange, late);
+    if (!this.#session.isBehind) {
+      if (this.socket.isPaused()) this.socket.resume();
+      return;
+    }
+    this.socket.pause();
+    inNextTurn(() => {
+      if (this.#phase !== 'closing') this.#contain(() => this.#session.readOn());
+    });
+  }
+
+  #faulty(fault: unknown): void {
+    if (fault instanceof Http2Fault) {
+      this.#state.connectionListener.http2Closed(fault.reason);
+      this.#giveUp(fault.code);
+    } else {
+      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
+      this.#giveUp(ErrorCode.INTERNAL_ERROR);
+    }
   }
 
   #sweepLiveness(nowMs: number): void {
@@ -216,43 +233,69 @@ export class Http2Connection implements ClientConnection, SessionSide {
     const terms = { pingIntervalMs, pingTimeoutMs };
     const next = this.#liveness.sweep(nowMs, this.socket.bytesRead, this.#streams.size === 0, terms);
     if (next === 'give up') this.socket.destroy();
-    else if (next === 'ping' && this.#liveness.ping()) this.#session.ping(() => {});
+    else if (next === 'ping' && this.#liveness.ping()) this.#session.sendPing();
   }
 
-  #sweepFloods(nowMs: number): void {
-    let explained = this.#explained;
-    let maybeExplained = 0;
-    for (const open of this.#streams) {
-      explained += open.explainedBytes;
-      maybeExplained += open.waitingHeadBytes;
-    }
-    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained, maybeExplained);
-    if (flood !== null) this.#calm(flood);
+  #finish(): void {
+    this.#enter('last streams');
+    this.#session.goAway(ErrorCode.NO_ERROR);
+    if (this.#streams.size === 0) this.#end();
   }
 
-  #onReset(): void {
-    const flood = this.#floods.reset();
-    if (flood !== null) this.#calm(flood);
+  /** Breaks off what is under way, and closes. */
+  #giveUp(code: number): void {
+    if (this.#phase === 'closing') return;
+    this.#session.goAway(code);
+    this.#end();
   }
 
-  #calm(flood: Http2FaultReason): void {
-    if (this.#session.destroyed) return;
-    this.#onFault(flood);
-    this.#close();
+  /** Closes our side behind all that was written. With TLS, a close_notify says that nothing is missing. */
+  #end(): void {
+    if (this.#phase === 'closing') return;
+    this.#enter('closing');
+    this.#session.lose();
+    this.#writer?.finish();
+    this.socket.end();
+    // What still comes is read, or the system would reset the connection, and the client could lose what was written.
+    this.socket.resume();
   }
 
-  #onFault(fault: Http2FaultReason | null): void {
-    if (fault !== null) this.#state.connectionListener.http2Closed(fault);
+  #onClose(): void {
+    this.#enter('closing');
+    this.#session.lose();
+    const leaving = this.#leaving;
+    this.#leaving = [];
+    for (const stream of leaving) this.#over(stream, false);
   }
 
-  #close(): void {
-    this.#phase = GOING_AWAY;
-    this.#stall.begin();
-    // Pass an error, or Node would ignore the code.
-    this.#session.destroy(new Error('the client asks for too much'), NGHTTP2_ENHANCE_YOUR_CALM);
+  #enter(phase: Http2Phase): void {
+    this.#phase = phase;
+    this.#phaseSinceMs = this.#state.clock.monotonicMs();
   }
 }
 
-function errorOf(fault: HeadFault): GatewayError {
-  return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
+/** Hears what comes on a stream of which no exchange could be made. */
+const NO_HANDLER: RequestHandler = {
+  section: () => {},
+  data: () => true,
+  ended: () => {},
+  drained: () => {},
+  malformed: () => {},
+  closed: () => {},
+};
+
+/** Makes the bounds of a session. Heads up to twice the caps reach the gateway, which answers 431. */
+function sessionOptions({ http2, headBytes, fields }: ListenerState): ServerSessionOptions {
+  return {
+    streamWindow: http2.streamWindowBytes,
+    connectionWindow: http2.connectionWindowBytes,
+    maxBytes: 2 * headBytes + 2 * FIELD_OVERHEAD_BYTES * fields,
+    maxFields: 2 * fields,
+    maxStreams: http2.maxStreams,
+    offersConnect: false,
+    maxUnsent: http2.sessionMemoryBytes,
+  };
 }
+
+/** What a field counts besides its bytes (RFC 9113, 6.5.2). */
+const FIELD_OVERHEAD_BYTES = 32;

@@ -1,59 +1,55 @@
-import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
-import type { ListenerModel } from '../../config/index.ts';
+import type { ListenerModel, TimeoutsModel } from '../../config/index.ts';
 import {
   type BodySource,
   type FieldNames,
   type Fields,
   firstValue,
   type GatewayError,
-  inNextTurn,
   NO_NAMES,
   type Release,
   type RosterEntry,
   StallTimer,
-  type TimerClock,
 } from '../../core/index.ts';
 import {
+  badRequest,
+  bodyTooLarge,
   bodyTooSlow,
   type ConnectionMemory,
   clientTooSlow,
   type Downstream,
   type Exchange,
+  type Gateway,
 } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
-import { BodyPace } from '../body-pace.ts';
+import { ErrorCode, type RequestHandler, type ServerStream } from '../../http2/index.ts';
+import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
-import { asObject, markNeverIndexed } from './session-options.ts';
-import { closeWhenSent, StreamBody, type StreamBodyOwner } from './stream-body.ts';
+import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
-const { NGHTTP2_NO_ERROR } = constants;
-
-/** If a request is answered early: how much of its rest is read and thrown away, and for how long. */
-const DROPPED_MAX_BYTES = 65_536;
-const DROPPED_MAX_MS = 1_000;
-
-const WHOLE: ServerStreamResponseOptions = { endStream: true };
-const BODY_FOLLOWS: ServerStreamResponseOptions = {};
-const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true };
+/** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
+const MAX_STATUS = 599;
 
 /** The connection of a stream, as the stream uses it. */
 export interface SessionSide {
-  readonly clock: TimerClock;
+  readonly gateway: Gateway;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** What the connection's listener serves. */
   readonly serves: ListenerModel['serves'];
   /** The value of `Date`, now. */
   readonly date: string;
-  /** Called when the body of this request is larger than its terms allow. */
-  bodyTooLarge(downstream: Http2Downstream): void;
-  /** Called when the sink of this request's body failed. */
-  bodyFailed(downstream: Http2Downstream, fault: unknown): void;
+  /**
+   * Called once, when the stream is closed.
+   *
+   * @param answered true if the whole response was handed to the session. It may have yet to be written
+   */
+  streamClosed(downstream: Http2Downstream, answered: boolean): void;
 }
 
 /** One request of HTTP/2 and its response, which are one stream. */
-export class Http2Downstream implements Downstream, StreamBodyOwner {
+export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOwner, RosterEntry {
+  place = -1;
   readonly method: string;
   readonly target: string;
   readonly version = '2';
@@ -61,92 +57,60 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly fields: Fields;
   readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
-  readonly scheme: 'http' | 'https';
-  readonly peer: string;
-  readonly redirects: boolean;
-  readonly onlyCalls: boolean;
-  readonly clientCertificate: string | null;
-  readonly memory: ConnectionMemory;
-  readonly stream: ServerHttp2Stream;
+  readonly stream: ServerStream;
   /** The body; `null` without one, or if its end is ambiguous. */
   readonly requestBody: StreamBody | null;
-  /** How many pieces of the response were written. */
-  writes = 0;
+  readonly exchange: Exchange;
   readonly #connection: SessionSide;
-  #ended = false;
-  #sendsTrailers = false;
-  #trailers: Fields = [];
+  #response: 'none' | 'begun' | 'ended' | 'closed' = 'none';
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: FieldNames = NO_NAMES;
+  /** Give back the bytes that wait to be sent. */
+  #releases: Release[] = [];
+  /** Times the stream; made by the first sweep that finds it, since most are gone before. */
+  #waits: StreamWaits | null = null;
 
-  constructor(
-    connection: SessionSide,
-    stream: ServerHttp2Stream,
-    head: Http2RequestHead,
-    neverIndexed: FieldNames,
-  ) {
+  /** Begins an exchange. */
+  constructor(connection: SessionSide, stream: ServerStream, head: Http2RequestHead) {
     this.method = head.method;
     this.target = head.target;
     this.fields = head.fields;
-    this.neverIndexed = neverIndexed;
+    this.neverIndexed = head.neverIndexed;
     this.framing = head.framing;
-    this.scheme = connection.client.scheme;
-    this.peer = connection.client.peer;
-    this.redirects = connection.client.redirects;
-    this.onlyCalls = connection.serves === 'grpc';
-    this.clientCertificate = connection.client.certificate;
-    this.memory = connection.memory;
     this.stream = stream;
     this.#connection = connection;
     const { bodyLength } = head.framing;
     const hasBody = bodyLength !== 0 && typeof bodyLength !== 'object';
     this.requestBody = hasBody ? new StreamBody(stream, this) : null;
+    this.exchange = connection.gateway.accept(this);
+  }
+
+  get scheme(): 'http' | 'https' {
+    return this.#connection.client.scheme;
+  }
+
+  get peer(): string {
+    return this.#connection.client.peer;
+  }
+
+  get redirects(): boolean {
+    return this.#connection.client.redirects;
+  }
+
+  get onlyCalls(): boolean {
+    return this.#connection.serves === 'grpc';
+  }
+
+  get clientCertificate(): string | null {
+    return this.#connection.client.certificate;
+  }
+
+  get memory(): ConnectionMemory {
+    return this.#connection.memory;
   }
 
   get bytesReceived(): number {
     return this.requestBody?.bytes ?? 0;
-  }
-
-  /** How many pieces of DATA were read. */
-  get piecesReceived(): number {
-    return this.requestBody?.pieces ?? 0;
-  }
-
-  /** How many bytes of trailers were read and dropped. */
-  get trailerBytes(): number {
-    return this.requestBody?.trailerBytes ?? 0;
-  }
-
-  /** Whether the whole request has been read. */
-  get requestComplete(): boolean {
-    return this.requestBody?.done === true || this.stream.endAfterHeaders;
-  }
-
-  /** Whether it is the client's turn to send: the body flows, and is not complete. */
-  get awaitsClient(): boolean {
-    return this.requestBody?.flows === true;
-  }
-
-  /** Whether a stream that has closed ended well for both sides. */
-  get endedWell(): boolean {
-    return this.#ended && this.stream.rstCode === NGHTTP2_NO_ERROR && !this.stream.aborted;
-  }
-
-  /**
-   * Whether a stream that has closed took the whole response. A client that has read a response to the end may reset what is left of
-   * its request (RFC 9113, 8.1).
-   */
-  get delivered(): boolean {
-    return this.endedWell || (this.#ended && this.stream.writableFinished);
-  }
-
-  /**
-   * Whether the client has reset the stream with NO_ERROR. Node does not report that if the response waits for its window or the
-   * body is paused: it waits for an end that cannot come.
-   */
-  get isAbandoned(): boolean {
-    const { closed, aborted, bufferSize } = this.stream;
-    return closed && (aborted || bufferSize > 0);
   }
 
   body(terms: BodyTerms): BodySource {
@@ -154,121 +118,149 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody.withTerms(terms);
   }
 
-  /** Sends a 100 if the client waits for it (RFC 9110, 10.1.1). A client that already sends its body does not wait. */
-  bodyStarted(): void {
-    const { stream } = this;
-    if (this.framing.expectation === 'none' || stream.headersSent || stream.readableLength > 0) return;
-    if (!stream.closed) stream.additionalHeaders({ ':status': 100 });
-  }
-
-  bodyTooLarge(): void {
-    this.#connection.bodyTooLarge(this);
-  }
-
-  bodyFailed(fault: unknown): void {
-    this.#connection.bodyFailed(this, fault);
-  }
-
   neverIndex(names: FieldNames): void {
     this.#neverIndexedBack = new Set([...this.#neverIndexedBack, ...names]);
   }
 
   answer(status: number, _reason: string, fields: Fields, body: string): void {
-    const { stream } = this;
-    if (stream.closed || stream.destroyed) return;
-    if (body === '' || !this.#mayHaveBody(status)) this.#respond(status, fields, WHOLE);
-    else {
-      this.#respond(status, fields, BODY_FOLLOWS);
-      stream.end(body, 'latin1');
-    }
-    this.#ended = true;
-    this.#dropRequest();
+    this.#begin(status, fields, body === '');
+    if (this.#response !== 'begun') return;
+    this.stream.write(Buffer.from(body, 'latin1'));
+    this.end([]);
   }
 
   info(status: number, fields: Fields): void {
-    const { stream } = this;
-    if (stream.closed || stream.destroyed || stream.headersSent) return;
-    this.#send(() =>
-      stream.additionalHeaders({ ...asObject(fields, this.#neverIndexedBack), ':status': status }),
-    );
+    if (this.#response === 'none') this.stream.info(status, fields, this.#neverIndexedBack);
   }
 
   head(status: number, _reason: string, fields: Fields): void {
-    const { stream } = this;
-    if (stream.closed || stream.destroyed) return;
-    if (!this.#mayHaveBody(status)) this.#respond(status, fields, WHOLE);
-    else if (firstValue(fields, 'content-length') !== undefined && !this.#takesTrailers())
-      this.#respond(status, fields, BODY_FOLLOWS);
-    else {
-      this.#sendsTrailers = true;
-      this.#respond(status, fields, TRAILERS_MAY_FOLLOW);
-      stream.once('wantTrailers', () => this.#sendTrailers());
-    }
+    this.#begin(status, fields, false);
   }
 
-  write(chunk: Buffer, taken: Release | null): boolean {
-    const { stream } = this;
-    if (!stream.writable) {
-      // The response has no body, or the stream is gone.
-      taken?.();
-      return !stream.destroyed;
+  write(chunk: Buffer, release: Release | null): boolean {
+    if (this.#response !== 'begun' || this.stream.write(chunk)) {
+      release?.();
+      return this.#response !== 'closed';
     }
-    this.writes++;
-    return taken === null ? stream.write(chunk) : stream.write(chunk, taken);
+    if (release !== null) this.#releases.push(release);
+    return false;
   }
 
   end(trailers: Fields): void {
-    const { stream } = this;
-    this.#trailers = trailers;
-    this.#ended = true;
-    if (stream.writable) stream.end();
-    if (!this.#sendsTrailers) this.#dropRequest();
+    if (this.#response !== 'begun') return;
+    this.#response = 'ended';
+    this.stream.end(trailers, this.#neverIndexedBack);
+    this.#dropRequest();
   }
 
   switchProtocols(): boolean {
     throw new Error('a request of HTTP/2 asks for no upgrade');
   }
 
-  /** Breaks the response off. Not by `close`: Node would end the response before the reset, so that it could look complete. */
+  /** Breaks the response off. */
   abort(): void {
-    this.#ended = false;
-    this.stream.destroy(new Error('the response broke off'));
+    if (this.#response === 'closed') return;
+    this.stream.cancel(ErrorCode.INTERNAL_ERROR);
+    this.#close(false);
   }
 
-  #respond(status: number, fields: Fields, options: ServerStreamResponseOptions): void {
-    const head = [':status', String(status), ...fields];
-    if (firstValue(fields, 'date') === undefined) head.push('date', this.#connection.date);
-    this.#send(() => this.stream.respond(markNeverIndexed(head, head, this.#neverIndexedBack), options));
+  /** Sends a 100 if the client waits for it (RFC 9110, 10.1.1). */
+  bodyStarted(): void {
+    if (this.framing.expectation !== 'none') this.info(100, []);
   }
 
-  /** Writes a part of the response. What HTTP/2 cannot say, such as a status above 599 (RFC 9110, 15), ends the stream. */
-  #send(write: () => void): void {
+  bodyTooLarge(): void {
+    this.exchange.fault(bodyTooLarge());
+  }
+
+  // From here on, the session reports what comes on the stream.
+
+  data(bytes: Buffer): boolean {
     try {
-      write();
-    } catch {
-      this.abort();
+      if (this.requestBody === null || this.requestBody.take(bytes)) return true;
+      if (this.#response === 'ended') this.stream.dropRest();
+    } catch (fault) {
+      // Nothing above a read of the connection would blame this exchange.
+      this.exchange.fault(fault);
     }
+    return false;
   }
 
-  #sendTrailers(): void {
-    this.#send(() => this.stream.sendTrailers(asObject(this.#trailers, this.#neverIndexedBack)));
-    // Node sends them in an immediate, too, which comes first.
-    inNextTurn(() => this.#dropRequest());
+  /** Drops trailers: no one asked for them (RFC 9110, 6.5.1). */
+  section(): void {}
+
+  ended(): void {
+    this.exchange.contain(() => this.requestBody?.end());
   }
 
-  /**
-   * Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). Still reads it for a moment: curl 7.88
-   * loses a response that a reset follows at once.
-   */
+  drained(): void {
+    this.#giveBack(null);
+    this.exchange.drained();
+  }
+
+  malformed(why: string): void {
+    this.exchange.fault(badRequest(why));
+  }
+
+  /** A client that has the whole response may reset what is left of its request (RFC 9113, 8.1). */
+  closed(): void {
+    this.#close(this.#response === 'ended' && this.stream.isAnswered);
+  }
+
+  /** Ends the exchange if its sender may not go on, or is late. */
+  sweep(nowMs: number, state: ListenerState): void {
+    state.gateway.review(this.exchange);
+    if (this.#response === 'closed') return;
+    this.#waits ??= new StreamWaits();
+    const late = this.#waits.lateness(nowMs, this, state.timeouts);
+    if (late === 'reset') this.abort();
+    else if (late === 'enough') this.stream.dropRest();
+    else if (late !== null) this.exchange.fault(late);
+  }
+
+  /** Whether it is the client's turn to send: the body flows, and is not complete. */
+  get awaitsClient(): boolean {
+    return this.requestBody?.flows === true;
+  }
+
+  /** Whether the client has the whole response, and is still sending its request. */
+  get isAnsweredEarly(): boolean {
+    return this.stream.isAnswered && !this.stream.isReceived;
+  }
+
+  #begin(status: number, fields: Fields, isEmpty: boolean): void {
+    if (this.#response !== 'none') return;
+    if (status > MAX_STATUS) {
+      this.abort();
+      return;
+    }
+    const ends = isEmpty || !this.#mayHaveBody(status);
+    const hasDate = firstValue(fields, 'date') !== undefined;
+    this.#response = ends ? 'ended' : 'begun';
+    const dated = hasDate ? fields : [...fields, 'date', this.#connection.date];
+    this.stream.respond(status, dated, ends, this.#neverIndexedBack);
+    if (ends) this.#dropRequest();
+  }
+
+  /** Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). */
   #dropRequest(): void {
-    if (this.requestComplete) this.requestBody?.stop();
-    else if (this.requestBody === null) closeWhenSent(this.stream);
-    else this.requestBody.drop(DROPPED_MAX_BYTES, DROPPED_MAX_MS, this.#connection.clock);
+    if (this.stream.isReceived) return;
+    if (this.requestBody === null) this.stream.dropRest();
+    else this.requestBody.drop();
   }
 
-  /** Whether the client asks for trailers, as those of gRPC do. Next to a stated length, only then are they worth their cost. */
-  #takesTrailers(): boolean {
-    return firstValue(this.fields, 'te') === 'trailers';
+  #close(answered: boolean): void {
+    if (this.#response === 'closed') return;
+    this.#response = 'closed';
+    this.#giveBack(new Error('the stream is closed'));
+    this.#connection.streamClosed(this, answered);
+  }
+
+  #giveBack(error: Error | null): void {
+    if (this.#releases.length === 0) return;
+    const releases = this.#releases;
+    this.#releases = [];
+    for (const release of releases) release(error);
   }
 
   /** Whether a response may have a body. Others end with their head, whatever its fields say (RFC 9110, 15.3.6 and 15.4.5). */
@@ -277,86 +269,61 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   }
 }
 
-/** Most bytes of a HEADERS frame besides its fields: the frame's head, pseudo-fields that HTTP/1.1 does not have, and padding. */
-const HEADERS_FRAMING_BYTES = 300;
-/** Size of a frame's head (RFC 9113, 4.1). */
-const FRAME_HEAD_BYTES = 9;
-/**
- * Most bytes of padding in a DATA frame, with its length (RFC 9113, 6.1). nghttp2 does not say how many came. Other frames that a
- * client sends in their place cost less than the DATA frame itself.
- */
-const PADDING_BYTES = 256;
-/** Most bytes that a client sends for each DATA frame it gets: two WINDOW_UPDATE, and a PING that measures the connection. */
-const ACKNOWLEDGEMENT_BYTES = 64;
+/** How long the rest of a request that was answered early is read and thrown away. */
+const DROPPED_MAX_MS = 1_000;
 
 /**
  * - an error: the client is late; answer with this
  * - `reset`: the client is late; reset the stream
+ * - `enough`: the client has had the time to read its response; read no more of its request
  * - `null`: the client is in time
  */
-type StreamLateness = GatewayError | 'reset' | null;
+type StreamLateness = GatewayError | 'reset' | 'enough' | null;
 
-/** A stream whose exchange is under way. */
-export class OpenStream implements RosterEntry {
-  place = -1;
-  readonly downstream: Http2Downstream;
-  readonly exchange: Exchange;
-  readonly #headBytes: number;
-  /** Times the stream; made by the first sweep that finds it, since most are gone before. */
-  #waits: StreamWaits | null = null;
-
-  constructor(downstream: Http2Downstream, exchange: Exchange, head: Http2RequestHead) {
-    this.downstream = downstream;
-    this.exchange = exchange;
-    this.#headBytes = head.bytes;
-  }
-
-  /** How many bytes its client may have sent because of it: the request, and what the response makes it send. */
-  get explainedBytes(): number {
-    const { bytesReceived, piecesReceived, trailerBytes, stream, writes } = this.downstream;
-    const heads = this.#headBytes + HEADERS_FRAMING_BYTES + trailerBytes;
-    const body = bytesReceived + stream.readableLength + piecesReceived * (FRAME_HEAD_BYTES + PADDING_BYTES);
-    return heads + body + writes * ACKNOWLEDGEMENT_BYTES;
-  }
-
-  /** Most bytes that may have come as heads of the frames that wait to be read: each byte may have had a frame of its own. */
-  get waitingHeadBytes(): number {
-    return this.downstream.stream.readableLength * FRAME_HEAD_BYTES;
-  }
-
-  /** Whether its client has taken too long. Ask at each sweep, and only then. */
-  lateness(nowMs: number, state: ListenerState): StreamLateness {
-    if (!this.exchange.dialect.isPaced) return null;
-    this.#waits ??= new StreamWaits();
-    return this.#waits.lateness(nowMs, this.downstream, state);
-  }
-}
-
-/** Measures how long a stream waits for its client. */
-class StreamWaits {
+/** Measures how long a stream waits for its client. Ask at each sweep, and only then. */
+export class StreamWaits {
   readonly #pace = new BodyPace();
   readonly #stall = new StallTimer();
   #bytesReceived = 0;
   #unread = 0;
+  #isAnsweredEarly = false;
 
-  lateness(nowMs: number, downstream: Http2Downstream, { timeouts }: ListenerState): StreamLateness {
-    const { requestBody: body, bytesReceived } = downstream;
+  lateness(
+    nowMs: number,
+    { requestBody: body, bytesReceived, stream, exchange, isAnsweredEarly, awaitsClient }: WaitingStream,
+    timeouts: Pick<TimeoutsModel, 'clientReadMs' | 'clientBodyIdleMs'>,
+  ): StreamLateness {
     // Bytes of the response that the client has yet to take.
-    const unread = downstream.stream.bufferSize;
-    const moved = bytesReceived !== this.#bytesReceived || unread !== this.#unread;
+    const unread = stream.unsent;
+    const moved =
+      bytesReceived !== this.#bytesReceived ||
+      unread !== this.#unread ||
+      isAnsweredEarly !== this.#isAnsweredEarly;
     this.#bytesReceived = bytesReceived;
     this.#unread = unread;
+    this.#isAnsweredEarly = isAnsweredEarly;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
+    if (isAnsweredEarly) return waitedMs >= DROPPED_MAX_MS ? 'enough' : null;
+    if (!exchange.dialect.isPaced) return null;
     if (body?.done === false && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
     if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
-    if (downstream.awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+    if (awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
     this.#stall.begin();
     return null;
   }
 
-  #isTooSlow(nowMs: number, body: StreamBody): boolean {
+  #isTooSlow(nowMs: number, body: MeasuredBody): boolean {
     if (body.stoodStill) this.#pace.stoodStill();
     body.stoodStill = false;
     return this.#pace.isTooSlow(nowMs, body);
   }
 }
+
+/** A stream as `StreamWaits` sees it. */
+interface WaitingStream extends Pick<Http2Downstream, 'bytesReceived' | 'awaitsClient' | 'isAnsweredEarly'> {
+  readonly requestBody: MeasuredBody | null;
+  readonly stream: Pick<ServerStream, 'unsent'>;
+  readonly exchange: { readonly dialect: Pick<Exchange['dialect'], 'isPaced'> };
+}
+
+type MeasuredBody = PacedBody & Pick<StreamBody, 'done' | 'stoodStill'>;

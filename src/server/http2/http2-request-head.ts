@@ -1,6 +1,8 @@
 import { METHODS } from 'node:http';
-import { type Fields, firstValue } from '../../core/index.ts';
+import { type FieldNames, type Fields, firstValue, type GatewayError, NO_NAMES } from '../../core/index.ts';
+import { badRequest, headTooLarge } from '../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
+import { type HeaderSection, isSecret, TOO_LARGE } from '../../http2/index.ts';
 
 /** The head of a request over HTTP/2, in the form in which the gateway reads heads of HTTP/1.1. */
 export interface Http2RequestHead {
@@ -9,23 +11,19 @@ export interface Http2RequestHead {
   readonly target: string;
   /** The header fields; `:authority` comes first, as `host`. */
   readonly fields: Fields;
+  /** Names of the fields that the client sent as never indexed and that must be sent on so. Secrets always are. */
+  readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
   /** Size of the head in bytes, as HTTP/1.1 would write it. */
   readonly bytes: number;
   /** Why the head is refused; `null` if it is valid. */
-  readonly fault: HeadFault | null;
+  readonly fault: GatewayError | null;
 }
-
-/** Why a head is refused. */
-export type HeadFault =
-  | { readonly kind: 'malformed'; readonly why: string }
-  /** It has more bytes than the cap. */
-  | { readonly kind: 'too large' };
 
 /** The fields after the pseudo-fields, and what they say. */
 interface FieldSection {
   readonly authority: string | null;
-  /** Names and values as nghttp2 read them; those of the section begin at `from`. */
+  /** Names and values as they came; those of the section begin at `from`. */
   readonly raw: readonly string[];
   readonly from: number;
   readonly fields: Fields;
@@ -34,7 +32,7 @@ interface FieldSection {
   readonly bodiless: RequestFraming;
   /** The framing if a body follows. */
   readonly withBody: RequestFraming;
-  readonly fault: HeadFault | null;
+  readonly flaw: string | null;
 }
 
 /** Largest section that is remembered: more than most clients send, and little for an idle connection. */
@@ -49,13 +47,15 @@ const SLASH = 0x2f;
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Matches a token (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const TOO_LARGE: HeadFault = { kind: 'too large' };
 
-/**
- * Reads the heads of one connection. nghttp2 has refused what is malformed by RFC 9113, 8.2 and 8.3: capitals in names, bytes
- * that no value has, fields of the connection, pseudo-fields that are missing, doubled or late, and a second Content-Length.
- */
+/** Reads the heads of one connection. The codec has judged each field by itself, and which pseudo-fields there are. */
 export class HeadReader {
+  /** The last section that came, and its head if that is valid: a section that is the same object needs no reading. */
+  #last: {
+    readonly section: HeaderSection;
+    readonly bodiless: boolean;
+    readonly head: Http2RequestHead;
+  } | null = null;
   #before: FieldSection | null = null;
 
   /** Whether a next request with the same fields will get the same array of fields. */
@@ -63,27 +63,42 @@ export class HeadReader {
     return this.#before !== null;
   }
 
-  /**
-   * @param raw names and values as nghttp2 read them, pseudo-fields first
-   * @param bodiless true if the head ends the stream
-   */
-  read(raw: readonly string[], bodiless: boolean, maxBytes: number): Http2RequestHead {
-    const { method, path, authority, end } = new PseudoFields(raw);
-    const section = this.#section(raw, end, authority);
-    const bytes = method.length + path.length + REQUEST_LINE_FRAMING_BYTES + section.bytes;
+  /** @param bodiless true if the head ends the stream */
+  read(section: HeaderSection, bodiless: boolean, maxBytes: number): Http2RequestHead {
+    const last = this.#last;
+    if (
+      last !== null &&
+      last.section === section &&
+      last.bodiless === bodiless &&
+      last.head.bytes <= maxBytes
+    )
+      return last.head;
+    const head = this.#read(section, bodiless, maxBytes);
+    this.#last = head.fault === null && this.remembersFields ? { section, bodiless, head } : null;
+    return head;
+  }
+
+  #read(section: HeaderSection, bodiless: boolean, maxBytes: number): Http2RequestHead {
+    const pseudo = new PseudoFields(section.fields);
+    const { method, path, authority, end } = pseudo;
+    const rest = this.#rest(section.fields, end, authority);
+    const bytes = method.length + path.length + REQUEST_LINE_FRAMING_BYTES + rest.bytes;
+    const flaw = section.flaw ?? pseudo.flaw() ?? rest.flaw;
+    const isTooLarge = flaw === TOO_LARGE || (flaw === null && bytes > maxBytes);
     return {
       method: KNOWN_METHODS.has(method) ? method : '',
       // RFC 9112, 3.2.3: a CONNECT names only its authority.
       target: path === '' ? (authority ?? '') : path,
-      fields: section.fields,
-      framing: bodiless ? section.bodiless : section.withBody,
+      fields: rest.fields,
+      neverIndexed: passedOn(section.neverIndexed),
+      framing: bodiless ? rest.bodiless : rest.withBody,
       bytes,
-      fault: faultOfLine(method, path) ?? section.fault ?? (bytes > maxBytes ? TOO_LARGE : null),
+      fault: isTooLarge ? headTooLarge() : flaw === null ? null : badRequest(flaw),
     };
   }
 
-  /** Returns the section. Clients repeat their fields: the same ones give the same array, by which the gateway recognizes them. */
-  #section(raw: readonly string[], from: number, authority: string | null): FieldSection {
+  /** Reads the fields. Clients repeat theirs: the same ones give the same array, by which the gateway recognizes them. */
+  #rest(raw: readonly string[], from: number, authority: string | null): FieldSection {
     const before = this.#before;
     if (before !== null && isRepeated(before, raw, from, authority)) return before;
     const section = readSection(raw, from, authority);
@@ -92,19 +107,24 @@ export class HeadReader {
   }
 }
 
+/** The pseudo-fields of a request (RFC 9113, 8.3.1). The codec has found each at most once, and no unknown one. */
 class PseudoFields {
   method = '';
+  scheme = '';
   path = '';
   authority: string | null = null;
   /** Position of the first field that is not a pseudo-field. */
   end = 0;
 
   constructor(raw: readonly string[]) {
-    while ((raw[this.end] ?? '').charCodeAt(0) === COLON) {
-      const value = raw[this.end + 1] ?? '';
+    for (; (raw[this.end] ?? '').charCodeAt(0) === COLON; this.end += 2) {
+      const value = raw[this.end + 1] as string;
       switch (raw[this.end]) {
         case ':method':
           this.method = value;
+          break;
+        case ':scheme':
+          this.scheme = value;
           break;
         case ':path':
           this.path = value;
@@ -112,8 +132,19 @@ class PseudoFields {
         case ':authority':
           this.authority = value;
       }
-      this.end += 2;
     }
+  }
+
+  /** Says why they are malformed; `null` if they are not. */
+  flaw(): string | null {
+    const { method, scheme, path } = this;
+    if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';
+    // RFC 9113, 8.5: it names only its authority.
+    if (method === 'CONNECT') return null;
+    if (scheme !== 'https' && scheme !== 'http') return ':scheme is neither http nor https';
+    // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
+    if (path.charCodeAt(0) === SLASH || (path === '*' && method === 'OPTIONS')) return null;
+    return ':path is no path';
   }
 }
 
@@ -134,41 +165,39 @@ function readSection(raw: readonly string[], from: number, authority: string | n
   const fields: string[] = authority === null ? [] : ['host', authority];
   let bytes = authority === null ? 0 : 'host'.length + authority.length + FIELD_FRAMING_BYTES;
   let cookieAt = -1;
-  let otherHost = false;
+  let flaw: string | null = null;
+  let hosts = 0;
   for (let i = from; i + 1 < raw.length; i += 2) {
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
     bytes += name.length + value.length + FIELD_FRAMING_BYTES;
     // RFC 9113, 8.3.1: Host and :authority may both come, and must name the same place.
-    if (name === 'host' && authority !== null) otherHost ||= value.toLowerCase() !== authority.toLowerCase();
-    else if (name !== 'cookie') fields.push(name, value);
+    if (name === 'host' && authority !== null) {
+      if (value.toLowerCase() !== authority.toLowerCase()) flaw = 'Host names another place than :authority';
+      else if (++hosts > 1) flaw = 'the header field "host" came twice';
+    } else if (name !== 'cookie') fields.push(name, value);
     // RFC 9113, 8.2.3: join the parts of a cookie to one field before they go on over HTTP/1.1.
     else if (cookieAt === -1) cookieAt = fields.push(name, value) - 1;
     else fields[cookieAt] += `; ${value}`;
   }
-  const fault = otherHost ? malformed('Host names another place than :authority') : null;
-  return { authority, raw, from, fields, bytes, ...framings(fields), fault };
+  return { authority, raw, from, fields, bytes, ...framings(fields), flaw };
 }
 
 /** Returns the framing without and with a body. Its length may be left out, since the stream says where it ends (RFC 9113, 8.1.1). */
 function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   const framing = requestFraming(fields, 1);
+  const { bodyLength } = framing;
+  if (typeof bodyLength === 'object') return { bodiless: framing, withBody: framing };
   const hasLength = firstValue(fields, 'content-length') !== undefined;
-  const isRefused = typeof framing.bodyLength === 'object';
+  const missing = { rejected: 'the body is shorter than Content-Length says' };
   return {
-    bodiless: isRefused ? framing : { ...framing, bodyLength: 0 },
-    withBody: isRefused || hasLength ? framing : { ...framing, bodyLength: 'chunked' },
+    bodiless: bodyLength === 0 ? framing : { ...framing, bodyLength: missing },
+    withBody: hasLength ? framing : { ...framing, bodyLength: 'chunked' },
   };
 }
 
-function faultOfLine(method: string, path: string): HeadFault | null {
-  if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return malformed('the method is no token');
-  // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
-  if (path.charCodeAt(0) === SLASH || method === 'CONNECT' || (path === '*' && method === 'OPTIONS'))
-    return null;
-  return malformed(':path is no path');
-}
-
-function malformed(why: string): HeadFault {
-  return { kind: 'malformed', why };
+/** Leaves out secrets: we never index them anyway. */
+function passedOn(neverIndexed: FieldNames): FieldNames {
+  if (neverIndexed.size === 0 || [...neverIndexed].every(isSecret)) return NO_NAMES;
+  return neverIndexed;
 }

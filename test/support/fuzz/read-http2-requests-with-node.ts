@@ -1,6 +1,6 @@
 import { performServerHandshake, type ServerHttp2Stream, type ServerOptions } from 'node:http2';
 import { duplexPair } from 'node:stream';
-import { holdSession } from '../../../src/core/index.ts';
+import { holdSession } from './hold-session.ts';
 import type { Http2Reading } from './http2-reading.ts';
 import { REQUEST_BOUNDS } from './read-http2-requests-with-ours.ts';
 

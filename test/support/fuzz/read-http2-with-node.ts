@@ -5,7 +5,7 @@ import {
   connect,
 } from 'node:http2';
 import { duplexPair, Readable } from 'node:stream';
-import { holdSession } from '../../../src/core/index.ts';
+import { holdSession } from './hold-session.ts';
 import type { Http2Reading } from './http2-reading.ts';
 
 /** As strict as Node can be, with the bounds of ours. */

@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { NO_NAMES } from '../../../../src/core/index.ts';
+import { type HeaderSection, TOO_LARGE } from '../../../../src/http2/index.ts';
 import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
 
-const PSEUDO = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/a'];
+/** A section as the codec reads it, names and values in turn. */
+const sectionOf = (fields: string[], flaw: string | null = null): HeaderSection => ({
+  ...{ fields, flaw, pseudo: 0, length: null, priority: null, neverIndexed: NO_NAMES },
+});
+/** The pseudo-fields in the order of most clients. */
+const pseudo = (path = '/a', method = 'GET') => [
+  ...[':method', method, ':scheme', 'https', ':authority', 'a.test', ':path', path],
+];
+const PSEUDO = pseudo();
 const read = (raw: string[], bodiless = true, maxBytes = 16_384) =>
-  new HeadReader().read(raw, bodiless, maxBytes);
+  new HeadReader().read(sectionOf(raw), bodiless, maxBytes);
 
 describe('the head of a request', () => {
   test('has its authority as Host in front of its fields, and its path as target', () => {
@@ -21,7 +31,7 @@ describe('the head of a request', () => {
 
   test('is at fault where Host names another place than the authority', () => {
     for (const host of ['b.test', 'a.test:80', 'a.test.'])
-      expect(read([...PSEUDO, 'host', host]).fault).toMatchObject({ kind: 'malformed' });
+      expect(read([...PSEUDO, 'host', host]).fault).toMatchObject({ status: 400 });
   });
 
   test('has the crumbs of its cookie joined where the first one stood', () => {
@@ -52,7 +62,10 @@ describe('the head of a request', () => {
     const text = 'GET /a HTTP/1.1\r\nhost: a.test\r\nx: y\r\n\r\n';
     const raw = [...PSEUDO, 'x', 'y'];
     expect(read(raw, true, text.length)).toMatchObject({ bytes: text.length, fault: null });
-    expect(read(raw, true, text.length - 1).fault).toEqual({ kind: 'too large' });
+    expect(read(raw, true, text.length - 1).fault).toMatchObject({ status: 431 });
+    expect(new HeadReader().read(sectionOf(raw, TOO_LARGE), true, 16_384).fault).toMatchObject({
+      status: 431,
+    });
   });
 
   test.each([
@@ -62,13 +75,23 @@ describe('the head of a request', () => {
     ['an absolute path', 'GET', 'http://a.test/'],
     ['an asterisk of a method that has none', 'GET', '*'],
   ])('is at fault with %s', (_, method, path) => {
-    const raw = [':method', method, ':path', path, ':authority', 'a.test'];
-    expect(read(raw).fault).toMatchObject({ kind: 'malformed' });
+    expect(read(pseudo(path, method)).fault).toMatchObject({ status: 400 });
+  });
+
+  test('is at fault with a scheme other than http and https, and with whatever the codec found', () => {
+    expect(read(PSEUDO.with(3, 'ftp')).fault).toMatchObject({ status: 400 });
+    const { fault } = new HeadReader().read(sectionOf(PSEUDO, 'a field that cannot be'), true, 16_384);
+    expect(fault).toMatchObject({ status: 400, message: expect.stringContaining('a field that cannot be') });
+  });
+
+  test('is at fault where it ends the request and says that a body follows', () => {
+    const { framing } = read([...PSEUDO, 'content-length', '5']);
+    expect(framing.bodyLength).toMatchObject({ rejected: expect.any(String) });
   });
 
   test('keeps no method that Node does not know', () => {
     for (const method of ['GRAB', 'get', 'X'.repeat(1_000)])
-      expect(read([':method', method, ':path', '/a', ':authority', 'a.test'])).toMatchObject({
+      expect(read(pseudo('/a', method))).toMatchObject({
         ...{ method: '', target: '/a', fault: null },
       });
   });
@@ -83,7 +106,7 @@ describe('the head of a request', () => {
 describe('fields that a connection repeats', () => {
   const heads = new HeadReader();
   const next = (path: string, ...fields: string[]) =>
-    heads.read([':method', 'GET', ':path', path, ':authority', 'a.test', ...fields], true, 16_384);
+    heads.read(sectionOf([...pseudo(path), ...fields]), true, 16_384);
 
   test('are the same array, whatever the path is', () => {
     const first = next('/a', 'x', 'y', 'z', '1');
@@ -94,14 +117,22 @@ describe('fields that a connection repeats', () => {
 
   test('are another array for another authority', () => {
     const { fields } = next('/a', 'x', 'y');
-    const raw = [':method', 'GET', ':path', '/a', ':authority', 'b.test', 'x', 'y'];
-    expect(heads.read(raw, true, 16_384).fields).not.toBe(fields);
+    const raw = [...PSEUDO.with(5, 'b.test'), 'x', 'y'];
+    expect(heads.read(sectionOf(raw), true, 16_384).fields).not.toBe(fields);
   });
 
   test('are recognized beside more or fewer pseudo-fields', () => {
     const { fields } = next('/a', 'x', 'y');
-    const raw = [':method', 'GET', ':scheme', 'https', ':path', '/a', ':authority', 'a.test', 'x', 'y'];
-    expect(heads.read(raw, true, 16_384).fields).toBe(fields);
+    const raw = [':method', 'CONNECT', ':authority', 'a.test', 'x', 'y'];
+    expect(heads.read(sectionOf(raw), true, 16_384).fields).toBe(fields);
+  });
+
+  test('are read once where the codec knows the whole section again', () => {
+    const section = sectionOf([...PSEUDO, 'x', 'y']);
+    const first = heads.read(section, true, 16_384);
+    expect(heads.read(section, true, 16_384)).toBe(first);
+    expect(heads.read(section, false, 16_384).framing.bodyLength).toBe('chunked');
+    expect(heads.read(section, false, 10).fault).toMatchObject({ status: 431 });
   });
 
   test('are not kept where they are long', () => {

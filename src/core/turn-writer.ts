@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net';
+import { atTurnEnd, type TurnTask } from './system.ts';
+
+/** Gathers bytes that a socket is to write. */
+export interface GatheredBytes {
+  /** Returns what was gathered. The next byte that is gathered overwrites it, unless `giveAway` was called: then it is the caller's. */
+  take(): Buffer;
+  giveAway(): void;
+  /** Whether the system takes more. Set after each write: while it does not, no more should be gathered than must be. */
+  writable: boolean;
+}
+
+/** Called when the system has taken the bytes of a write, or could not. */
+export type Written = (error?: Error | null) => void;
+
+/**
+ * Writes what was gathered to a socket, at the end of a turn of the event loop: until then, other sockets are read, and what
+ * follows from that leaves in the same write.
+ */
+export class TurnWriter implements TurnTask {
+  readonly #socket: Socket;
+  readonly #source: GatheredBytes;
+  readonly #written: () => Written | undefined;
+  #phase: 'held' | 'open' | 'finished' = 'held';
+  /** True while the system does not take all that was written. */
+  #isFull = false;
+  #willFlush = false;
+
+  /** @param written called in front of each write: what to call behind it. Writes nothing before `open` is called. */
+  constructor(socket: Socket, source: GatheredBytes, written: () => Written | undefined = () => undefined) {
+    this.#socket = socket;
+    this.#source = source;
+    this.#written = written;
+    socket.on('drain', () => this.#onDrain());
+  }
+
+  /** Writes what has been gathered, and from now on. */
+  open(): void {
+    if (this.#phase === 'held') this.#phase = 'open';
+    this.#flush();
+  }
+
+  /** Called when something was gathered. */
+  wake(): void {
+    if (this.#willFlush) return;
+    this.#willFlush = true;
+    atTurnEnd(this);
+  }
+
+  turnEnded(): void {
+    this.#willFlush = false;
+    this.#flush();
+  }
+
+  /** Writes all that was gathered, even if the system takes no more for now. Writes nothing from then on. */
+  finish(): void {
+    const isOpen = this.#phase === 'open';
+    this.#phase = 'finished';
+    if (isOpen) this.#write(this.#source.take());
+  }
+
+  #onDrain(): void {
+    this.#isFull = false;
+    this.#source.writable = true;
+    this.#flush();
+  }
+
+  /** Writes nothing while the socket is full: control frames then wait at the source, which detects floods of them. */
+  #flush(): void {
+    if (this.#phase === 'open' && !this.#isFull) this.#write(this.#source.take());
+  }
+
+  #write(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#isFull = !this.#socket.write(bytes, this.#written());
+    if (this.#socket.writableLength > 0) this.#source.giveAway();
+    this.#source.writable = !this.#isFull;
+  }
+}
