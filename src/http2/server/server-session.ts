@@ -1,6 +1,6 @@
 import type { FieldNames, Fields } from '../../core/index.ts';
 import { MAX_31_BITS, Setting } from '../frames/index.ts';
-import { gradeRequestField, type HeaderSection } from '../hpack/index.ts';
+import { gradeRequestField, type HeaderSection, TOO_LARGE } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { closedFault, Session, type SessionOptions, type Stream } from '../session/index.ts';
 import { ClientFloods } from './client-floods.ts';
@@ -236,7 +236,8 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #request(id: number, section: HeaderSection, ends: boolean): void {
     const flaw = headFlaw(section, ends, this.#options.offersConnect);
     const length = section.length === null || flaw !== null ? ANY_LENGTH : Number(section.length);
-    const stream = new ServerStream(id, this, this.peer.window, ends, length, flaw !== null);
+    const isMalformed = flaw !== null && flaw !== TOO_LARGE;
+    const stream = new ServerStream(id, this, this.peer.window, ends, length, isMalformed);
     const priority = this.#early?.take(id) ?? section.priority;
     if (priority !== null) Object.assign(stream, readPriority(priority));
     this.streams.add(stream);
@@ -266,7 +267,7 @@ export interface ServerSessionOwner {
   wake(): void;
   /**
    * Called when a request has come. Its pseudo-fields come first. A section with a flaw belongs to a malformed request: answer it
-   * 400; its stream is then reset. It may be answered within the call.
+   * 400; its stream is then reset. Only one that is TOO_LARGE is not malformed. It may be answered within the call.
    *
    * @param ends true if the request has no body
    */

@@ -28,6 +28,7 @@ interface SessionSide {
 /** One side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export abstract class Session<S extends Stream> implements FrameSink, StreamHost {
   readonly streamWindow: number;
+  mostReceived: number;
   protected readonly writer: FrameWriter;
   protected readonly reader: FrameReader;
   protected readonly encoder = new HeaderEncoder();
@@ -45,6 +46,8 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   /** @param wake called when there is something to take and write by the end of this turn of the event loop */
   constructor(options: SessionOptions, side: SessionSide, wake: () => void) {
     this.streamWindow = options.streamWindow;
+    // RFC 9113, 6.9.3: the other side may not know our SETTINGS yet.
+    this.mostReceived = Math.max(options.streamWindow, FIRST_WINDOW);
     this.#wake = wake;
     this.#window = new ReceiveWindow(options.connectionWindow);
     this.decoder = new HeaderDecoder(options, side.grade);
@@ -168,6 +171,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
   settingsAcknowledged(): void {
     this.awaited.settingsAcknowledged();
+    this.mostReceived = this.streamWindow;
   }
 
   ping(payload: Buffer): void {

@@ -9,8 +9,9 @@ const KEPT_BYTES = 4_096;
 
 /** The connection of a stream as the stream uses it. */
 export interface StreamHost {
-  /** How many bytes of a body may come before its handler takes them. */
+  /** How many bytes of a body may come before its handler takes them, and how many may come at present. */
   readonly streamWindow: number;
+  readonly mostReceived: number;
   /** Sends bytes, and keeps those that have to wait. Returns whether all were sent. */
   send(stream: Stream, bytes: Buffer): boolean;
   endData(stream: Stream): void;
@@ -173,7 +174,7 @@ export abstract class Stream implements Sender {
 
   onData(bytes: Buffer, flowBytes: number, ends: boolean): void {
     this.#received += flowBytes;
-    if (this.#received > this.host.streamWindow) {
+    if (this.#received > this.host.mostReceived) {
       this.host.used(flowBytes);
       this.fail('more than the window of the stream', ErrorCode.FLOW_CONTROL_ERROR);
       return;

@@ -116,7 +116,7 @@ describe('the window of a stream', () => {
   test('is the most that comes', () => {
     const { scripted, handler, events } = asking({ streamWindow: 10 });
     handler.wantsMore = false;
-    scripted.send(head, data('12345'), data('123456'));
+    scripted.send(frame(TYPE.settings, 1, 0), head, data('12345'), data('123456'));
     expect(events.at(-1)).toBe('closed: malformed more than the window of the stream');
     expect(scripted.frames()).toEqual(['reset 1 00000003']);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FieldGrade, gradeResponseField } from '../../../../src/http2/hpack/index.ts';
+import { FieldGrade, gradeRequestField, gradeResponseField } from '../../../../src/http2/hpack/index.ts';
 
 test.each([
   ['x-one', 'a value'],
@@ -45,4 +45,28 @@ test.each([
 
 test('the status of a response is one', () => {
   expect(gradeResponseField(':status', '200')).toBe(FieldGrade.STATUS);
+});
+
+const { FIELD, MALFORMED } = FieldGrade;
+
+test.each<[string, string, FieldGrade]>([
+  ['x-one', 'a value', FIELD],
+  ['te', 'trailers', FIELD],
+  ['te', 'gzip', MALFORMED],
+  ['x-one', 'a\0b', MALFORMED],
+  ['x-one', 'a\t', MALFORMED],
+  ['x one', 'x', MALFORMED],
+  ['X-One', 'x', MALFORMED],
+  ['upgrade', 'h2c', MALFORMED],
+  ['content-length', '15', FieldGrade.LENGTH],
+  ['content-length', '1e3', MALFORMED],
+  ['priority', 'u=1', FieldGrade.PRIORITY],
+  [':method', 'GET', FieldGrade.METHOD],
+  [':path', '/', FieldGrade.PATH],
+  [':path', '', MALFORMED],
+  [':path', '/ ', MALFORMED],
+  [':authority', '', FieldGrade.AUTHORITY],
+  [':status', '200', MALFORMED],
+])('the grade of "%s: %s" in a request', (name, value, grade) => {
+  expect(gradeRequestField(name, value)).toBe(grade);
 });

@@ -1,19 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { block, frame, headers, request, TYPE, uint32 } from '../../../support/http2-frames.ts';
+import { block, frame, headers, request, settings, TYPE, uint32 } from '../../../support/http2-frames.ts';
 import { ScriptedClient } from '../../../support/scripted-client.ts';
 
 const END = 1;
 const data = (stream: number, bytes: string | Buffer = '', flags = 0) =>
   frame(TYPE.data, flags, stream, bytes);
 const get = (stream: number, ...more: [string, string][]) => headers(stream, [...request(), ...more]);
-const post = (stream: number, ...more: [string, string][]) =>
-  headers(stream, [...request('/', 'POST'), ...more], 4);
+const post = (stream: number) => headers(stream, request('/', 'POST'), 4);
+const reset = (stream: number, code = 8) => frame(TYPE.rstStream, 0, stream, uint32(code));
+const windowUpdate = (stream: number, bytes: number) => frame(TYPE.windowUpdate, 0, stream, uint32(bytes));
+const ping = frame(TYPE.ping, 0, 0, '12345678');
 const HEAD = ':method,GET,:scheme,http,:path,/,:authority,a.test';
+const ids = (count: number) => Array.from({ length: count }, (_, i) => 2 * i + 1);
 
 describe('a session of a server', () => {
   test('begins with its SETTINGS and its window, before the client says anything', () => {
     expect(new ScriptedClient({ offersConnect: true }).frames()).toEqual([
-      'settings 0 000300000064' + '000900000001' + '000800000001' + '0004000186a0' + '000600001000',
+      'settings 0 0003000000640009000000010008000000010004000186a0000600001000',
       `window 0 ${uint32(1_000_000 - 65_535).toString('hex')}`,
     ]);
   });
@@ -37,16 +40,187 @@ describe('a session of a server', () => {
     expect(scripted.session.openStreams).toBe(0);
   });
 
+  test('reads its client in whatever pieces it comes', () => {
+    const all = Buffer.concat([
+      ...[Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings([4, 10]), post(1), data(1, 'abc'), ping],
+      ...[data(1, 'def', END), get(3, ['x-large', 'y'.repeat(300)]), windowUpdate(0, 5), get(5)],
+    ]);
+    for (const bytes of [1, 2, 7, 9, 10, 33, 100]) {
+      const scripted = new ScriptedClient();
+      scripted.onRequest = ({ stream }) => stream.resume();
+      for (let at = 0; at < all.length; at += bytes) scripted.send(all.subarray(at, at + bytes));
+      expect(scripted.requests.map(({ stream }) => stream.id)).toEqual([1, 3, 5]);
+      const body = scripted.request(1).events.slice(1).join('').replaceAll('data ', '');
+      expect(body).toBe('abcdefended');
+      expect(scripted.frames().slice(2)).toEqual(['settings 0 ack', 'ping 0 3132333435363738 ack']);
+    }
+  });
+
   test('gives the same section for the same block, as long as the table does not change', () => {
     const scripted = ScriptedClient.begun();
     scripted.send(get(1), get(3), get(5, ['x-a', 'b']), get(7));
     const [one, two, , four] = scripted.requests.map(({ head }) => head);
-    expect([two, four]).toEqual([one, one]);
     expect([two === one, four === one]).toEqual([true, true]);
-    // It indexes its first field.
+    // It indexes its last field.
     const indexing = block([['x-b', 'c']]).fill(0x40, 0, 1);
     scripted.send(frame(TYPE.headers, 5, 9, Buffer.concat([block(request()), indexing])), get(11));
     expect(scripted.request(11).head).toEqual(one);
     expect(scripted.request(11).head === one).toBe(false);
+  });
+
+  test('says when a client has settings or a GOAWAY, and acknowledges what is due', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(settings([2, 1], [3, 5]), ping, frame(TYPE.settings, 1, 0));
+    scripted.send(frame(TYPE.goaway, 0, 0, Buffer.concat([uint32(0), uint32(11)])));
+    expect(scripted.told).toEqual(['settled', 'settled', 'goaway 11']);
+    expect(scripted.frames()).toEqual(['settings 0 ack', 'ping 0 3132333435363738 ack']);
+  });
+
+  test('tells each stream when the connection is lost', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(get(1), post(3));
+    scripted.session.lose();
+    expect(scripted.requests.map(({ events }) => events.at(-1))).toEqual(['closed: lost', 'closed: lost']);
+  });
+
+  test('refuses streams past the maximum, and follows the table for them', () => {
+    const scripted = ScriptedClient.begun([], { maxStreams: 2 });
+    const indexing = block([['x-b', 'c']]).fill(0x40, 0, 1);
+    scripted.send(get(1), post(3), frame(TYPE.headers, 4, 5, Buffer.concat([block(request()), indexing])));
+    scripted.send(data(5, 'late', END));
+    expect(scripted.frames()).toEqual(['reset 5 00000007']);
+    scripted.request(1).stream.respond(200, [], true);
+    scripted.send(frame(TYPE.headers, 5, 7, Buffer.concat([block(request()), Buffer.from([0xbe])])));
+    expect(scripted.request(7).head.fields.slice(-2)).toEqual(['x-b', 'c']);
+  });
+
+  test('refuses streams while too much waits for its client', () => {
+    const scripted = ScriptedClient.begun([[4, 0]], { maxUnsent: 50_000 });
+    scripted.send(get(1));
+    const { stream } = scripted.request(1);
+    stream.respond(200, [], false);
+    stream.write(Buffer.alloc(50_001));
+    scripted.send(get(3));
+    expect(scripted.frames()).toEqual(['headers 1 :status,200', 'reset 3 0000000b']);
+    stream.cancel(8);
+    scripted.send(get(5));
+    expect(scripted.request(5).events).toEqual([`${HEAD} end`]);
+  });
+
+  test('opens a part of many streams at a time, so that other connections have their turn', () => {
+    const scripted = ScriptedClient.begun([], { maxStreams: 1_000 });
+    expect(scripted.send(...ids(150).map(id => get(id)))).toBe(false);
+    const seen = [scripted.requests.length];
+    for (; scripted.session.isBehind; scripted.session.readOn()) seen.push(scripted.requests.length);
+    // What comes meanwhile comes behind it.
+    expect([seen, scripted.requests.length]).toEqual([[64, 64, 128], 150]);
+    scripted.send(
+      ...ids(230)
+        .slice(150)
+        .map(id => get(id)),
+    );
+    scripted.send(get(461));
+    while (scripted.session.isBehind) scripted.session.readOn();
+    expect(scripted.requests.map(({ stream }) => stream.id)).toEqual(ids(231));
+  });
+});
+
+describe('GOAWAY', () => {
+  test('comes twice: streams that were on their way are still served', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(get(1));
+    scripted.session.shutDown();
+    scripted.session.shutDown();
+    scripted.send(get(3));
+    expect(scripted.frames()).toEqual(['goaway 0 7fffffff00000000', 'ping 0 0000000000000000']);
+    scripted.send(
+      get(5),
+      frame(TYPE.ping, 1, 0, Buffer.alloc(8)),
+      get(7),
+      post(9),
+      data(9, 'x', END),
+      reset(7),
+    );
+    expect(scripted.frames()).toEqual(['goaway 0 0000000500000000']);
+    expect(scripted.requests.map(({ stream }) => stream.id)).toEqual([1, 3, 5]);
+  });
+
+  test('names the last stream that was looked at, whatever comes behind it', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(get(1), get(3));
+    scripted.session.goAway(0);
+    scripted.send(get(5));
+    scripted.session.goAway(11);
+    expect(scripted.frames()).toEqual(['goaway 0 0000000300000000', 'goaway 0 000000030000000b']);
+  });
+});
+
+describe('a client is at fault', () => {
+  test.each<[string, number, Buffer[]]>([
+    ['with a preface that is none', 1, [Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')]],
+    ['with no SETTINGS behind its preface', 1, [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), ping]],
+  ])('%s', (_, code, bytes) => {
+    expect(() => new ScriptedClient().send(...bytes)).toThrow(expect.objectContaining({ code }));
+  });
+
+  test.each<[string, number, Buffer[]]>([
+    ['with a stream of an even number', 1, [get(2)]],
+    ['with a stream below one that was opened', 1, [get(5), get(3)]],
+    ['with HEADERS on a stream that has ended', 5, [get(1), get(1)]],
+    ['with DATA on a stream that has ended', 5, [get(1), data(1, 'x')]],
+    ['with DATA on a stream that it has reset', 5, [post(1), reset(1), data(1, 'x')]],
+    ['with HEADERS on a stream that it has reset', 5, [post(1), reset(1), get(1)]],
+    ['with DATA on an idle stream', 1, [data(1, 'x')]],
+    ['with RST_STREAM of an idle stream', 1, [reset(1)]],
+    ['with WINDOW_UPDATE of an idle stream', 1, [windowUpdate(1, 1)]],
+    ['with a push', 1, [frame(TYPE.pushPromise, 4, 1, Buffer.concat([uint32(2), block(request())]))]],
+    [
+      'with a stream that depends on itself',
+      1,
+      [frame(TYPE.priority, 0, 1, Buffer.concat([uint32(1), Buffer.alloc(1)]))],
+    ],
+    [
+      'with HEADERS that depend on themselves',
+      1,
+      [frame(TYPE.headers, 0x25, 1, Buffer.concat([uint32(1), Buffer.alloc(1), block(request())]))],
+    ],
+    [
+      'with a PRIORITY_UPDATE on a stream',
+      1,
+      [frame(0x10, 0, 1, Buffer.concat([uint32(1), Buffer.from('u=1')]))],
+    ],
+    ['with a PRIORITY_UPDATE of no stream', 1, [frame(0x10, 0, 0, uint32(0))]],
+    ['with a PRIORITY_UPDATE that is too short', 6, [frame(0x10, 0, 0, 'abc')]],
+    ['with a block that cannot be decoded', 9, [frame(TYPE.headers, 5, 1, Buffer.from([0x80]))]],
+    [
+      'with more than the window of the connection',
+      3,
+      [post(1), ...ids(70).map(() => data(1, Buffer.alloc(16_000)))],
+    ],
+    ['with a window of the connection that overflows', 3, [windowUpdate(0, 0x7fffffff)]],
+    ['with an acknowledgement of nothing', 1, [frame(TYPE.settings, 1, 0), frame(TYPE.settings, 1, 0)]],
+    [
+      'with a header block that is larger than any head may be',
+      11,
+      [frame(TYPE.headers, 1, 1, Buffer.alloc(4_000)), frame(TYPE.continuation, 0, 1, Buffer.alloc(100))],
+    ],
+  ])('%s', (_, code, frames) => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = () => {};
+    expect(() => scripted.send(...frames)).toThrow(expect.objectContaining({ code }));
+  });
+
+  test('by one or the other only with what it can know: a stream that was reset may still get DATA', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(post(1), post(3));
+    for (const { stream } of scripted.requests) stream.cancel(2);
+    scripted.send(
+      data(1, 'x'),
+      data(3, 'x', END),
+      headers(1, [['x-sum', '1']]),
+      windowUpdate(3, 5),
+      reset(1),
+    );
+    expect(scripted.frames()).toEqual(['reset 1 00000002', 'reset 3 00000002']);
   });
 });
