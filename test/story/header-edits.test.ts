@@ -206,15 +206,15 @@ describe('response_headers', () => {
   it('hold for what is no call on a listener of gRPC', async () => {
     const gateway = await startGateway({
       upstreamPort: 1,
+      api: { protocol: 'grpc' },
       config: {
         listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
         routes: [
-          { path: '/a', upstream: 'api', authentication: 'none', response_headers: edits },
+          { path: '/a', redirect: { to: '/b' }, authentication: 'none', response_headers: edits },
           {
-            path: '/pets.Pets/**',
+            grpc: 'pets.Pets/*',
             upstream: 'api',
             authentication: 'none',
-            grpc: true,
             response_headers: edits,
           },
         ],
