@@ -11,7 +11,10 @@ export type CallerKind = 'bot' | 'user';
 /** The sender of a request, according to a verified token. */
 export interface Caller extends Revocable {
   readonly kind: CallerKind;
-  /** What its numbers follow: the first class of gateway.yaml that it belongs to, else its kind. The principal is the same without it. */
+  /**
+   * The class that decides its limits: the first one of gateway.yaml that it belongs to, else its kind. The principal does not
+   * depend on it.
+   */
   readonly class: ClassName;
   /**
    * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;

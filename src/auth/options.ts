@@ -37,7 +37,7 @@ export interface BotRule {
   readonly principal: readonly string[];
 }
 
-/** What a route requires of a token beside that it is valid: all of it. */
+/** What a route requires of a token besides being valid: all of it. */
 export interface Requirement {
   /** Its place among all requirements of the configuration. */
   readonly index: number;

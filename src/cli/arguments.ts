@@ -10,7 +10,7 @@ const DEFAULT_CONFIG = 'gateway.yaml';
 /** The option shared by all commands that read the configuration. */
 export const configOption = { config: { type: 'string', short: 'c' } } as const;
 
-/** Describes that option in the help of those commands. */
+/** The option --config in the help of every command that reads the configuration. */
 export const CONFIG_HELP = `the configuration (./${DEFAULT_CONFIG}); also as --config FILE, -c FILE`;
 
 /**

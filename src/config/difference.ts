@@ -98,7 +98,7 @@ function togetherOf(effects: readonly Effect[]): Effect {
   return wider ? 'looser' : 'neutral';
 }
 
-/** Joins differences that have one subject and one cause. */
+/** Makes one difference of several that concern the same thing and have the same cause. */
 export function joined(differences: readonly Difference[]): Difference {
   return {
     effect: togetherOf(differences.map(({ effect }) => effect)),

@@ -226,7 +226,10 @@ export function holdsLimits(value: unknown): boolean {
   return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(gatewaySchema.shape, key));
 }
 
-/** The errors of a gateway.yaml, except that the variable of a secret is not set, or that a file with one is missing or wrong. */
+/**
+ * The errors of a gateway.yaml, without those about missing secrets: a variable that is not set, or a file that is missing or
+ * wrong.
+ */
 export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
   const secrets = secretsIn(file)
     .filter(path => file.isVariable(path))

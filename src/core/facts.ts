@@ -32,7 +32,7 @@ export interface Facts {
   withdraw(name: string, value: number): void;
 }
 
-/** Lets one gateway of all do something once. */
+/** Lets several gateways agree which one of them does something that must be done once. */
 export interface Claims {
   /** Whether no gateway has claimed this name in the last `forMs`. */
   claim(name: string, forMs: number): Promise<boolean>;

@@ -127,10 +127,10 @@ let isAsked = false;
 let isDoing = false;
 
 /**
- * Calls the task once, in order, when the present turn of the event loop has read what waited on its sockets.
+ * Calls the task once, when this turn of the event loop has read what waited on its sockets. Tasks are called in order.
  *
- * Messages that leave here leave one right after the other. Written between reads, each would wake its receiver, which has gone
- * back to sleep since the last: bench/README.md has the figures.
+ * Messages that are written then leave right after one another. If they were written between reads, each would wake its receiver
+ * again: bench/README.md has the figures.
  */
 export function atTurnEnd(task: TurnTask): void {
   const waiting = tasks.push(task);
@@ -141,7 +141,7 @@ export function atTurnEnd(task: TurnTask): void {
   setImmediate(endTurn);
 }
 
-/** Calls back in the next turn of the event loop. Between a timer and that, the loop reads every socket. */
+/** Calls back in the next turn of the event loop. Between a timer and this call, the loop reads every socket. */
 export function inNextTurn(run: () => void): void {
   setImmediate(run);
 }

@@ -48,7 +48,7 @@ export function describeForwarding(
   ];
 }
 
-/** What the row with the path is about, where another one goes out. */
+/** The name of the row with the path that the service gets, where that is not the client's. */
 export const PATH_SENT = 'path sent';
 
 /** Says which path goes out, where it is not the one that came. */

@@ -1,10 +1,7 @@
 import type { Fields } from '../core/index.ts';
 import { foldName, NameTable } from './field-rules.ts';
 
-/**
- * Looks up a few names as the most careless backend would, as `NameTable` does, which is too large to have one for each of ten
- * thousand routes.
- */
+/** Looks up a few names as `NameTable` does, but takes little memory: ten thousand routes may each have one. */
 export class FoldedNames {
   /** Each name once, folded. */
   readonly names: readonly string[];

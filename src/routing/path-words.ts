@@ -10,8 +10,8 @@ const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;
 type Words = Map<string, string>[];
 
 /**
- * Tells what the configuration names in a path, the literals of its patterns, from what clients wrote. A word counts at its place
- * only: a client's value that equals it there says nothing that the configuration does not.
+ * Tells the words of a path that the configuration names, as literals of its patterns, from what clients wrote. A word counts at
+ * its place only: a client's value that equals it there says nothing that the configuration does not.
  */
 export class PathWords {
   readonly #http: Words = [];
@@ -52,7 +52,7 @@ function writtenForm(word: string): string {
   return PLAIN.test(word) ? word : encodeURIComponent(word);
 }
 
-/** Tells what the configuration names of a host from what a client wrote. */
+/** Tells hosts that the configuration names from those that only clients write. */
 export class HostNames {
   readonly #names: ReadonlySet<string>;
 

@@ -126,7 +126,7 @@ export function findConflicts(patterns: readonly RoutePattern[]): (readonly [num
   });
 }
 
-/** Returns what patterns of the same requests have in common, whatever their methods: the host and the shape of the path. */
+/** Returns the host and the shape of the path: patterns in which these are equal match the same requests, apart from methods. */
 export function placeOf({ host, segments }: RoutePattern): string {
   return `${host ?? ''} ${shapeOf(segments)}`;
 }

@@ -217,7 +217,7 @@ export class Limiting {
   }
 }
 
-/** The counters of this process, for callers as a gateway names them. Call `followLimits` with each configuration. */
+/** Makes the counters of this process. Call `followLimits` with each configuration. */
 export function memoryCounters(
   options: Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys'>,
 ): MemoryStore {
@@ -250,8 +250,8 @@ function* limitsOfSet(set: LimitSet): Generator<Limit> {
 }
 
 /**
- * A clock that stands still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
- * replay of the log could not know on which side of a window's end it fell.
+ * A clock that can stand still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
+ * replay of the log could not know whether it fell before or after the end of a window.
  */
 export class StoppableClock implements Clock {
   readonly #clock: Clock;

@@ -8,8 +8,8 @@ import { NO_LIMITS, OTHER_PARTS } from '../limits/index.ts';
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
 /**
- * Whether a request counts as invalid: its status is 401, 403 or 429, and neither a restriction answered nor others share the
- * blame (docs/contract.md, 5.1).
+ * Whether a request counts as invalid: its status is 401, 403 or 429. A 429 by a restriction, or for which others share the blame,
+ * does not count (docs/contract.md, 5.1).
  */
 export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflight: boolean): boolean {
   if (isPreflight) return false;
@@ -92,7 +92,7 @@ export function limitsOf(
   return exempt ? 'none' : 'global';
 }
 
-/** What a request consumes that no route serves: the global limit alone. */
+/** The limits of a request that no route serves: the global limit alone. */
 export function globalLimitRequest(
   limits: LimitsModel,
   callerClass: ClassName,

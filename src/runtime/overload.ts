@@ -18,8 +18,8 @@ interface Episode {
 }
 
 /**
- * Refuses new work while the event loop is too far behind. A loop that is late on the average of a second has more to do than it
- * can: an **episode** begins. During it, each turn of the loop takes in requests for a fixed time and refuses the ones that it
+ * Refuses new work while the event loop is too far behind. If the loop was late on average for a second, it has more work than it
+ * can do: an **episode** begins. During it, each turn of the loop takes in requests for a fixed time and refuses those that it
  * finds later. So the process does as much work as before, but no request waits long behind others.
  */
 export class Overload {

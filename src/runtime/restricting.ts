@@ -16,7 +16,7 @@ interface RestrictingDependencies {
   readonly maxKeys: number;
 }
 
-/** Counts offences, and restricts the senders of too many. Outlives a reload. */
+/** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: Restrictions;
   /** The restrictions that rules in shadow would have made. */

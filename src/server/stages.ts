@@ -21,7 +21,10 @@ export interface StageTerms {
 // The stages of a connection, in their order. Each function opens its stage where the listener asks for it, or else what the next
 // function opens. A stage is handed a function that opens what follows, and calls `accepted.become` with that.
 
-/** Opens the stage that reads the first byte. `client`: the peer as known before the PROXY header and TLS. */
+/**
+ * Opens the stage that reads the first byte. `client`: who is known to be at the other end before the PROXY header and TLS are
+ * read.
+ */
 export function openFirstStage(
   accepted: Accepted,
   client: ConnectedClient,

@@ -1,4 +1,7 @@
-/** How to find and reach an identity provider. Compiled from `identity_provider` in gateway.yaml, or an entry of the plural. */
+/**
+ * How to find and reach an identity provider. Compiled from `identity_provider` in gateway.yaml, or from an entry of
+ * `identity_providers`.
+ */
 export interface ProviderOptions {
   /** Exactly as the provider writes it, with or without a trailing slash. */
   readonly issuer: string;

@@ -74,7 +74,7 @@ export function codeGrant({ code, redirectUri, codeVerifier }: RedeemRequest): G
   return { kind: 'code', parameters: { code, redirect_uri: redirectUri, ...verifier } };
 }
 
-/** Sends no `scope`, so the provider grants that of the sign-in again (RFC 6749, 6). */
+/** Makes the request for new tokens. Sends no `scope`, so the provider grants that of the sign-in again (RFC 6749, 6). */
 export function refreshGrant(refreshToken: string): Grant {
   return { kind: 'refresh_token', parameters: { refresh_token: refreshToken } };
 }

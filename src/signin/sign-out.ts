@@ -27,10 +27,10 @@ type Ended =
 const SUCCESS: Ended = { outcome: 'success', error: null };
 
 /**
- * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things. The session of the access token that came with the
- * request, in the gateways: at once, and whatever the provider does or says. The refresh token, at the provider: nobody else can
- * verify it (it may be opaque, or under the provider's own secret), so nothing in it is believed, and a 200 for it says nothing
- * (RFC 7009, 2.2).
+ * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things: the session of the access token that came with the
+ * request, in the gateways, at once and whatever the provider does or says; and the refresh token, at the provider. Nobody but the
+ * provider can verify a refresh token (it may be opaque, or signed with a secret), so nothing in it is believed, and a 200 for it
+ * says nothing (RFC 7009, 2.2).
  */
 export class SignOut {
   readonly #ends: SignOutEnds;

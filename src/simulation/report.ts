@@ -140,7 +140,10 @@ export function logReportOf(
   };
 }
 
-/** A literal segment of a route that the log cannot tell from a parameter's value, or its host, which the log does not name. */
+/**
+ * A route whose requests a log does not tell apart from others: by a literal segment that the log shows as a parameter's value, or
+ * by a host that the log does not name.
+ */
 export interface Unanswered {
   /** Host and path as written in limits.yaml, without the methods. */
   readonly path: string;

@@ -2,8 +2,8 @@ import type { LimitsModel } from '../config/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 /**
- * Finds classes, and claims of groups and numbers, that limits name but no request in the logs has. Limits for them cannot be tried on
- * these logs: a log has only those of the configuration that wrote it.
+ * Finds classes and claims that limits name but no request in the logs has. Limits for them cannot be tried on these logs: a log
+ * has only the classes and claims of the configuration that wrote it.
  */
 export class SeenPlans {
   /** What no request had so far: `class partner`, `claim organization`. */

@@ -10,10 +10,7 @@ import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 
-/**
- * The fewest callers for which a percentile means anything. With fewer, no caller lies beyond it, so it would repeat the value of
- * 100 %.
- */
+/** The fewest callers for which a percentile means anything: with fewer, it would be the value of the largest caller. */
 export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   50: 2,
   95: 20,

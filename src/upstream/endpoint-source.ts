@@ -31,7 +31,7 @@ export interface EndpointSource {
   close(): void;
 }
 
-/** Addresses that do not change as long as the configuration does not. */
+/** The addresses that the configuration lists. They do not change. */
 export class FixedEndpoints implements EndpointSource {
   readonly endpoints: readonly SourcedEndpoint[];
   readonly fault = null;

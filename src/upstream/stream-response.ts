@@ -245,7 +245,7 @@ export function goawayError(code: number): Error {
   return new Error(`the upstream closes the connection with code ${code}`);
 }
 
-/** Says how a stream failed that closed before its response was complete. */
+/** Says why a stream that closed before its response was complete has failed. */
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };

@@ -41,7 +41,7 @@ export interface Resender {
   resend(failure: UpstreamFailure): TransportCall | null;
 }
 
-/** A response stood still for longer than its route allows. Streams may be silent by nature: that is no fault of the endpoint. */
+/** A response was silent for longer than its route allows. Streams may be silent by nature, so the endpoint is not to blame. */
 export class SilentResponse extends Error {
   override readonly name = 'SilentResponse';
 
@@ -50,7 +50,7 @@ export class SilentResponse extends Error {
   }
 }
 
-/** The body of a request ended before its length: the upstream is not to blame for the connection that was broken then. */
+/** The body of a request ended before its stated length, so the connection was closed. The upstream is not to blame. */
 export class BrokenRequest extends Error {
   override readonly name = 'BrokenRequest';
 
@@ -69,7 +69,7 @@ export interface CallSink extends ResponseSink {
   fail(failure: UpstreamFailure, resender?: Resender): void;
 }
 
-/** A request on its way. */
+/** A request that was given to a transport, until its response is over. */
 export interface TransportCall {
   /** The endpoint that it went to, as `host:port`. Nothing if the upstream has only one, or none yet. */
   readonly endpoint?: string | null;

@@ -41,8 +41,8 @@ interface UpstreamTransport extends Transport {
 export type TransportMap = ReadonlyMap<string, OpenUpstream>;
 
 /**
- * Keeps transports across reloads. An upstream that is reached as before keeps its connections, to all addresses that stay; one that
- * was removed, or is reached differently now, finishes what is in flight.
+ * Keeps transports across reloads. An upstream that is reached as before keeps its connections to all addresses that stay. One that
+ * was removed, or is reached in another way now, finishes what is in flight.
  */
 export class Transports {
   readonly #open: (upstream: ConfiguredUpstream) => UpstreamTransport;

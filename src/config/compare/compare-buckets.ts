@@ -149,7 +149,10 @@ function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
-/** Compares whom a limit holds for, and what is tried beside it. What is in shadow refuses nobody, so that its numbers are neutral. */
+/**
+ * Compares whom a limit holds for, and which numbers are tried beside it. Numbers in shadow refuse nobody, so a change of them is
+ * neutral.
+ */
 export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
   const [reach, reached] = [reachOf(now), reachOf(before)];
   const whom = compareSizes(reached, reach, `${describeReach(reach)}, before ${describeReach(reached)}`);

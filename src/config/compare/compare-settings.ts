@@ -7,7 +7,9 @@ import { type Meaning, meaningAt } from '../values/index.ts';
 
 type Settings = Outline['settings'];
 
-/** Compares the settings of two gateway.yaml, routes and limits aside. A map that comes or goes is one change. */
+/**
+ * Compares the settings of two gateway.yaml files, without their routes and limits. A map that is new or gone counts as one change.
+ */
 export function compareSettings(now: Settings, before: Settings): WeighedChange[] {
   const [mapsNow, mapsBefore] = [mapsIn(now), mapsIn(before)];
   const paths = new Map(
@@ -62,7 +64,7 @@ function effectOf(
   return { effect: size < old ? 'stricter' : 'looser', left: size / old };
 }
 
-/** Lists the settings of a valid gateway.yaml. Its routes and limits are compared by themselves. */
+/** Lists the settings of a valid gateway.yaml, without its routes and limits, which are compared in other ways. */
 export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['settings'] {
   const settings = new Map<string, OutlineSetting>();
   const add = (path: Path, value: unknown): void => {

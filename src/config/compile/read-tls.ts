@@ -12,8 +12,8 @@ export interface ListenerTls {
 }
 
 /**
- * Reads what `tls` of each listener stands for, and the files that it names. Leaves `null` also where it cannot be used, after
- * adding diagnostics to the file.
+ * Reads `tls` of each listener, and the files that it names. If that is not possible, adds diagnostics to the file and leaves
+ * `null` for the listener.
  */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
   const admin = await readTls(file, 'admin', clock);

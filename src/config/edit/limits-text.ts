@@ -23,7 +23,9 @@ interface Edit {
 const MARK = '# weir suggest: ';
 const OUR_LINES = /^[ \t]*# weir suggest: .*\n/gm;
 
-/** limits.yaml, or the files of a folder, whose numbers can be changed. All else stays as it is written. */
+/**
+ * The text of limits.yaml, or of the files of a limits folder. Changes numbers in it and leaves everything else as it was written.
+ */
 export class LimitsText {
   readonly #files: readonly LimitsFileText[];
 

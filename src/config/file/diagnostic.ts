@@ -1,4 +1,7 @@
-/** An error keeps the configuration from being used. A warning points out a likely mistake; a hint may point at nothing wrong. */
+/**
+ * An error keeps the configuration from being used. A warning points out a likely mistake; a hint points out what may well be
+ * intended.
+ */
 export type Severity = 'error' | 'warning' | 'hint';
 
 /** One finding about a configuration file. */

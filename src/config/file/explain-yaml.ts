@@ -82,7 +82,7 @@ function explainNoKey({ line, at }: Broken): YamlExplanation {
 /** A key such as `orders:{ user` that YAML reads where a space is missing. */
 const GLUED = /^[\w.-]+:(?=[{["'])/;
 
-/** Explains a line in which a value follows its key without a space; `null` if the line is none. */
+/** Explains a line in which a value follows its key without a space; `null` for any other line. */
 export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedError | null {
   const [, before = '', code = ''] = /^(\s*(?:-\s+)?)(.*)$/.exec(line) ?? [];
   const key = GLUED.exec(code)?.[0];
@@ -90,7 +90,7 @@ export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedE
   return { line: at.line, column: before.length + key.length, message: SPACE };
 }
 
-/** Whether a plain text that stands as a key is a key and the beginning of its value. */
+/** Whether YAML takes a key and the beginning of its value for one key, because there is no space between them. */
 export function isGlued(key: string): boolean {
   return GLUED.test(key);
 }

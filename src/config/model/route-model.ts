@@ -105,7 +105,7 @@ export interface MetadataRoute {
 
 // What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.
 
-/** Whether a semicolon in a path is refused. Only a route that says so lets it pass, so it never reaches a missing route. */
+/** Whether a semicolon in a path is refused: always, unless the route of the request lets it pass. */
 export function refusesSemicolons(route: RouteModel | null): boolean {
   return route?.semicolons !== 'pass';
 }

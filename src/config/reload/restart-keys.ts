@@ -48,7 +48,10 @@ const FIXED_LIMITS: readonly FixedKey[] = [
   },
 ];
 
-/** The keys of gateway.yaml whose changes take effect after a restart; all others take effect at once, but `ipv6_prefix` of limits.yaml. */
+/**
+ * The keys of gateway.yaml whose changes take effect only after a restart. All other changes take effect at once, except that of
+ * `ipv6_prefix` in limits.yaml.
+ */
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 
 /** @param started the configuration that the process was started with */

@@ -99,7 +99,10 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
 
 const HOST_EXPECTED = 'expected client, upstream, or a name such as api.internal';
 
-/** What stands in `Host`: the client's (`client`), that of the URL (`upstream`), or this name, with a port if it needs one. */
+/**
+ * What `Host` says to an upstream: the client's (`client`), that of the URL (`upstream`), or this name, with a port if it needs
+ * one.
+ */
 export function hostChoice() {
   return z
     .string({ error: HOST_EXPECTED })
@@ -154,7 +157,7 @@ export function networkOrCaller() {
   return z.union([network(), callerEntry()], { error });
 }
 
-/** A network that clients can be told apart by: those of IPv6 are known by their /64. */
+/** A network that may be blocked. Clients of IPv6 are known by their /64 only, so a smaller network would match none. */
 export function blockableNetwork() {
   return network().refine(text => !text.includes(':') || Number(text.split('/')[1] ?? 128) <= 64, {
     error: 'a client of IPv6 is known by its /64: write a network such as 2001:db8:1:2::/64',

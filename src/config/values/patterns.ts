@@ -87,7 +87,10 @@ export function ownPath() {
   });
 }
 
-/** Whole segments of a path without parameters, such as `/api`; `name` says what they are. The root is none, and no slash ends them. */
+/**
+ * Whole segments of a path without parameters, such as `/api`; `name` says what they are in messages. `/` alone is refused, and so
+ * is a slash at the end.
+ */
 export function literalPath(name: string) {
   return routePath().superRefine((path, context) => {
     const message = whyNotLiteral(path);

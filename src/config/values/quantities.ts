@@ -4,10 +4,7 @@ import { type ClaimedQuota, parseQuota, type Quota, QuotaError } from '../../lim
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
 import { refuse, refuseQuoting } from './refuse.ts';
 
-/**
- * A time such as `250ms`, read as milliseconds. The maximum of a day keeps clear of 31 bits, past which Node's timers fire
- * immediately.
- */
+/** A time such as `250ms`, read as milliseconds. A day at most: beyond 31 bits, Node's timers fire immediately. */
 export function duration({ min = '1ms', max = '24h' } = {}) {
   const error = 'expected a time such as 250ms, 5s, 10m or 1h';
   return z

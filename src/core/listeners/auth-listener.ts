@@ -11,7 +11,7 @@ export const REVOCATION_REASONS = [
 ] as const;
 export type RevocationReason = (typeof REVOCATION_REASONS)[number];
 
-/** Why a token is refused that was good when its WebSocket was opened. */
+/** Why a token that was valid when its WebSocket was opened is refused now. */
 export type TokenEnd = 'expired' | RevocationReason;
 
 /** What the Close frame of a WebSocket says when its token has ended. */
@@ -175,7 +175,7 @@ export interface SignOutEvent {
   readonly error: GatewayError | null;
 }
 
-/** What came of asking the provider whether a token is still valid. */
+/** The outcomes of asking the provider whether a token is still valid. */
 export const INTROSPECTION_OUTCOMES = ['active', 'inactive', ...PROVIDER_FAILURES] as const;
 export type IntrospectionOutcome = (typeof INTROSPECTION_OUTCOMES)[number];
 

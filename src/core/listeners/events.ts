@@ -77,7 +77,7 @@ export interface RestrictionRecord {
   readonly isCallerUnknown: boolean;
 }
 
-/** When something happened between the decisions of other exchanges. */
+/** When something happened, and after which decision, so that a replay can put both in order. */
 export interface MomentRecord {
   /** Milliseconds since the epoch, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;

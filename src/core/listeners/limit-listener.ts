@@ -8,7 +8,7 @@ export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
 export const CALLER_CLASSES = ['bot', 'user', 'address'] as const;
 export type CallerClass = (typeof CALLER_CLASSES)[number];
 
-/** What the numbers of a caller follow: a class of gateway.yaml by its name, else what it is identified by. */
+/** The class that decides the limits of a caller: one of gateway.yaml by its name, else `bot`, `user` or `address`. */
 export type ClassName = string;
 
 /** What was decided about a request. */
@@ -38,7 +38,7 @@ export type RestrictionReason = keyof typeof RESTRICTS;
 export const RESTRICTION_REASONS = Object.keys(RESTRICTS) as readonly RestrictionReason[];
 
 /**
- * Restrictions have tables of their own: an operator's stand in one, the others in one for each kind. Filling one takes nothing from
+ * The tables of restrictions: one for those of operators, and one for each kind of the others. A full table takes no room from
  * another.
  */
 export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
@@ -112,7 +112,7 @@ export interface LimitListener {
   evicted(event: EvictionEvent): void;
 }
 
-/** Hears when the gateway sheds. Must be quick and must not throw. */
+/** Hears when the gateway sheds requests. Must be quick and must not throw. */
 export interface OverloadListener {
   /**
    * New work is refused from now on.

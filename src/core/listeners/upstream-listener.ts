@@ -28,7 +28,7 @@ export interface AddressesEvent {
   readonly count: number;
 }
 
-/** Hears how the endpoints of upstreams are. Must be quick and must not throw. */
+/** Hears when the state of an endpoint of an upstream changes. Must be quick and must not throw. */
 export interface UpstreamListener {
   endpointChanged(event: EndpointEvent): void;
   addressesChanged(event: AddressesEvent): void;

@@ -147,7 +147,7 @@ export class Exchange {
     return this.token === null ? null : this.token.caller;
   }
 
-  /** What the sender's numbers follow. */
+  /** The class that decides the limits of its sender. */
   get callerClass(): ClassName {
     return this.token === null ? 'address' : this.token.caller.class;
   }

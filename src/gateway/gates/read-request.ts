@@ -155,8 +155,8 @@ export function chooseUpstream(exchange: Exchange): GateResult {
 }
 
 /**
- * Finds the route for the refusals of a gate before `findRoute`: it decides their form, since an anonymous endpoint has an error
- * object and its own `cors`.
+ * Finds the route of a request that a gate before `findRoute` refuses. The route decides the form of the refusal: an anonymous
+ * endpoint has an error object and its own `cors`.
  */
 export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) => GateResult) {
   return (exchange: Exchange, state: GatewayState): GateResult => {
@@ -166,7 +166,7 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
   };
 }
 
-/** Has the refusal of a gate before `findRoute` carry the fields that the operator sets on the route. */
+/** Adds the fields that the operator sets on the route to a refusal by a gate before `findRoute`. */
 export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
   return (exchange: Exchange): GateResult => {
     const refusal = gate(exchange);

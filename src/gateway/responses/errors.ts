@@ -172,7 +172,7 @@ export function headTooLarge(): GatewayError {
   });
 }
 
-/** @param isHttp2 the client begins as one of HTTP/2 does, on a connection of HTTP/1 */
+/** @param isHttp2 whether the client speaks HTTP/2 on a connection that the gateway serves as HTTP/1.1 */
 export function versionNotSupported(isHttp2: boolean): GatewayError {
   return new GatewayError({
     status: 505,

@@ -151,7 +151,7 @@ function windowMs(
   return resetAfterMs - ((limit - remaining - 1) * described.periodMs) / limit;
 }
 
-/** The two fields, with the window as it is when the response goes out. */
+/** Makes `RateLimit-Policy` and `RateLimit`. The window is the time that is left when the response goes out. */
 export function policyFields(report: PolicyReport, nowMs: number): [string, string, string, string] {
   const { list, name, remaining, endsAtMs, partition } = report;
   const item = serviceLimitItem({ name, remaining, windowMs: endsAtMs - nowMs, partition });

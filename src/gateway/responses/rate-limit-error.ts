@@ -84,7 +84,7 @@ const LIMITED = 'You are being rate limited.';
  * The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6).
  *
  * @param fields what else it carries: `RateLimit` and `RateLimit-Policy`, where they are sent
- * @param isShared the counter that refused stands in for all callers without room for one of their own
+ * @param isShared whether the counter that refused is shared by all callers for which there is no room
  */
 export function globallyRefused(retryAfterMs: number, fields: Fields = [], isShared = false): RateLimitError {
   return new RateLimitError({
@@ -98,7 +98,7 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** The caller has as many requests in flight as it may, in a bucket that tells it nothing else. */
+/** For a caller that has as many requests in flight as it may, in a bucket without other limits to report. */
 export function refusedAtOnce(retryAfterMs: number): RateLimitError {
   const fields = ['X-RateLimit-Scope', 'shared'];
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope: 'shared', fields });

@@ -55,7 +55,7 @@ export interface Decision {
   readonly shadow: ShadowDecision;
 }
 
-/** What limits in shadow decided, each by itself. Each that admits has consumed a unit. */
+/** The decision of limits in shadow, each by itself. Each limit that admits the request has consumed its units. */
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
   readonly refused: readonly ShadowRole[];

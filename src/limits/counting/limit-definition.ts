@@ -11,7 +11,7 @@ import { StringHash } from './record-table.ts';
  */
 export type LimitRole = (typeof LIMIT_ROLES)[number];
 
-/** All roles. Of limits that make a request wait equally long, the first one refuses it. */
+/** All roles. If several limits make a request wait equally long, the first of them in this order refuses it. */
 export const LIMIT_ROLES = ['global', 'caller', 'group', 'resource'] as const;
 
 /** Whether several callers share the counters of such limits. */

@@ -179,7 +179,7 @@ const NETWORK_PART = 16;
 /** Begins the name of a network that has a counter itself. */
 const NETWORK_NAME = '\0';
 
-/** Names the network that a caller belongs to, if all callers of it may have the same owner; `null` if the caller stands for itself. */
+/** Names the network of a caller, all of which may belong to one owner; `null` for a caller without one, such as a user. */
 export type NetworkOf = (caller: string) => string | null;
 
 /** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */

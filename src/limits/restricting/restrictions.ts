@@ -351,8 +351,8 @@ interface ShadowRestriction {
 }
 
 /**
- * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. What gives way in a
- * full table is what would if the rules held.
+ * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. A full table gives
+ * up the restriction that it would give up if the rules held.
  */
 export class ShadowRestrictions {
   readonly #options: ShadowRestrictionsOptions;

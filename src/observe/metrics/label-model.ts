@@ -16,7 +16,10 @@ import {
   UPSTREAM_CAPS,
 } from '../../core/index.ts';
 
-/** The label values that a configuration makes possible: their series exist from the start, so that a first event is a rate. */
+/**
+ * The label values that a configuration makes possible. Their series exist from the start, so that Prometheus sees the first event
+ * as an increase.
+ */
 export interface LabelModel {
   /** The routes, and "none" for requests without one. */
   readonly routes: readonly RouteLabels[];
@@ -60,7 +63,7 @@ export interface BucketLabels {
   readonly inShadow: readonly string[];
 }
 
-/** What series hang on: a tally or a histogram, with a part for each value of the next label. */
+/** A tally or a histogram that has a part for each value of the next label. Its innermost parts are series. */
 export interface SeriesTree<Part> {
   readonly parts: Map<string, Part>;
   of(value: string): Part;
@@ -127,7 +130,10 @@ export function* callRows({ routes }: LabelModel): Rows {
     if (protocols.some(isCall)) for (const code of CODES) yield [route, code];
 }
 
-/** Yields, with routes, each with its upstream and with the gateway's own responses. */
+/**
+ * Yields each upstream and `none`, which stands for the gateway's own responses. If routes are told apart, yields these for each
+ * route.
+ */
 export function* durationRows({ routes, upstreams, routeDurations }: LabelModel): Rows {
   if (!routeDurations) for (const upstream of ['none', ...upstreams]) yield [upstream];
   else
@@ -135,7 +141,7 @@ export function* durationRows({ routes, upstreams, routeDurations }: LabelModel)
       for (const each of new Set(['none', upstream])) yield [each, route];
 }
 
-/** Lists the errors of each side: only a request that was meant for an upstream has one. */
+/** Lists which side can be at fault for which upstream; `none` stands for errors that concern no upstream. */
 export function errorRows({ upstreams }: LabelModel): Rows {
   return [
     ...['client', 'gateway', 'provider', 'store'].map(side => [side, 'none']),
@@ -184,7 +190,7 @@ function refusalsOf(callerClass: string): readonly RestrictionRefusal['why'][] {
   return [...RESTRICTION_REASONS.filter(concerns), 'blocked'];
 }
 
-/** Lists the kinds and reasons that restrictions for these reasons have. */
+/** Lists what can be restricted for these reasons, as rows of kind and reason. */
 export function certainRestrictions(reasons: readonly RestrictionReason[]): Rows {
   return reasons.flatMap(reason => RESTRICTS[reason].map(kind => [kind, reason]));
 }
@@ -194,7 +200,7 @@ export const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put
 /** The name that stands for tokens whose provider is unknown or not configured. */
 const NO_PROVIDER = 'none';
 
-/** Combines each provider with each of the words. An only provider has no name, so that its series have no such label. */
+/** Combines each provider with each of the words. If there is one provider, it has no name, and its series have no such label. */
 export function perProvider({ providers }: LabelModel, words: readonly string[]): string[][] {
   return (providers ?? []).flatMap(provider => words.map(word => [provider ?? '', word]));
 }

@@ -12,7 +12,7 @@ export interface EndpointsView {
   readonly lookupFailed: boolean;
 }
 
-/** How the endpoints of upstreams are. No label names one: addresses come and go. */
+/** Shows the state of the endpoints of upstreams. No label names an endpoint, since addresses come and go. */
 export class UpstreamMetrics implements Partial<UpstreamListener> {
   readonly #set: MetricSet;
   readonly #out: Tally;

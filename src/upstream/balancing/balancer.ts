@@ -21,9 +21,9 @@ export interface Candidate {
 }
 
 /**
- * Chooses the endpoint of each request: of two endpoints drawn by weight, the one with fewer requests in flight for its weight. That
- * spreads as evenly as asking all of them, and gateways that know nothing of each other do not all run to the same one.
- * Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
+ * Chooses the endpoint of each request: of two endpoints chosen at random, by weight, the one with fewer requests in flight for its
+ * weight. That spreads requests as evenly as asking all endpoints, and gateways that know nothing of each other do not all choose
+ * the same one. Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
  */
 export class Balancer<Endpoint extends Candidate> {
   readonly #random: Random;

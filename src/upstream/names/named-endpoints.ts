@@ -29,9 +29,9 @@ export interface LookupListener {
 /**
  * Looks a name up again and again, and offers its addresses.
  *
- * A lookup may find groups of addresses: two families, or several priorities. Uses the first group. Where none of its addresses
- * could be reached of late, goes on to the next group, and back once an address of a better one takes a connection, which is
- * tried after each lookup.
+ * A lookup may find groups of addresses: two families, or several priorities. The first group is used. If none of its addresses
+ * could be reached lately, the next group is used, until an address of a better group takes a connection: these are tried after
+ * each lookup.
  */
 export class NamedEndpoints implements EndpointSource {
   endpoints: readonly SourcedEndpoint[] = [];
