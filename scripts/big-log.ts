@@ -45,7 +45,7 @@ function lineOf(engine: LimitEngine, sequence: number, decidedAt: number): strin
     callerClass: 'user',
     caller,
     claimed: null,
-    draws: 'all',
+    consumes: 'all',
   });
   const refused = verdict === null || verdict.decision.admitted ? null : verdict.decision.role;
   const start = `{"level":"info","time":"${time}","type":"access","instance":"a1b2c3d4","keyId":"k1k2k3k4"`;

@@ -53,13 +53,13 @@ export async function drainListeners(
     listeners.retire(delayMs);
     await pause(delayMs, clock);
   }
-  const inTime = await atMost(drainMs, listeners.drain(), clock);
+  const inTime = await finishedWithin(drainMs, listeners.drain(), clock);
   if (!inTime) listeners.destroy();
   return inTime;
 }
 
 /** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
-export function atMost(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
+export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
   return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
 }
 

@@ -24,7 +24,7 @@ import { type Generation, Generations, isReady, Limiting, Overload } from '../ru
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
-import { type App, type AppOptions, atMost, drainListeners, type SharedParts } from './app.ts';
+import { type App, type AppOptions, drainListeners, finishedWithin, type SharedParts } from './app.ts';
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
 class RunningApp implements App {
@@ -246,8 +246,8 @@ class RunningApp implements App {
     this.#draining = true;
     void this.#watcher?.stop();
     const inTime = await drainListeners(this.#listeners, delayMs, drainMs, this.#clock);
-    await atMost(1_000, this.#transports.close(), this.#clock);
-    if (this.#spans !== null) await atMost(2_000, this.#spans.stop(), this.#clock);
+    await finishedWithin(1_000, this.#transports.close(), this.#clock);
+    if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
     this.#observation.recent.stop();
     this.#limiting.stop();
     this.#overload.stop();

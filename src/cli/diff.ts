@@ -1,5 +1,5 @@
 import type { Change, Loaded } from '../config/index.ts';
-import { changesOf, changesOfLimits, isStricter, loadEither } from '../config/index.ts';
+import { changesOf, changesOfLimits, isStricter, loadGatewayOrLimits } from '../config/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson, reportErrors } from './output.ts';
@@ -24,8 +24,8 @@ Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong comman
     const { values, positionals } = readArguments(args, options, ['OLD', 'NEW']);
     const format = oneOf('--format', values.format, ['text', 'json']);
     const [before = '', now = ''] = positionals;
-    const old = await loadEither(before, terminal.env);
-    const latest = await loadEither(now, terminal.env);
+    const old = await loadGatewayOrLimits(before, terminal.env);
+    const latest = await loadGatewayOrLimits(now, terminal.env);
     const changes = compare(latest, old, { now, before });
     if (changes === null)
       return reportErrors(

@@ -186,7 +186,7 @@ export type Loaded =
  * Reads a gateway.yaml with the files it names, or limits alone: a limits.yaml, or a folder of them. A folder with a gateway.yaml
  * stands for that file. Secrets and certificates may be missing, because comparing configurations takes none of them.
  */
-export async function loadEither(path: string, env: Environment): Promise<Loaded> {
+export async function loadGatewayOrLimits(path: string, env: Environment): Promise<Loaded> {
   const { stat } = thisMachine.files;
   const isFolder = await stat(path).then(
     found => found.isDirectory(),

@@ -120,8 +120,8 @@ function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
   const requirement = requirementAt(destination);
   const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);
   const callerClass = caller !== null || mayHaveCaller ? 'user' : 'address';
-  const draws = limitsConsumedBy(callerClass, destination, shortfall);
-  return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
+  const consumes = limitsConsumedBy(callerClass, destination, shortfall);
+  return { by, atMs, consumes, isCallerUnknown: caller === null && mayHaveCaller };
 }
 
 /** The caller. Known even if the token of this request was not looked at, if the same one came on this connection before. */

@@ -1,5 +1,5 @@
 import { type BucketModel, consumesBuckets, type LimitsModel, limitsFor } from '../config/index.ts';
-import type { ClaimedValues, ClassName, Draws } from '../core/index.ts';
+import type { ClaimedValues, ClassName, ConsumedLimits } from '../core/index.ts';
 import { mainValue } from '../http/index.ts';
 import type { Decision, IgnoredRefusals, LimitSet } from '../limits/index.ts';
 import { NO_LIMITS, OTHER_PARTS } from '../limits/index.ts';
@@ -64,7 +64,7 @@ export interface LimitedRequest {
   readonly caller: string;
   /** What its token says about limits; `null` if it says nothing. */
   readonly claimed: ClaimedValues | null;
-  readonly draws: Draws;
+  readonly consumes: ConsumedLimits;
 }
 
 /** The limits of which a request consumes a unit each, and its caller. */
@@ -79,7 +79,7 @@ export interface LimitRequest {
   readonly group: string;
   /** The units that it consumes of each limit but the global one. */
   readonly cost: number;
-  readonly draws: Draws;
+  readonly consumes: ConsumedLimits;
 }
 
 /** Which limits a request consumes, by the policies of its route. */
@@ -87,7 +87,7 @@ export function limitsOf(
   authentication: 'required' | 'optional' | 'none',
   callerClass: ClassName,
   exempt: boolean,
-): Draws {
+): ConsumedLimits {
   if (consumesBuckets(authentication, callerClass)) return exempt ? 'bucket' : 'all';
   return exempt ? 'none' : 'global';
 }
@@ -101,26 +101,31 @@ export function globalLimitRequest(
   return withoutBucket(limits.global.of(callerClass), callerClass, caller, 'global');
 }
 
-function withoutBucket(set: LimitSet, callerClass: ClassName, caller: string, draws: Draws): LimitRequest {
-  return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, draws };
+function withoutBucket(
+  set: LimitSet,
+  callerClass: ClassName,
+  caller: string,
+  consumes: ConsumedLimits,
+): LimitRequest {
+  return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, consumes };
 }
 
 /** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
 export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): LimitRequest | null {
-  const { callerClass, caller, claimed, draws } = request;
-  const exempt = draws === 'bucket' || draws === 'none';
+  const { callerClass, caller, claimed, consumes } = request;
+  const exempt = consumes === 'bucket' || consumes === 'none';
   const global = exempt ? NO_LIMITS : limits.global.of(callerClass);
   const match =
-    draws === 'all' || draws === 'bucket'
+    consumes === 'all' || consumes === 'bucket'
       ? limits.routes.find(request.method, request.host, request.path)
       : null;
-  if (match === null) return withoutBucket(global, callerClass, caller, draws);
+  if (match === null) return withoutBucket(global, callerClass, caller, consumes);
   const { bucket, mainAt, cost } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
   if (main === null) return null;
   const { sets, exemptSets, claimed: byClaims } = limitsFor(bucket, caller);
   const set = (exempt ? exemptSets : sets).of(callerClass);
-  if (byClaims === null) return { set, bucket, callerClass, caller, main, group: '', cost, draws };
+  if (byClaims === null) return { set, bucket, callerClass, caller, main, group: '', cost, consumes };
   const group = byClaims.groupOf(claimed);
-  return { set: byClaims.of(set, claimed), bucket, callerClass, caller, main, group, cost, draws };
+  return { set: byClaims.of(set, claimed), bucket, callerClass, caller, main, group, cost, consumes };
 }

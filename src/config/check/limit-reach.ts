@@ -143,7 +143,7 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
   return `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 }
 
-/** The callers that draw on a bucket, according to gateway.yaml. */
+/** The callers that consume units of a bucket, according to gateway.yaml. */
 interface BucketCallers {
   readonly classes: readonly CallerClass[];
   /** Whether a route of the bucket is exempt from the global limit. */

@@ -201,7 +201,7 @@ interface Line {
   readonly cost: number;
 }
 
-/** Compares which requests draw on which bucket, and what that means for callers. */
+/** Compares which requests consume which bucket, and what that means for callers. */
 export function compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   if (sameLines(now, before)) return unusedBuckets(now, before);
   const moves = movesBetween(entriesOf(now), entriesOf(before), ({ line, bucket, cost }, pattern) =>
@@ -270,7 +270,7 @@ function describeLine(
   return `in the bucket ${line.bucket}${reach === 100 ? '' : ` (${describeReach(reach)})`}${by}`;
 }
 
-/** Says that a bucket which gains or loses requests leaves less or more for the others that draw on it. */
+/** Says that a bucket which gains or loses requests leaves less or more for the others that consume it. */
 function compareSharing(
   moves: readonly Move<Line>[],
   now: LimitsConfig,

@@ -5,11 +5,11 @@ import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/in
 import {
   type BucketModel,
   LimitClaims,
+  type LimitPolicies,
+  type LimitPolicyModel,
   type LimitRouteModel,
   type LimitsModel,
   type Listed,
-  type Policies,
-  type PolicyModel,
 } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
@@ -130,16 +130,16 @@ const GLOBAL = 'global';
 const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
 
 /** Writes once what responses say about each set of limits, so that no request has to. */
-class SetPolicies implements Policies {
+class SetPolicies implements LimitPolicies {
   readonly #config: LimitsConfig;
   /** Weak, since what tokens say makes sets of its own. */
-  readonly #known = new WeakMap<LimitSet, PolicyModel>();
+  readonly #known = new WeakMap<LimitSet, LimitPolicyModel>();
 
   constructor(config: LimitsConfig) {
     this.#config = config;
   }
 
-  get(set: LimitSet): PolicyModel {
+  get(set: LimitSet): LimitPolicyModel {
     let policy = this.#known.get(set);
     if (policy === undefined) {
       const { buckets, bucket_hash: hashing } = this.#config;
@@ -153,7 +153,7 @@ class SetPolicies implements Policies {
 }
 
 /** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
-function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): PolicyModel {
+function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): LimitPolicyModel {
   const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   const listOf = (roles: readonly LimitRole[]) =>
     roles

@@ -41,16 +41,16 @@ export interface LimitsModel {
   /** The most bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
   /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */
-  readonly policies: Policies | null;
+  readonly policies: LimitPolicies | null;
 }
 
 /** What responses say about each set of limits. */
-export interface Policies {
-  get(set: LimitSet): PolicyModel;
+export interface LimitPolicies {
+  get(set: LimitSet): LimitPolicyModel;
 }
 
 /** What responses say about a set of limits (docs/contract.md, 4.10). */
-export interface PolicyModel {
+export interface LimitPolicyModel {
   /** The value of `RateLimit-Policy`: all limits of the set but that of the group. */
   readonly list: string;
   /** The value where the limit of the group refused. */
@@ -87,7 +87,7 @@ export interface BucketLimits {
   readonly claimed: ClaimedLimits | null;
 }
 
-/** A named group of routes that draws on one quota. */
+/** A named group of routes whose requests consume one quota. */
 export interface BucketModel extends BucketLimits, BucketSettingModels {
   readonly name: string;
   /** The name of its main parameter; `null` if it has none. */

@@ -4,7 +4,7 @@ import type { Fields } from '../../core/index.ts';
 import { OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { httpToken, mapSuchAs, shown } from '../values/index.ts';
+import { httpToken, mapExpected, shown } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
 // The answers that routes give without an upstream: `redirect` and `respond`.
@@ -49,7 +49,7 @@ export const redirectSchema = z
         .prefault(308)
         .describe('The status. 307 and 308 keep the method and the body.'),
     },
-    mapSuchAs('{ to: "https://new.example.com/" }'),
+    mapExpected('{ to: "https://new.example.com/" }'),
   )
   .optional()
   .describe(
@@ -76,14 +76,14 @@ export const respondSchema = shown(
         .record(
           httpToken('is not a header field name: use letters, digits and "-", such as Content-Type'),
           fieldValue(),
-          mapSuchAs('{ Content-Type: text/plain }'),
+          mapExpected('{ Content-Type: text/plain }'),
         )
         .prefault({})
         .describe(
           'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
         ),
     },
-    mapSuchAs('{ status: 200, body: "ok" }'),
+    mapExpected('{ status: 200, body: "ok" }'),
   ),
 )
   .optional()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../auth/index.ts';
 import type { Fields } from '../../core/index.ts';
 import { FoldedNames } from '../../http/index.ts';
-import { httpToken, mapSuchAs, shown, unshown } from '../values/index.ts';
+import { httpToken, mapExpected, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 
 // What a route does to the header fields of its requests and of its responses.
@@ -45,13 +45,13 @@ function edits<Value extends z.ZodType<string>>(value: Value, example: string, d
   return shown(
     z.strictObject(
       {
-        set: z.record(httpToken(NAME), value, mapSuchAs(example)).optional().describe(describe),
+        set: z.record(httpToken(NAME), value, mapExpected(example)).optional().describe(describe),
         remove: z
           .array(httpToken(NAME), { error: 'expected a list of header fields such as [Server]' })
           .optional()
           .describe('Names of fields that are taken away.'),
       },
-      mapSuchAs(`{ set: ${example}, remove: [X-Debug] }`),
+      mapExpected(`{ set: ${example}, remove: [X-Debug] }`),
     ),
   ).optional();
 }

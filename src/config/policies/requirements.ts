@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimRule, Requirement, Role } from '../../auth/index.ts';
-import { mapSuchAs, text } from '../values/index.ts';
+import { mapExpected, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
@@ -55,14 +55,14 @@ export const requireSchema = z
           'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
         ),
       claims: z
-        .record(text('expected the name of a claim'), values, mapSuchAs('{ plan: [gold, partner] }'))
+        .record(text('expected the name of a claim'), values, mapExpected('{ plan: [gold, partner] }'))
         .refine(claims => Object.keys(claims).length > 0, { error: NOTHING })
         .optional()
         .describe(
           'Claims that the token must have, all of them, each with a value or with a list of values of which one suffices.',
         ),
     },
-    mapSuchAs('{ scopes: [orders.read] }'),
+    mapExpected('{ scopes: [orders.read] }'),
   )
   .optional()
   .describe(

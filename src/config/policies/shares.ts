@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { mapSuchAs } from '../values/index.ts';
+import { mapExpected } from '../values/index.ts';
 
 const SHARE = 'expected a whole number from 0 to 100';
 const UPSTREAM = 'expected the name of an upstream';
@@ -13,7 +13,7 @@ export const routeUpstreamSchema = z.union(
     z.record(
       z.string(),
       z.int({ error: SHARE }).min(0, { error: SHARE }).max(WHOLE, { error: SHARE }),
-      mapSuchAs('{ api: 95, api-next: 5 }'),
+      mapExpected('{ api: 95, api-next: 5 }'),
     ),
   ],
   { error: `${UPSTREAM}, or a map such as { api: 95, api-next: 5 }` },

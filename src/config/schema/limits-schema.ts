@@ -10,7 +10,7 @@ import {
   duration,
   durationOrOff,
   limitRoute,
-  mapSuchAs,
+  mapExpected,
   name,
   networkOrCaller,
   percentage,
@@ -44,7 +44,7 @@ const globalLimits = z.strictObject({
       `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
     ),
   classes: z
-    .record(className(), quotaOrOff(), mapSuchAs('{ partner: 200/1s }'))
+    .record(className(), quotaOrOff(), mapExpected('{ partner: 200/1s }'))
     .optional()
     .describe('The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.'),
   shadow: shadow(
@@ -53,7 +53,7 @@ const globalLimits = z.strictObject({
       user: quota().optional().describe('The quota to try on each user.'),
       address: quota().optional().describe('The quota to try on each address.'),
       classes: z
-        .record(className(), quota(), mapSuchAs('{ partner: 100/1s }'))
+        .record(className(), quota(), mapExpected('{ partner: 100/1s }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
     },
@@ -84,7 +84,7 @@ export const bucketKeys = {
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   classes: z
-    .record(className(), claimedQuota(), mapSuchAs('{ partner: 100/1m }'))
+    .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
     .optional()
     .describe('The quota of each caller of a class of gateway.yaml. Left out: the same as user.'),
   group: group()
@@ -100,7 +100,7 @@ export const bucketKeys = {
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
       address: quota().optional().describe('The quota to try on each address.'),
       classes: z
-        .record(className(), claimedQuota(), mapSuchAs('{ partner: 100/1m }'))
+        .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
@@ -116,7 +116,7 @@ export const bucketKeys = {
       'The share of callers for whom the numbers under shadow are in force, the same callers in every gateway; the others keep the numbers in force. Without such numbers: the share of callers that the bucket limits.',
     ),
 };
-const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
+const bucket = z.strictObject(bucketKeys, mapExpected('{ user: 20/5s }'));
 
 /** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
@@ -177,7 +177,7 @@ export const limitsSchema = z.strictObject({
           .prefault([])
           .describe('Bots and users, by each claim of access_tokens.principal.'),
       },
-      mapSuchAs('{ addresses: [192.0.2.7] }'),
+      mapExpected('{ addresses: [192.0.2.7] }'),
     )
     .prefault({})
     .describe(
@@ -189,11 +189,11 @@ export const limitsSchema = z.strictObject({
       'How many tokens of one address may fail the signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it, most requests of the address with a token that the gateway has not seen get 429 until the period is over.',
     ),
   buckets: z
-    .record(name(), bucket, mapSuchAs('{ messages: { user: 20/5s } }'))
+    .record(name(), bucket, mapExpected('{ messages: { user: 20/5s } }'))
     .prefault({})
     .describe('Limits that routes share, by name. A bucket does not limit callers for whom it has no quota.'),
   routes: z
-    .record(limitRoute(), limitLine(), mapSuchAs('{ GET /v1/messages: messages }'))
+    .record(limitRoute(), limitLine(), mapExpected('{ GET /v1/messages: messages }'))
     .prefault({})
     .describe(
       'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method; "GET api.example.com/v1/things/{id}" for one host. The most specific line wins; order does not matter. Other requests have no bucket.',
@@ -271,7 +271,7 @@ function group() {
       claim: text(claim).describe('The claim that tells groups apart. A token without it belongs to none.'),
       limit: quota().describe('The quota of each of its values: 500/1m.'),
     },
-    mapSuchAs(example),
+    mapExpected(example),
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeAddress } from '../../http/index.ts';
-import { choice, count, duration, mapSuchAs, secrecyOf, text } from '../values/index.ts';
+import { choice, count, duration, mapExpected, secrecyOf, text } from '../values/index.ts';
 
 // The one definition of the files of `weir test`, built like that of limits.yaml.
 
@@ -16,7 +16,7 @@ const caller = z
       .describe('A user, by the claims of access_tokens.principal in their order: [web, alice].'),
     bot: claims().optional().describe('A bot, by the claims that identify bots: [reports].'),
     claims: z
-      .record(text('expected the name of a claim'), z.unknown(), mapSuchAs('{ scope: orders.read }'))
+      .record(text('expected the name of a claim'), z.unknown(), mapExpected('{ scope: orders.read }'))
       .prefault({})
       .describe(
         'Further claims of its token, as in the JSON of a token: { scope: orders.read, realm_access: { roles: [clerk] } }. Without a gateway.yaml the claim "class" is the class of limits.yaml that it belongs to.',
@@ -98,7 +98,7 @@ const expectation = z
         'What would have refused an admitted request if it were not in shadow, or held for every caller (enforce): limits as in "outcome", and the keys of rules that restrict. One, a list of all of them, or none.',
       ),
     headers: z
-      .record(z.string(), headerValue, mapSuchAs('{ Retry-After: 4 }'))
+      .record(z.string(), headerValue, mapExpected('{ Retry-After: 4 }'))
       .prefault({})
       .describe('Exact values of headers that the gateway writes; none: it does not write this one.'),
   })

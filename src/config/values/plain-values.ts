@@ -39,7 +39,7 @@ export function name() {
 }
 
 /** The error for anything but a map, with an example. */
-export function mapSuchAs(example: string) {
+export function mapExpected(example: string) {
   return {
     error: ({ code }: { readonly code?: string | undefined }) =>
       code === 'invalid_type' ? `expected a map such as ${example}` : undefined,

@@ -1,6 +1,6 @@
 import { ERROR_SIDES, GATEWAY_CAPS, UPSTREAM_CAPS } from '../error.ts';
 import { INVALID_REASONS } from './auth-listener.ts';
-import { DRAWS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
+import { CONSUMED_LIMITS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
 import { DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
 
 /** What a field holds, as JSON Schema says it. */
@@ -114,7 +114,7 @@ export const ACCESS_FIELDS = {
     text: 'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',
   },
   draws: {
-    holds: word(DRAWS),
+    holds: word(CONSUMED_LIMITS),
     on: 'some',
     text: 'what the request could draw on, if not on all limits: `global` or `bucket` alone, or `none`',
   },

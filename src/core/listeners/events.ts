@@ -35,9 +35,12 @@ export interface TokenRefusal {
   readonly principal: string | null;
 }
 
-/** Which limits a request consumes units of, by its route's policies and its caller: of both kinds, of one, or of none. */
-export const DRAWS = ['all', 'global', 'bucket', 'none'] as const;
-export type Draws = (typeof DRAWS)[number];
+/**
+ * Which limits a request consumes units of: the global one and those of its bucket, one of these, or none. The policies of its
+ * route and its caller decide.
+ */
+export const CONSUMED_LIMITS = ['all', 'global', 'bucket', 'none'] as const;
+export type ConsumedLimits = (typeof CONSUMED_LIMITS)[number];
 
 /** What the token of a caller says about its limits, by the names of claims. */
 export interface ClaimedValues {
@@ -54,7 +57,7 @@ export interface DecisionRecord {
   /** Value of the bucket's main parameter, '' if it has none. May be a secret: never write it unhashed. */
   readonly main: string;
   readonly outcome: DecisionOutcome;
-  readonly draws: Draws;
+  readonly consumes: ConsumedLimits;
   /** The moment of the decision, in milliseconds since the epoch, by the clock that the limits count by: differences are exact. */
   readonly decidedAtMs: number;
 }
@@ -72,7 +75,7 @@ export interface RestrictionRecord {
   /** The moment of the refusal, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
   /** Which limits it could have consumed units of. */
-  readonly draws: Draws;
+  readonly consumes: ConsumedLimits;
   /** It came with a token that was not looked at, so its caller is not known. */
   readonly isCallerUnknown: boolean;
 }

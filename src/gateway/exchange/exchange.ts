@@ -3,8 +3,8 @@ import { isOfFile, type RouteModel, type Snapshot } from '../../config/index.ts'
 import type {
   BodyLength,
   ClassName,
+  ConsumedLimits,
   DecisionRecord,
-  Draws,
   Fields,
   MomentRecord,
   Outcome,
@@ -277,13 +277,13 @@ function acceptableRequestId(id: string | null): string | null {
 /**
  * Which limits a request of a caller of this class consumes, by the policies of its route.
  *
- * @param shortfall what the caller's token lacks there: then it draws on no bucket, as without a token
+ * @param shortfall what the caller's token lacks there: then it consumes units of no bucket, as without a token
  */
 export function limitsConsumedBy(
   callerClass: ClassName,
   { kind, route, authentication, isPreflight }: Destination,
   shortfall: Shortfall | null,
-): Draws {
+): ConsumedLimits {
   // An OPTIONS about the gateway itself asks for nothing, and costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
   // A preflight carries no token, so its route's policies do not apply to it.

@@ -1,4 +1,4 @@
-import type { BucketModel, Policies } from '../../config/index.ts';
+import type { BucketModel, LimitPolicies } from '../../config/index.ts';
 import { type Decision, groupCounterKey, type Limit, type ShadowDecision } from '../../limits/index.ts';
 import { type LimitRequest, limitRequestFor } from '../../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/index.ts';
@@ -70,7 +70,7 @@ function conclude(
   decision: Decision,
   state: GatewayState,
 ): GateResult {
-  const { bucket, callerClass, caller, main, draws } = limitRequest;
+  const { bucket, callerClass, caller, main, consumes } = limitRequest;
   const { admitted, atOnce, role, limit: units, remaining, retryAfterMs, place } = decision;
   // Its client may have gone while the store decided.
   if (exchange.response.isOver) place?.leave();
@@ -97,7 +97,7 @@ function conclude(
     bucket === null || role === null || outcome === 'global'
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
-  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, units: consumed };
+  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);
@@ -111,7 +111,7 @@ function rateOf(
   { set, main }: LimitRequest,
   bucket: BucketModel,
   decision: Decision,
-  policies: Policies | null,
+  policies: LimitPolicies | null,
   nowMs: number,
 ): RateReport {
   const hash = bucket.hash.of(main);
@@ -168,9 +168,9 @@ function limitRequestOf(exchange: Exchange): LimitRequest | null {
   const { limits } = snapshot;
   const { callerClass } = exchange;
   const claimed = limits.claims === null || token === null ? null : limits.claims.of(token.caller);
-  const draws = limitsConsumedBy(callerClass, destination, shortfall);
+  const consumes = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
-  return limitRequestFor(limits, { method, host, path, callerClass, caller, claimed, draws });
+  return limitRequestFor(limits, { method, host, path, callerClass, caller, claimed, consumes });
 }
 
 type Conclude = (decision: Decision) => GateResult;

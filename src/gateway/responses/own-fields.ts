@@ -1,4 +1,4 @@
-import { isOfFile, type Policies, type RouteModel, type Snapshot } from '../../config/index.ts';
+import { isOfFile, type LimitPolicies, type RouteModel, type Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
 import type { HttpVersion, RequestHead } from '../../http/index.ts';
 import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../http/index.ts';
@@ -124,7 +124,7 @@ interface PolicyReport {
 export function policyReportOf(
   decision: Decision,
   set: LimitSet,
-  policies: Policies,
+  policies: LimitPolicies,
   bucket: string | null,
   nowMs: number,
 ): PolicyReport | null {

@@ -73,7 +73,7 @@ const K = ACCESS_KEYS;
 const TYPE = accessWords('type');
 const PROTOCOL = accessWords('protocol');
 const DECISION = accessWords('decision');
-const DRAWS = accessWords('draws');
+const CONSUMES = accessWords('draws');
 const RESTRICTED = accessWords('restricted');
 const OUTCOME = accessWords('outcome');
 const SCOPE = accessWords('scope');
@@ -227,7 +227,7 @@ export class AccessLine {
     if (claimed !== null) names += this.#claimedMembers(claimed);
     if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
     names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}${K.decidedAt}${decision.decidedAtMs}`;
-    if (decision.draws !== 'all') names += DRAWS[decision.draws];
+    if (decision.consumes !== 'all') names += CONSUMES[decision.consumes];
     return decision.main === '' ? names : `${names}${MAIN}${this.#pseudonyms.of(decision.main)}"`;
   }
 
@@ -247,9 +247,9 @@ function member(name: AccessField): (value: string | null) => string {
 }
 
 /** What refused before the limits were asked, when, and what they would have been asked about. */
-function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRecord): string {
+function restrictionMembers({ by, atMs, consumes, isCallerUnknown }: RestrictionRecord): string {
   let members = `${K.decidedAt}${atMs}`;
-  if (draws !== 'all') members += DRAWS[draws];
+  if (consumes !== 'all') members += CONSUMES[consumes];
   members += RESTRICTED[by];
   return isCallerUnknown ? `${members}${K.callerUnknown}true` : members;
 }

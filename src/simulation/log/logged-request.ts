@@ -1,8 +1,8 @@
 import type {
   ClaimedValues,
   ClassName,
+  ConsumedLimits,
   DecisionOutcome,
-  Draws,
   RestrictedBy,
   UncheckedLine,
 } from '../../core/index.ts';
@@ -38,7 +38,7 @@ export interface LoggedRequest {
   readonly caller: string;
   /** What its token said about limits, groups by their pseudonyms; `null` if it said nothing. */
   readonly claimed: ClaimedValues | null;
-  readonly draws: Draws;
+  readonly consumes: ConsumedLimits;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
   /** What matters for restrictions; `null` for most lines. */
@@ -136,7 +136,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     callerClass,
     caller: isAccessValue('caller', caller) ? caller : addressKey(client),
     claimed: claimedIn(fields),
-    draws,
+    consumes: draws,
     bucket,
     outcome,
     facts: restrictionFacts(fields, { status, method, sequence, writtenAtMs }),

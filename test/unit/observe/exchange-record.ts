@@ -28,7 +28,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
       bucket: 'things',
       main: '42',
       outcome: 'admitted',
-      draws: 'all',
+      consumes: 'all',
       decidedAtMs: 1_790_000_000_123,
     },
     restriction: null,

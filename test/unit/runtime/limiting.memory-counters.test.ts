@@ -47,7 +47,7 @@ function ask(counters: MemoryStore, caller: string, path: string): Decision {
     callerClass,
     caller,
     claimed: null,
-    draws: 'all',
+    consumes: 'all',
   });
   if (limitRequest === null) throw new Error('there is no claim');
   return { ...counters.decide(limitRequest.set, limitRequest.caller, limitRequest.main) };

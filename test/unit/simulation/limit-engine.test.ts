@@ -19,7 +19,7 @@ const read = (channel: string, change: Partial<LimitedRequest> = {}): LimitedReq
   callerClass: 'user',
   caller: 'alice',
   claimed: null,
-  draws: 'all',
+  consumes: 'all',
   ...change,
 });
 
@@ -52,8 +52,8 @@ test('each main value has its own quota, and one resource limit for all callers'
 
 test('a request draws on those limits alone that its route lets it draw on', async () => {
   const engine = await engineOf(LIMITS);
-  const setOf = (draws: LimitedRequest['draws']) => {
-    const limitRequest = engine.decide(START, read('1', { draws }))?.limitRequest;
+  const setOf = (consumes: LimitedRequest['consumes']) => {
+    const limitRequest = engine.decide(START, read('1', { consumes }))?.limitRequest;
     return [limitRequest?.bucket?.name, limitRequest?.set.global?.units, limitRequest?.set.caller?.units];
   };
   expect(setOf('all')).toEqual(['messages', 6, 2]);

@@ -10,7 +10,7 @@ import {
 import {
   doorAsWhole,
   grpcRoute,
-  mapSuchAs,
+  mapExpected,
   network,
   routeHosts,
   routePath,
@@ -67,7 +67,7 @@ export const routeKeys = {
   ...policyKeys,
 };
 const route = z
-  .strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api }'))
+  .strictObject(routeKeys, mapExpected('{ path: /v1/**, upstream: api }'))
   .meta({ allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)] });
 
 /** `routes` of gateway.yaml. */

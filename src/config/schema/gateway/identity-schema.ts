@@ -8,7 +8,7 @@ import {
   duration,
   durationOrOff,
   httpToken,
-  mapSuchAs,
+  mapExpected,
   means,
   momentOrNone,
   name,
@@ -68,7 +68,7 @@ const classRule = z
         .optional()
         .describe('Bots and users of the class, by each claim that identifies them.'),
     },
-    mapSuchAs('{ claim: plan, value: partner }'),
+    mapExpected('{ claim: plan, value: partner }'),
   )
   .refine(({ claim, callers }) => (claim ?? callers) !== undefined, {
     error: 'nobody belongs to it: write the claim of its tokens, or a list of callers',
@@ -107,7 +107,7 @@ export const tokenRules = {
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
   classes: z
-    .record(className(), classRule, mapSuchAs('{ partner: { claim: plan, value: partner } }'))
+    .record(className(), classRule, mapExpected('{ partner: { claim: plan, value: partner } }'))
     .refine(classes => Object.keys(classes).length <= MAX_CLASSES, {
       error: `at most ${MAX_CLASSES} classes: each multiplies the series of metrics`,
     })
@@ -275,7 +275,7 @@ export const protectedResourceSchema = z
           'The identifier of this API: its address as clients know it. https, or http on this machine.',
         ),
     },
-    mapSuchAs('{ resource: "https://api.example.com" }'),
+    mapExpected('{ resource: "https://api.example.com" }'),
   )
   .optional()
   .describe(

@@ -8,7 +8,7 @@ import {
   type HostPort,
   hostPort,
   hostPortOrOff,
-  mapSuchAs,
+  mapExpected,
   pathOfFile,
   unshown,
   yesOrNo,
@@ -26,7 +26,7 @@ const certificate = z.strictObject(
     ),
     key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
   },
-  mapSuchAs('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
+  mapExpected('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
 );
 
 const clientCertificates = z.strictObject(
@@ -38,7 +38,7 @@ const clientCertificates = z.strictObject(
         'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
       ),
   },
-  mapSuchAs('{ ca_file: clients-ca.crt }'),
+  mapExpected('{ ca_file: clients-ca.crt }'),
 );
 
 const listenerKeys = {
@@ -54,7 +54,7 @@ const listenerKeys = {
     .prefault('TLSv1.2')
     .describe('The lowest TLS version. The highest is TLSv1.3.'),
 };
-const SUCH_AS = mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
+const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
 const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
 
 /** `tls` of a listener for clients. */
@@ -200,5 +200,5 @@ export const listenSchema = z.strictObject(
         'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
   },
-  mapSuchAs('{ http: 0.0.0.0:8080 }'),
+  mapExpected('{ http: 0.0.0.0:8080 }'),
 );

@@ -3,7 +3,7 @@ import {
   choice,
   count,
   duration,
-  mapSuchAs,
+  mapExpected,
   pathOfFile,
   shareOfCallers,
   text,
@@ -59,7 +59,7 @@ const exportMap = z
         .describe('Maximum number of spans waiting to be sent; beyond it new spans are dropped.'),
       timeout: duration({ max: '1m' }).prefault('10s').describe('Timeout of one request to the receiver.'),
     },
-    mapSuchAs('{ endpoint: http://collector:4318/v1/traces }'),
+    mapExpected('{ endpoint: http://collector:4318/v1/traces }'),
   )
   .describe('Where spans go. Changes take effect after a restart.');
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { upstreamSettingKeys } from '../../policies/index.ts';
-import { choice, count, mapSuchAs, name, protocolKeysIn, shown, upstreamUrl } from '../../values/index.ts';
+import { choice, count, mapExpected, name, protocolKeysIn, shown, upstreamUrl } from '../../values/index.ts';
 import { upstreamTlsSchema } from './listen-schema.ts';
 
 const URL_EXPECTED =
@@ -42,7 +42,7 @@ export const upstreamKeys = {
 };
 const upstream = shown(
   z
-    .strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'))
+    .strictObject(upstreamKeys, mapExpected('{ url: "http://api.internal:3000" }'))
     .meta({ oneOf: [holding('url'), holding('urls')] }),
 );
 
@@ -52,7 +52,7 @@ function holding(key: keyof typeof upstreamKeys) {
 
 /** `upstreams` of gateway.yaml. */
 export const upstreamsSchema = z
-  .record(name(), upstream, mapSuchAs('{ api: { url: "http://api.internal:3000" } }'))
+  .record(name(), upstream, mapExpected('{ api: { url: "http://api.internal:3000" } }'))
   .describe('The services behind the gateway, by name.');
 
 export type UpstreamConfig = z.output<typeof upstream>;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Policies } from '../../../../src/config/index.ts';
+import type { LimitPolicies } from '../../../../src/config/index.ts';
 import { policyFields, policyReportOf } from '../../../../src/gateway/responses/own-fields.ts';
 import type { Decision, LimitSet } from '../../../../src/limits/index.ts';
 import { serviceLimitsIn } from '../../../support/rate-limit-policies.ts';
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 const HASH = '0123456789abcdef0123456789abcdef';
-const policies = (isPartitioned = false): Policies => {
+const policies = (isPartitioned = false): LimitPolicies => {
   const names = { caller: 'b', group: 'b/group', resource: 'b/resource', global: 'global' };
   const list = '"b";q=1;w=1';
   return { get: () => ({ list, listWithGroup: `"b/group";q=1;w=1, ${list}`, names, isPartitioned }) };

@@ -29,7 +29,7 @@ function lineOf(record: ExchangeRecord, clock = new FrozenClock()): string {
 function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string): string {
   const { caller, decision, error } = record;
   const restriction = decision === null ? record.restriction : null;
-  const draws = decision?.draws ?? restriction?.draws;
+  const draws = decision?.consumes ?? restriction?.consumes;
   const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;
   let written = '';
   makeLogger('info', { write: line => (written += line) }).info({
@@ -152,7 +152,7 @@ const records = fc.record<ExchangeRecord>({
       bucket: orNull(text),
       main: text,
       outcome: fc.constantFrom('admitted', 'global', 'caller', 'resource'),
-      draws: fc.constantFrom('all', 'global', 'bucket', 'none'),
+      consumes: fc.constantFrom('all', 'global', 'bucket', 'none'),
       decidedAtMs: fc.maxSafeNat(),
     }),
   ),
@@ -160,7 +160,7 @@ const records = fc.record<ExchangeRecord>({
     fc.record({
       by: fc.constantFrom('address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'),
       atMs: fc.maxSafeNat(),
-      draws: fc.constantFrom('all', 'global', 'bucket', 'none'),
+      consumes: fc.constantFrom('all', 'global', 'bucket', 'none'),
       isCallerUnknown: fc.boolean(),
     }),
   ),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  DRAWS,
+  CONSUMED_LIMITS,
   type ExchangeRecord,
   type RestrictedBy,
   type RestrictionRecord,
@@ -12,11 +12,11 @@ import { Random } from '../../../support/random.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../../observe/exchange-record.ts';
 
-const decision = { bucket: 'b', main: '7', outcome: 'admitted', draws: 'all', decidedAtMs: 0 } as const;
+const decision = { bucket: 'b', main: '7', outcome: 'admitted', consumes: 'all', decidedAtMs: 0 } as const;
 const user = { class: 'user', principal: '["user","web","alice"]' } as const;
 
 function restrictedBy(by: RestrictedBy, atMs: number): RestrictionRecord {
-  return { by, atMs, draws: 'global', isCallerUnknown: by === 'address' };
+  return { by, atMs, consumes: 'global', isCallerUnknown: by === 'address' };
 }
 
 function recordsOf(clock: FrozenClock): ExchangeRecord[] {
@@ -24,7 +24,10 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
   const changes: Partial<ExchangeRecord>[] = [
     {},
     { caller: user },
-    { decision: { ...decided, outcome: 'resource', draws: 'bucket', bucket: null, main: '' }, lasted: true },
+    {
+      decision: { ...decided, outcome: 'resource', consumes: 'bucket', bucket: null, main: '' },
+      lasted: true,
+    },
     { protocol: 'grpc', grpcStatus: 8, status: 403, upstreamMs: 3 },
     { route: null, upstream: null, upstreamMs: null, heldMs: 1.5, retried: true, userAgent: 'curl/8' },
     { tokenRefused: { reason: 'expired', claim: null, principal: null } },
@@ -38,7 +41,7 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { decision: null, status: 429, restriction: restrictedBy('address', decided.decidedAtMs), path: null },
     { decision: null, status: 429, restriction: restrictedBy('blocked_caller', decided.decidedAtMs) },
     {
-      decision: { ...decided, draws: 'global', bucket: null, main: '' },
+      decision: { ...decided, consumes: 'global', bucket: null, main: '' },
       path: null,
       route: null,
       status: 404,
@@ -169,7 +172,7 @@ test('a line is read as a request, or not at all, whatever was done to it', () =
       `seed ${seed}: ${line}`,
     ).toBe(true);
     expect(read.callerClass).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
-    expect(DRAWS).toContain(read.draws);
+    expect(CONSUMED_LIMITS).toContain(read.consumes);
   }
   for (const kind of ['request', 'early', 'other', 'broken']) expect(seen.get(kind)).toBeGreaterThan(50);
 });
