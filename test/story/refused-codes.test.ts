@@ -23,11 +23,11 @@ const CODES = [
   '\\',
 ];
 
-/** The lines of the log of everything but its start. */
+/** The lines of the log of everything but its start, and but what a busy machine adds. */
 function lines({ gateway }: IdentityGateway): Record<string, unknown>[] {
   return gateway.logLines
     .map(line => JSON.parse(line))
-    .filter(line => line.type !== 'provider' && line.type !== 'reload');
+    .filter(line => !['provider', 'reload', 'overload'].includes(line.type));
 }
 
 /** That it was an everyday event: a line of the access log, and the metric of refused codes. */
