@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFileSync, rmSync } from 'node:fs';
+import { copyFile, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GRPC_SERVICE } from '../load/grpc.ts';
 import { startPart } from '../world/part.ts';
@@ -8,7 +9,6 @@ import { type Job, routeHost, routePrefixes } from './job.ts';
 import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortsOf } from './peer.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
-const mainOf = (checkout: string) => join(checkout, 'src/main.ts');
 
 /** The gateway as an operator starts it. */
 export const weir: Peer = checkoutPeer('Weir', CHECKOUT);
@@ -32,7 +32,7 @@ function checkoutPeer(name: string, checkout: string): Peer {
       return startPart(
         {
           command: process.execPath,
-          parameters: [...flags, mainOf(checkout), 'serve', '--config', file],
+          parameters: [...flags, await mainOf(checkout), 'serve', '--config', file],
           outputFile: join(surroundings.directory, 'weir.log'),
         },
         surroundings.port,
@@ -41,10 +41,31 @@ function checkoutPeer(name: string, checkout: string): Peer {
   };
 }
 
+const bundled = new Map<string, Promise<string>>();
+
+/** The file that starts a checkout, bundled as it is published: from sources, every process would hold 40 MiB more. */
+function mainOf(checkout: string): Promise<string> {
+  const known = bundled.get(checkout);
+  if (known !== undefined) return known;
+  const made = bundleOf(checkout);
+  bundled.set(checkout, made);
+  return made;
+}
+
+async function bundleOf(checkout: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'weir-bundle-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const { bundle } = await import(join(checkout, 'scripts/bundle.ts'));
+  await bundle(join(directory, 'dist'));
+  // It holds the version.
+  await copyFile(join(checkout, 'package.json'), join(directory, 'package.json'));
+  return join(directory, 'dist/main.js');
+}
+
 /** Whether this version's `weir check` accepts the configuration of a job. */
 export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<boolean> {
   const file = await writeWeirFiles(job, surroundings);
-  return spawnSync(process.execPath, [mainOf(CHECKOUT), 'check', '--config', file]).status === 0;
+  return spawnSync(process.execPath, [await mainOf(CHECKOUT), 'check', '--config', file]).status === 0;
 }
 
 /** Writes gateway.yaml, whose path it returns, and limits.yaml beside it. */
