@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { readDirectly } from './direct-reads.ts';
 import type { TimerClock } from './system.ts';
 
 /** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
@@ -157,7 +158,7 @@ export class SocketStream implements ByteStream {
 
   /** Lets the socket hand what it reads to the sink, from now on. */
   protected listen(sink: ByteSink): void {
-    this.socket.on('data', (piece: Buffer) => sink.bytes(piece));
+    readDirectly(this.socket, piece => sink.bytes(piece));
     this.socket.resume();
   }
 

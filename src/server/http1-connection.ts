@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type GatewayError, StallTimer } from '../core/index.ts';
+import { type GatewayError, readDirectly, StallTimer } from '../core/index.ts';
 import type { RenderedResponse, Successor } from '../gateway/index.ts';
 import {
   badRequest,
@@ -33,7 +33,6 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   readonly #accepted: Accepted;
   readonly #state: ListenerState;
   readonly #handlers = [
-    ['data', (bytes: Buffer) => this.#onBytes(bytes)],
     ['end', () => this.#onEnd()],
     ['drain', () => this.#onDrain()],
     // 'close' follows and is handled. TLS that breaks leaves its socket open.
@@ -47,6 +46,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   readonly #readPause = new ReadPause();
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
+  readonly #endReads: () => void;
 
   /** @param socket carries HTTP: the accepted socket, or TLS over it */
   constructor(accepted: Accepted, socket: Socket, client: ConnectedClient, state: ListenerState) {
@@ -59,6 +59,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#responseEnd = new ResponseEnd(socket, () => this.#endExchange(true));
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
     for (const [event, handler] of this.#handlers) socket.on(event, handler);
+    this.#endReads = readDirectly(socket, bytes => this.#onBytes(bytes));
   }
 
   get draining(): boolean {
@@ -100,6 +101,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   switched(successor: Successor): void {
     const { socket } = this;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
+    this.#endReads();
     this.#phase = CLOSED;
     SwitchedConnection.begin(this.#accepted, socket, this.#reader.takeUnread(), successor, this.#state);
   }
