@@ -1,4 +1,4 @@
-import { inNextTurn, type TimerClock } from '../core/index.ts';
+import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
@@ -17,10 +17,18 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
+  /** Connections that carry another protocol now, and are none of the pool's any more. */
+  #switched = 0;
 
   constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
     super(options, system, connect ?? connectorFor(options, 'http/1.1', system.network));
     this.#resting = new RestingConnections(system.clock, connection => this.idle(connection));
+  }
+
+  override get inFlight(): number {
+    let busy = this.#switched;
+    for (const connection of this.members) if (connection.busy) busy++;
+    return busy;
   }
 
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {
@@ -39,6 +47,11 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   rest(connection: UpstreamConnection): void {
     this.#resting.add(connection);
+  }
+
+  switched(stream: ByteStream): void {
+    this.#switched++;
+    stream.whenGone(() => this.#switched--);
   }
 
   gone(connection: UpstreamConnection): void {

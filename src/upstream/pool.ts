@@ -1,7 +1,7 @@
 import type { Clock, Random, System, Timer, TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import type { Connect } from './connect.ts';
-import type { CallSink, Transport, TransportCall, UpstreamOptions } from './transport.ts';
+import type { CallSink, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
 
 /** How often the connections of a pool are swept, and so the precision of timeouts. */
 export const SWEEP_MS = 250;
@@ -24,7 +24,7 @@ interface PooledConnection {
 }
 
 /** The connections to one address of an upstream. The protocol's own pool decides which of them carries a request. */
-export abstract class Pool<Connection extends PooledConnection> implements Transport, PoolTerms {
+export abstract class Pool<Connection extends PooledConnection> implements EndpointPool, PoolTerms {
   readonly options: UpstreamOptions;
   readonly clock: TimerClock;
   readonly connect: Connect;
@@ -50,6 +50,8 @@ export abstract class Pool<Connection extends PooledConnection> implements Trans
     for (const connection of this.members) if (connection.open) open++;
     return open;
   }
+
+  abstract readonly inFlight: number;
 
   abstract send(request: OutgoingRequest, sink: CallSink): TransportCall;
 

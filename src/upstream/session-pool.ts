@@ -20,6 +20,12 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
     this.#usualStreams = options.http2.maxStreams;
   }
 
+  override get inFlight(): number {
+    let calls = this.#queue.size;
+    for (const session of this.members) calls += session.calls;
+    return calls;
+  }
+
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new StreamCall(request, sink, this, this.options);
     const session = this.#leastBusy();

@@ -95,6 +95,12 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Carries requests to one address. */
+export interface EndpointPool extends Transport {
+  /** How many requests are in flight now, health checks and open WebSockets included. Counts them each time. */
+  readonly inFlight: number;
+}
+
 /** The protocol of an upstream. gRPC is carried by HTTP/2. */
 export type UpstreamProtocol = 'http1' | 'h2' | 'grpc';
 

@@ -12,6 +12,7 @@ import type {
   CallSink,
   ConnectionOptions,
   EndpointOptions,
+  EndpointPool,
   Transport,
   TransportCall,
   UpstreamOptions,
@@ -158,7 +159,7 @@ function optionsFor({ host, port, name }: SourcedEndpoint, options: ConnectionOp
 }
 
 /** Makes the pool of one address for the protocol of the upstream. */
-function openPool(options: UpstreamOptions, system: PoolSystem): Transport {
+function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
   const pool =
     options.protocol === 'http1' ? new ConnectionPool(options, system) : new SessionPool(options, system);
   return options.ownHosts ? new OwnHost(pool, ownHostOf(options)) : pool;
@@ -170,17 +171,21 @@ function ownHostOf({ name, port, tls }: UpstreamOptions): string {
 }
 
 /** Sends one `Host` to an address, in place of the one that was written before the address was chosen. */
-class OwnHost implements Transport {
-  readonly #pool: Transport;
+class OwnHost implements EndpointPool {
+  readonly #pool: EndpointPool;
   readonly #host: string;
 
-  constructor(pool: Transport, host: string) {
+  constructor(pool: EndpointPool, host: string) {
     this.#pool = pool;
     this.#host = host;
   }
 
   get connections(): number {
     return this.#pool.connections;
+  }
+
+  get inFlight(): number {
+    return this.#pool.inFlight;
   }
 
   send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {

@@ -1,5 +1,5 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import type { ByteSink, LendingBytes, Release, TimerClock } from '../core/index.ts';
+import type { ByteSink, ByteStream, LendingBytes, Release, TimerClock } from '../core/index.ts';
 import { SocketStream, StallTimer } from '../core/index.ts';
 import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../http1/index.ts';
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../http1/index.ts';
@@ -50,6 +50,11 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   /** Whether the connection is established. */
   get open(): boolean {
     return this.#connected && this.#phase !== 'closed';
+  }
+
+  /** Whether it carries a request. */
+  get busy(): boolean {
+    return this.#call !== null;
   }
 
   /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
@@ -182,6 +187,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#slab.letGo();
     this.#share.gone(this);
     const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
+    this.#share.switched(stream);
     sink?.switched(fields, stream);
     return !socket.isPaused();
   }
@@ -277,6 +283,8 @@ export interface ConnectionShare extends PoolTerms {
   idle(connection: UpstreamConnection): void;
   /** Called when the connection may carry another request after a rest: late bytes of its last response would show by then. */
   rest(connection: UpstreamConnection): void;
+  /** Called with what becomes of a connection whose protocol was switched: it is gone from the pool. */
+  switched(stream: ByteStream): void;
   /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
   /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */

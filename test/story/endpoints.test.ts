@@ -14,7 +14,7 @@ import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
 import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
-import { message, openSocket, startWsServer } from '../support/web-sockets.ts';
+import { message, openSocket, startWsServer, type WsServer } from '../support/web-sockets.ts';
 import type { Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -259,21 +259,46 @@ test('a WebSocket is opened at another endpoint where one refuses', async () => 
   }
 });
 
-test('WebSockets count for their endpoint as long as they are open, and the status says so', async () => {
-  const servers = [(await startWsServer()).echo(), (await startWsServer()).echo()];
-  const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
-  const gateway = await startBalancer([], { urls }, { route: { websocket: true } });
-  const carried = async () => {
-    const { upstreams } = JSON.parse((await gateway.admin('/status.json')).text);
-    return upstreams[0].endpoints.map((endpoint: { requestsInFlight: number }) => endpoint.requestsInFlight);
-  };
-  const sockets: WebSocket[] = [];
-  for (let i = 0; i < 20; i++) sockets.push(await openSocket(gateway));
-  expect(servers.map(({ server }) => server.clients.size)).toEqual([10, 10]);
-  expect(await carried()).toEqual([10, 10]);
-  for (const socket of sockets) socket.close();
-  await expect.poll(carried).toEqual([0, 0]);
+/** How many requests are in flight to each address of the upstream, as the status page tells. */
+async function inFlightTo(gateway: LocalGateway): Promise<readonly number[]> {
+  const { upstreams } = JSON.parse((await gateway.admin('/status.json')).text);
+  return upstreams[0].endpoints.map((endpoint: { requestsInFlight: number }) => endpoint.requestsInFlight);
+}
+
+test.each([
+  ['HTTP/1.1', false],
+  ['HTTP/2', true],
+])('the status says what is in flight to an only address, over %s', async (_, isHttp2) => {
+  const endpoints = await startEndpoints(1, isHttp2);
+  const [endpoint] = endpoints as [TestEndpoint];
+  const gateway = await startBalancer(endpoints, isHttp2 ? { protocol: 'h2' } : {});
+  await load(gateway, 3);
+  expect(await inFlightTo(gateway)).toEqual([0]);
+  endpoint.mode = 'hang';
+  const under = load(gateway, 4);
+  await waitFor('all are there', () => endpoint.hanging === 4);
+  expect(await inFlightTo(gateway)).toEqual([4]);
+  endpoint.release();
+  expect(await under).toEqual({ 200: 4 });
+  expect(await inFlightTo(gateway)).toEqual([0]);
 });
+
+test.each([1, 2])(
+  'WebSockets to %i addresses count for their endpoint as long as they are open, and the status says so',
+  async count => {
+    const servers: WsServer[] = [];
+    while (servers.length < count) servers.push((await startWsServer()).echo());
+    const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
+    const gateway = await startBalancer([], { urls }, { route: { websocket: true } });
+    const sockets: WebSocket[] = [];
+    for (let i = 0; i < 20; i++) sockets.push(await openSocket(gateway));
+    const each = servers.map(() => 20 / count);
+    expect(servers.map(({ server }) => server.clients.size)).toEqual(each);
+    expect(await inFlightTo(gateway)).toEqual(each);
+    for (const socket of sockets) socket.close();
+    await waitFor('none is open', async () => (await inFlightTo(gateway)).every(count => count === 0));
+  },
+);
 
 describe('a reload', () => {
   test('adds and removes endpoints under load without losing a request', async () => {

@@ -14,11 +14,7 @@ const endpointSchema = z.strictObject({
   why: z.string().nullable().describe('Its last fault; null if there was none since its last good answer.'),
   weight: z.number().describe('Its share of the requests, relative to the weights of the others.'),
   connections: z.int().describe('Open connections to it.'),
-  requestsInFlight: z
-    .int()
-    .describe(
-      'Requests that it has not answered yet. Always 0 if the upstream has one fixed address: nothing is counted there.',
-    ),
+  requestsInFlight: z.int().describe('Requests that it has not answered yet, and open WebSockets.'),
 });
 
 export const upstreamsSchema = z.strictObject({

@@ -35,9 +35,17 @@ export class Balancer<Endpoint extends Candidate> {
   #weights: readonly number[] = [];
   #sums: readonly number[] = [];
   #reviewAtMs = 0;
+  /** How often endpoints went out or came back, for all balancers that choose among them: those of earlier configurations, too. */
+  #changes = { count: 0 };
+  #seenChanges = 0;
 
   constructor(random: Random) {
     this.#random = random;
+  }
+
+  /** Hears what the other one hears of the endpoints that both have. */
+  follow(other: Balancer<Endpoint>): void {
+    this.#changes = other.#changes;
   }
 
   /** Chooses among these from now on. */
@@ -49,7 +57,7 @@ export class Balancer<Endpoint extends Candidate> {
 
   /** Called when an endpoint is out or back. */
   changed(): void {
-    this.#reviewAtMs = 0;
+    this.#changes.count++;
   }
 
   /** Whether one more of them may be ejected: never more than half are out. */
@@ -66,9 +74,9 @@ export class Balancer<Endpoint extends Candidate> {
 
   /** Finds out which endpoints are used now. */
   review(nowMs: number): void {
-    if (nowMs < this.#reviewAtMs) return;
-    this.#reviewAtMs = Number.POSITIVE_INFINITY;
-    const reviewAtMs = Math.min(...this.#all.map(endpoint => endpoint.review(nowMs)));
+    if (nowMs < this.#reviewAtMs && this.#seenChanges === this.#changes.count) return;
+    this.#reviewAtMs = Math.min(...this.#all.map(endpoint => endpoint.review(nowMs)));
+    this.#seenChanges = this.#changes.count;
     const fit = this.#all.filter(({ isOut }) => !isOut);
     this.#used = fit.length > 0 ? fit : this.#all;
     this.#weights = this.#used.map(endpoint => endpoint.weight * endpoint.share(nowMs));
@@ -77,7 +85,6 @@ export class Balancer<Endpoint extends Candidate> {
       sum += weight;
       return sum;
     });
-    this.#reviewAtMs = reviewAtMs;
   }
 
   /**

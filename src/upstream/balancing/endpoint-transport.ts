@@ -2,7 +2,14 @@ import type { OutReason, Random, Timer, TimerClock, UpstreamListener } from '../
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
 import { HealthChecks, type HealthOptions } from '../health/index.ts';
-import type { CallSink, EndpointAddress, EndpointOptions, Transport, TransportCall } from '../transport.ts';
+import type {
+  CallSink,
+  EndpointAddress,
+  EndpointOptions,
+  EndpointPool,
+  Transport,
+  TransportCall,
+} from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
@@ -41,7 +48,7 @@ interface EndpointTransportDependencies {
   readonly random: Random;
   /** Opens the source of the addresses of one configured URL. */
   readonly openSource: (configured: EndpointOptions) => EndpointSource;
-  readonly openPool: (endpoint: SourcedEndpoint) => Transport;
+  readonly openPool: (endpoint: SourcedEndpoint) => EndpointPool;
   readonly listener: UpstreamListener;
 }
 
@@ -68,11 +75,12 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   /** The endpoints in use, by address and name. */
   #serving: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
-  readonly #budget = new RetryBudget();
+  /** Kept over reloads as well. */
+  #budget = new RetryBudget();
   /** The only endpoint that serves now, which is used whatever its health. */
   #sole: Endpoint | null = null;
   /** The pool of the only address, if that never changes: requests go straight to it. */
-  #only: Transport | null = null;
+  #only: EndpointPool | null = null;
   /** Pools of addresses that are gone, until what they carry is over. */
   readonly #draining = new Map<Transport, Promise<void>>();
   #isClosed = false;
@@ -105,7 +113,8 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
         why: this.#whyOf(endpoint),
         weight: endpoint.weight,
         connections: endpoint.pool.connections,
-        inFlight: endpoint.inFlight,
+        // What goes straight to the pool, nobody else has counted.
+        inFlight: this.#only === null ? endpoint.inFlight : this.#only.inFlight,
       })),
       allOut: this.#balancer.allOut(this.nowMs()),
       lookupFault: fault?.message ?? null,
@@ -124,12 +133,16 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
    *
    * @param before the transport of the configuration before, if that reached the upstream in the same way. Addresses that stay keep
    *   their connections, and what is known of their health; those that are gone finish what they carry. What began under that
-   *   configuration still goes to the addresses of then.
+   *   configuration still goes to the addresses of then, and both hear of each that goes out or comes back.
    */
   use({ endpoints, balance, health }: Spreading, before: EndpointTransport | null): void {
     this.#balance = balance;
     this.#health = health;
-    if (before !== null) this.#checks = before.#checks;
+    if (before !== null) {
+      this.#checks = before.#checks;
+      this.#budget = before.#budget;
+      this.#balancer.follow(before.#balancer);
+    }
     const known = before === null ? new Map<string, Listed>() : before.#listed;
     const serving = before === null ? this.#serving : before.#serving;
     this.#listed = new Map(

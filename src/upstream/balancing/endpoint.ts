@@ -1,5 +1,5 @@
 import type { OutReason, Random } from '../../core/index.ts';
-import type { EndpointAddress, Transport } from '../transport.ts';
+import type { EndpointAddress, EndpointPool } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
 import { EndpointHealth } from './endpoint-health.ts';
@@ -23,7 +23,7 @@ export class Endpoint implements Candidate {
   /** Is `host:port`, with an IPv6 address in brackets. */
   readonly name: string;
   readonly nameHash: number;
-  readonly pool: Transport;
+  readonly pool: EndpointPool;
   readonly health: EndpointHealth;
   /** Above 0. The transport sets it. */
   weight = 1;
@@ -32,7 +32,7 @@ export class Endpoint implements Candidate {
   #inFlight = 0;
   readonly #failed = new RecentCount(FAILURE_SLOTS, FAILURE_SLOT_MS);
 
-  constructor({ host, port }: EndpointAddress, pool: Transport, owner: EndpointOwner, random: Random) {
+  constructor({ host, port }: EndpointAddress, pool: EndpointPool, owner: EndpointOwner, random: Random) {
     this.address = { host, port };
     this.name = endpointName(this.address);
     this.nameHash = textHash(this.name);

@@ -6,8 +6,8 @@ import { FixedEndpoints } from '../../../../src/upstream/endpoint-source.ts';
 import type {
   CallSink,
   EndpointOptions,
+  EndpointPool,
   Resender,
-  Transport,
   TransportCall,
   UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
@@ -104,9 +104,10 @@ class Chaos {
     this.#transport = next;
   }
 
-  #poolOf(port: number): Transport {
+  #poolOf(port: number): EndpointPool {
     return {
       connections: 0,
+      inFlight: 0,
       close: () => Promise.resolve(),
       send: (_: OutgoingRequest, sink: CallSink): TransportCall => {
         const attempt: Attempt = { port, sink };

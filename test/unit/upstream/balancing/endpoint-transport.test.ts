@@ -33,6 +33,7 @@ class PoolStub implements Transport {
   readonly sent: Sent[] = [];
   readonly gone = Promise.withResolvers<void>();
   connections = 1;
+  inFlight = 0;
   isClosing = false;
 
   send(_: OutgoingRequest, sink: CallSink): TransportCall {
@@ -486,6 +487,40 @@ describe('addresses that change', () => {
     const before = pool(1).sent.length;
     for (let i = 0; i < 400; i++) send();
     expect(pool(1).sent.length).toBe(before);
+  });
+
+  it('are left out for what began before a reload as well, once they fail after it, and used again once they are back', () => {
+    useNow(1, 2, 3);
+    const before = transport;
+    for (let i = 0; i < 9; i++) send();
+    useNow(1, 2, 3, 4);
+    const sendAsBefore = () => {
+      const sink = new Sink();
+      sink.call = before.send(GET, sink, 'caller');
+      return portOf(sink);
+    };
+    for (let i = 0; i < 40; i++) send().sendsAgain = false;
+    for (const { sink } of pool(1).sent.slice(-3)) sink.fail(failed('connect'));
+    expect(heard).toEqual(['10.0.0.1:1 connect_failures']);
+    expect(new Set(Array.from({ length: 50 }, sendAsBefore))).toEqual(new Set([2, 3]));
+    clock.advance(10_000);
+    // It is back, and its share grows.
+    sendAsBefore();
+    clock.advance(30_000);
+    expect(new Set(Array.from({ length: 50 }, sendAsBefore))).toContain(1);
+  });
+
+  it('share what may be sent again with what began before a reload', () => {
+    useNow(1, 2);
+    for (let i = 0; i < 10; i++) {
+      const sink = send();
+      pool(portOf(sink)).last.sink.fail(failed('refused'));
+      pool(portOf(sink)).last.sink.whole(200, '', [], '');
+    }
+    useNow(1, 2, 3);
+    const sink = send();
+    pool(portOf(sink)).last.sink.fail(failed('refused'));
+    expect(heard).toEqual([...new Array(10).fill('retried'), 'not retried']);
   });
 
   it('get the weights of all names that lead to them', () => {
