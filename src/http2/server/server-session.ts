@@ -152,6 +152,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override pingAcknowledged(): void {
+    // RFC 9113, 6.7 knows no error of an acknowledgement that nobody waits for.
+    if (this.awaited.pings === 0) {
+      this.#floods.controlFrame();
+      return;
+    }
     super.pingAcknowledged();
     if (this.#phase === 'shutting down' && this.awaited.pings === 0) this.#owner.shutDownSeen();
   }

@@ -1,0 +1,338 @@
+import { expect, test } from 'vitest';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import {
+  block,
+  connectFrames,
+  FLAG,
+  type FrameClient,
+  frame,
+  headers,
+  request,
+  settings,
+  TYPE,
+  uint32,
+} from '../support/http2-frames.ts';
+import { waitFor } from '../support/wait.ts';
+import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
+
+/** Error codes (RFC 9113, 7). */
+const CODE = {
+  ...{ protocol: 1, flowControl: 3, streamClosed: 5, frameSize: 6, refusedStream: 7, compression: 9 },
+} as const;
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const END = FLAG.endStream | FLAG.endHeaders;
+const PRIORITY_FLAG = 0x20;
+
+/** Streams that `/held` leaves open, and `/` closes. */
+async function start(): Promise<{ gateway: LocalGateway; upstream: CaptureUpstream }> {
+  const upstream = await startUpstream(async exchange => {
+    if (exchange.request.target === '/held') return await exchange.gone;
+    await exchange.received();
+    await exchange.answer(200, [], 'ok');
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
+  return { gateway, upstream };
+}
+
+const held = (stream: number, flags: number = END) => headers(stream, request('/held'), flags);
+const post = (stream: number, ...fields: [string, string][]) =>
+  headers(stream, [...request('/held', 'POST'), ...fields], FLAG.endHeaders);
+const data = (stream: number, bytes: Buffer | string = 'x', flags = 0) =>
+  frame(TYPE.data, flags, stream, bytes);
+const field = (...bytes: number[]) => Buffer.concat([block(request('/held')), Buffer.from(bytes)]);
+const headersOf = (stream: number, payload: Buffer, flags = END) =>
+  frame(TYPE.headers, flags, stream, payload);
+const goaway = (bytes: number, stream = 0) => frame(TYPE.goaway, 0, stream, Buffer.alloc(bytes));
+
+/** What ends the connection, section by section of RFC 9113 and RFC 7541. */
+const CONNECTION_ERRORS: [name: string, code: number, ...frames: Buffer[]][] = [
+  ['a frame larger than the maximum (4.2)', CODE.frameSize, post(1), data(1, Buffer.alloc(16_385))],
+  ['HEADERS larger than the maximum (4.2)', CODE.frameSize, headersOf(1, Buffer.alloc(16_385))],
+  ['an unknown frame larger than the maximum (4.2)', CODE.frameSize, frame(0x42, 0, 0, Buffer.alloc(16_385))],
+  ['a header block that ends early (4.3)', CODE.compression, headersOf(1, field(0, 5))],
+  ['an unknown frame inside a header block (4.3)', CODE.protocol, held(1, FLAG.endStream), frame(0x42, 0, 1)],
+  [
+    'PING inside a header block (4.3)',
+    CODE.protocol,
+    held(1, FLAG.endStream),
+    frame(TYPE.ping, 0, 0, Buffer.alloc(8)),
+  ],
+  ['another stream inside a header block (4.3)', CODE.protocol, held(1, FLAG.endStream), held(3)],
+  ['DATA on a stream that was never opened (5.1)', CODE.protocol, data(1)],
+  [
+    'RST_STREAM on a stream that was never opened (6.4)',
+    CODE.protocol,
+    frame(TYPE.rstStream, 0, 1, uint32(8)),
+  ],
+  [
+    'WINDOW_UPDATE on a stream that was never opened (5.1)',
+    CODE.protocol,
+    frame(TYPE.windowUpdate, 0, 1, uint32(1)),
+  ],
+  ['CONTINUATION on a stream that was never opened (6.10)', CODE.protocol, frame(TYPE.continuation, 4, 1)],
+  ['a stream of an even number (5.1.1)', CODE.protocol, held(2)],
+  ['a stream below the last one (5.1.1)', CODE.protocol, held(5), held(3)],
+  ['a stream behind the last of all (5.1.1)', CODE.protocol, held(0x7fffffff), held(0x7ffffffd)],
+  ['DATA on stream 0 (6.1)', CODE.protocol, data(0)],
+  [
+    'DATA of more padding than bytes (6.1)',
+    CODE.protocol,
+    post(1),
+    data(1, Buffer.from([2, 0]), FLAG.padded),
+  ],
+  ['DATA without the length of its padding (6.1)', CODE.frameSize, post(1), data(1, '', FLAG.padded)],
+  ['HEADERS on stream 0 (6.2)', CODE.protocol, held(0)],
+  [
+    'HEADERS of more padding than bytes (6.2)',
+    CODE.protocol,
+    headersOf(1, Buffer.from([9, 0x82]), END | FLAG.padded),
+  ],
+  [
+    'HEADERS too short for their priority (6.2)',
+    CODE.frameSize,
+    headersOf(1, Buffer.from([0, 0]), END | PRIORITY_FLAG),
+  ],
+  ['PRIORITY on stream 0 (6.3)', CODE.protocol, frame(TYPE.priority, 0, 0, Buffer.alloc(5))],
+  ['RST_STREAM on stream 0 (6.4)', CODE.protocol, frame(TYPE.rstStream, 0, 0, uint32(8))],
+  ['RST_STREAM of three bytes (6.4)', CODE.frameSize, held(1), frame(TYPE.rstStream, 0, 1, Buffer.alloc(3))],
+  ['SETTINGS on a stream (6.5)', CODE.protocol, held(1), frame(TYPE.settings, 0, 1)],
+  ['SETTINGS with half an entry (6.5)', CODE.frameSize, frame(TYPE.settings, 0, 0, Buffer.alloc(7))],
+  [
+    'SETTINGS that acknowledge and say more (6.5)',
+    CODE.frameSize,
+    frame(TYPE.settings, FLAG.ack, 0, Buffer.alloc(6)),
+  ],
+  ['ENABLE_PUSH of 2 (6.5.2)', CODE.protocol, settings([2, 2])],
+  ['INITIAL_WINDOW_SIZE past its limit (6.5.2)', CODE.flowControl, settings([4, 0x80000000])],
+  ['MAX_FRAME_SIZE below its limit (6.5.2)', CODE.protocol, settings([5, 16_383])],
+  ['MAX_FRAME_SIZE past its limit (6.5.2)', CODE.protocol, settings([5, 2 ** 24])],
+  [
+    'PUSH_PROMISE (8.4)',
+    CODE.protocol,
+    held(1),
+    frame(TYPE.pushPromise, 4, 1, Buffer.concat([uint32(2), block(request())])),
+  ],
+  ['PING on a stream (6.7)', CODE.protocol, held(1), frame(TYPE.ping, 0, 1, Buffer.alloc(8))],
+  ['PING of seven bytes (6.7)', CODE.frameSize, frame(TYPE.ping, 0, 0, Buffer.alloc(7))],
+  ['GOAWAY on a stream (6.8)', CODE.protocol, held(1), goaway(8, 1)],
+  ['GOAWAY of seven bytes (6.8)', CODE.frameSize, goaway(7)],
+  ['WINDOW_UPDATE of 0 for the connection (6.9)', CODE.protocol, frame(TYPE.windowUpdate, 0, 0, uint32(0))],
+  ['WINDOW_UPDATE of three bytes (6.9)', CODE.frameSize, frame(TYPE.windowUpdate, 0, 0, Buffer.alloc(3))],
+  [
+    'a window of the connection past its limit (6.9.1)',
+    CODE.flowControl,
+    frame(TYPE.windowUpdate, 0, 0, uint32(0x7fffffff)),
+  ],
+  [
+    'SETTINGS that swell a window past its limit (6.9.2)',
+    CODE.flowControl,
+    held(1),
+    frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff - 65_535)),
+    settings([4, 65_536]),
+  ],
+  ['CONTINUATION behind a whole block (6.10)', CODE.protocol, held(1), frame(TYPE.continuation, 4, 1)],
+  ['CONTINUATION behind DATA (6.10)', CODE.protocol, post(1), data(1), frame(TYPE.continuation, 4, 1)],
+  ['an index of no entry (RFC 7541, 2.3.3)', CODE.compression, headersOf(1, field(0xff, 0))],
+  ['the index 0 (RFC 7541, 6.1)', CODE.compression, headersOf(1, field(0x80))],
+  [
+    'a table larger than agreed (RFC 7541, 6.3)',
+    CODE.compression,
+    headersOf(1, Buffer.concat([Buffer.from([0x3f, 0xff, 0xff, 3]), field()])),
+  ],
+  ['a change of the table behind a field (RFC 7541, 4.2)', CODE.compression, headersOf(1, field(0x20))],
+  [
+    'an endless integer (RFC 7541, 5.1)',
+    CODE.compression,
+    headersOf(1, field(0xff, ...new Array(20).fill(0xff), 1)),
+  ],
+  [
+    'Huffman codes of EOS (RFC 7541, 5.2)',
+    CODE.compression,
+    headersOf(1, field(0, 1, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)),
+  ],
+  [
+    'Huffman codes with a byte of padding (RFC 7541, 5.2)',
+    CODE.compression,
+    headersOf(1, field(0, 1, 0x78, 0x82, 0x1f, 0xff)),
+  ],
+  [
+    'Huffman codes padded with zeros (RFC 7541, 5.2)',
+    CODE.compression,
+    headersOf(1, field(0, 1, 0x78, 0x81, 0x18)),
+  ],
+  // Errors of a stream, which a server may take for errors of the connection (5.4.1): no attack by resets is left then.
+  ['DATA behind the end of a request (5.1)', CODE.streamClosed, held(1), data(1)],
+  ['HEADERS behind the end of a request (5.1)', CODE.streamClosed, held(1), held(1)],
+  ['PRIORITY of four bytes (6.3)', CODE.frameSize, held(1), frame(TYPE.priority, 0, 1, Buffer.alloc(4))],
+  ['WINDOW_UPDATE of 0 (6.9)', CODE.protocol, held(1), frame(TYPE.windowUpdate, 0, 1, uint32(0))],
+];
+
+test.each(CONNECTION_ERRORS)(
+  'the connection ends by the code of RFC 9113 at %s',
+  async (_, code, ...frames) => {
+    const { gateway } = await start();
+    const client = await (await connectFrames(gateway.port)).begin();
+    await client.send(...frames);
+    expect(await client.goaway()).toBe(code);
+    await waitFor('the connection closes', () => client.closed);
+    await isUnharmed(gateway);
+  },
+);
+
+/** What ends stream 1 alone: it is open when they come. */
+const STREAM_ERRORS: [name: string, code: number, ...frames: Buffer[]][] = [
+  [
+    'a window past its limit (6.9.1)',
+    CODE.flowControl,
+    held(1),
+    frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff)),
+  ],
+  ['a body longer than its length (8.1.1)', CODE.protocol, post(1, ['content-length', '1']), data(1, 'xx')],
+  [
+    'a body shorter than its length (8.1.1)',
+    CODE.protocol,
+    post(1, ['content-length', '2']),
+    data(1, 'x', FLAG.endStream),
+  ],
+  [
+    'trailers that end nothing (8.1)',
+    CODE.protocol,
+    post(1),
+    data(1),
+    headers(1, [['x', 'y']], FLAG.endHeaders),
+  ],
+  ['trailers with a pseudo-field (8.1)', CODE.protocol, post(1), data(1), headers(1, [[':path', '/']])],
+  ['trailers with a capital (8.2.1)', CODE.protocol, post(1), data(1), headers(1, [['X', 'y']])],
+  [
+    'trailers of a shorter body than its length (8.1.1)',
+    CODE.protocol,
+    post(1, ['content-length', '2']),
+    data(1),
+    headers(1, [['x', 'y']]),
+  ],
+];
+
+test.each(STREAM_ERRORS)(
+  'the stream ends by the code of RFC 9113, and its connection goes on, at %s',
+  async (_, code, ...frames) => {
+    const { gateway, upstream } = await start();
+    const client = await (await connectFrames(gateway.port)).begin();
+    await client.send(...frames);
+    expect(await client.reset(1)).toBe(code);
+    await client.send(headers(3, request('/')));
+    expect(await client.status(3)).toBe(200);
+    expect(client.frames.filter(({ type }) => type === TYPE.goaway)).toEqual([]);
+    await waitFor('nothing waits upstream', () => upstream.openConnections.length <= 1);
+    expect(
+      upstream.requests.filter(({ target, complete }) => complete && target !== '/').length,
+    ).toBeLessThanOrEqual(1);
+    await isUnharmed(gateway);
+  },
+);
+
+test('DATA behind the end of a stream that is closed ends the connection (5.1)', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/')));
+  await client.next(
+    ({ type, stream, flags }) => type === TYPE.data && stream === 1 && (flags & FLAG.endStream) !== 0,
+  );
+  await client.send(data(1));
+  expect(await endOf(client, 1)).toBe(CODE.streamClosed);
+});
+
+test('HEADERS behind the end of a stream that is closed end the connection (5.1)', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/')));
+  await client.next(
+    ({ type, stream, flags }) => type === TYPE.data && stream === 1 && (flags & FLAG.endStream) !== 0,
+  );
+  await client.send(headers(1, request('/')));
+  expect(await client.goaway()).toBe(CODE.streamClosed);
+  await isUnharmed(gateway);
+});
+
+/** The code of RST_STREAM or GOAWAY, whichever comes first. */
+async function endOf(client: FrameClient, stream: number): Promise<number> {
+  const { type, payload } = await client.next(
+    each => each.type === TYPE.goaway || (each.type === TYPE.rstStream && each.stream === stream),
+  );
+  return payload.readUInt32BE(type === TYPE.goaway ? 4 : 0);
+}
+
+test('what may come late for a closed stream is ignored (5.1), as are unknown frames, flags and settings (4.1, 5.5, 6.5.2)', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/')));
+  expect(await client.status(1)).toBe(200);
+  await client.send(
+    frame(TYPE.windowUpdate, 0, 1, uint32(100)),
+    frame(TYPE.rstStream, 0, 1, uint32(8)),
+    frame(TYPE.priority, 0, 1, Buffer.alloc(5)),
+    frame(TYPE.priority, 0, 77, Buffer.alloc(5)),
+    frame(TYPE.ping, FLAG.ack, 0, Buffer.alloc(8)),
+    frame(0x42, 0xff, 1, 'unknown'),
+    settings([0xff, 1], [0, 0]),
+    headers(3, request('/'), END | 0xc2),
+  );
+  expect(await client.status(3)).toBe(200);
+});
+
+test('a stream of the highest number is served, as is the connection behind it', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(0x7fffffff, request('/')));
+  expect(await client.status(0x7fffffff)).toBe(200);
+  await isUnharmed(gateway);
+});
+
+test('streams past the maximum are refused one by one, and the others go on (5.1.2)', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  const streams = Array.from({ length: 138 }, (_, i) => 2 * i + 1);
+  await client.send(...streams.map(stream => held(stream)));
+  for (const stream of streams.slice(128)) expect(await client.reset(stream)).toBe(CODE.refusedStream);
+  await waitFor('the others arrive', () => upstream.requests.length === 128);
+  await client.send(frame(TYPE.rstStream, 0, 1, uint32(8)), headers(1_001, request('/')));
+  expect(await client.status(1_001)).toBe(200);
+});
+
+test.each([
+  ['of one stream', { stream_window: '16KiB' }, 16_384],
+  ['of the connection', { stream_window: '1MiB', connection_window: '64KiB' }, 65_535],
+])('a body past the window %s is a fault of flow control (6.9.1)', async (_, http2, window) => {
+  const upstream = await startUpstream(async exchange => {
+    exchange.connection.pause();
+    await exchange.gone;
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C, http2 } });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(post(1));
+  // Without a wait, so that no window is opened in between.
+  await client.send(...Array.from({ length: 1_000 }, () => data(1, Buffer.alloc(16_384))));
+  expect(window).toBeGreaterThan(0);
+  expect(await endOf(client, 1)).toBe(CODE.flowControl);
+});
+
+test.each([
+  ['another first frame than SETTINGS', [PREFACE, frame(TYPE.ping, 0, 0, Buffer.alloc(8))]],
+  ['HEADERS before SETTINGS', [PREFACE, headers(1, request('/'))]],
+  ['SETTINGS that acknowledge before any came', [PREFACE, frame(TYPE.settings, FLAG.ack, 0)]],
+  ['a preface with another end', ['PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n', settings()]],
+])('a preface is wrong with %s, and its connection ends (3.4)', async (_, bytes) => {
+  const { gateway, upstream } = await start();
+  const client = await connectFrames(gateway.port);
+  await client.send(...bytes);
+  await waitFor('the connection closes', () => client.closed);
+  const said = client.frames.filter(({ type }) => type === TYPE.goaway);
+  for (const { payload } of said) expect(payload.readUInt32BE(4)).toBe(CODE.protocol);
+  expect(upstream.requests).toEqual([]);
+  await isUnharmed(gateway);
+});
+
+/** Another connection is served, and what the first one had under way is over. */
+async function isUnharmed(gateway: LocalGateway): Promise<void> {
+  expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
+}
