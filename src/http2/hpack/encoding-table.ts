@@ -7,12 +7,16 @@ const MAX_UNUSED_VALUES = 8;
 /** Most names that are remembered. */
 const MAX_NAMES = 256;
 
-interface Entry {
+/** A field in the table. */
+export interface Entry {
   readonly name: string;
   readonly value: string;
   readonly bytes: number;
   /** How many entries were added before this one. */
   readonly number: number;
+  readonly state: NameState;
+  /** False once it has been pushed out. */
+  isHeld: boolean;
 }
 
 /** What is known of a name. */
@@ -58,16 +62,19 @@ export class EncodingTable {
 
   /** Returns the index of a field; 0 if it is not there. */
   indexOf(name: string, value: string): number {
-    const state = this.#names.get(name);
-    if (state === undefined) return 0;
-    const { entries } = state;
-    for (let i = entries.length - 1; i >= 0; i--) {
-      const entry = entries[i] as Entry;
-      if (entry.value !== value) continue;
-      state.unusedValues = 0;
-      return FIRST_DYNAMIC + this.#added - 1 - entry.number;
-    }
-    return 0;
+    const entry = this.find(name, value);
+    return entry === undefined ? 0 : this.use(entry);
+  }
+
+  /** Returns the entry of a field; undefined if it is not there. */
+  find(name: string, value: string): Entry | undefined {
+    return this.#names.get(name)?.entries.findLast(entry => entry.value === value);
+  }
+
+  /** Returns the index of an entry that is in the table, and notes that it is used. */
+  use(entry: Entry): number {
+    entry.state.unusedValues = 0;
+    return FIRST_DYNAMIC + this.#added - 1 - entry.number;
   }
 
   /** Returns the index of the newest field of this name; 0 if there is none. */
@@ -85,15 +92,16 @@ export class EncodingTable {
     );
   }
 
-  add(name: string, value: string): void {
+  add(name: string, value: string): Entry {
     const bytes = name.length + value.length + ENTRY_OVERHEAD;
     this.#evict(this.#maxBytes - bytes);
-    const entry = { name, value, bytes, number: this.#added++ };
     const state = this.#stateOf(name);
+    const entry = { name, value, bytes, number: this.#added++, state, isHeld: true };
     state.entries.push(entry);
     state.unusedValues++;
     this.#entries.push(entry);
     this.#bytes += bytes;
+    return entry;
   }
 
   #stateOf(name: string): NameState {
@@ -114,7 +122,8 @@ export class EncodingTable {
     while (this.#bytes > maxBytes) {
       const entry = this.#entries[this.#oldest++] as Entry;
       this.#bytes -= entry.bytes;
-      this.#names.get(entry.name)?.entries.shift();
+      entry.isHeld = false;
+      entry.state.entries.shift();
     }
     if (this.#oldest < 128) return;
     this.#entries.splice(0, this.#oldest);

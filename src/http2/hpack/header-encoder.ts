@@ -1,5 +1,5 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
-import { EncodingTable, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
+import { EncodingTable, type Entry, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 
 /** Names of secrets: no table may keep them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
@@ -23,6 +23,26 @@ for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
   staticFields.set(name, values.set(STATIC_VALUES[i] as string, i));
 }
 
+/** Most fields of a section whose places in a table are remembered. */
+const MAX_HINTS = 32;
+
+/** Remembers where the field was found that came at this place of the last section: the next section mostly has it there again. */
+class Hint {
+  /** Its name as it was given, perhaps in capitals. */
+  name = '';
+  value = '';
+  /** Its index in the static table, or its entry in the dynamic one. */
+  index = 0;
+  entry: Entry | null = null;
+
+  set(name: string, value: string, index: number, entry: Entry | null): void {
+    this.name = name;
+    this.value = value;
+    this.index = index;
+    this.entry = entry;
+  }
+}
+
 /** The buffer of all encoders: a block is written to its connection before the next one is encoded. */
 let room: Buffer = Buffer.allocUnsafeSlow(4_096);
 /** A buffer that grew beyond this is not kept. */
@@ -31,6 +51,9 @@ const MAX_KEPT_BYTES = 65_536;
 /** Encodes the header blocks of a connection, one after the other (RFC 7541). Without Huffman codes, which cost more than they save. */
 export class HeaderEncoder {
   readonly #table = new EncodingTable();
+  /** Hints for heads, and for trailers. */
+  readonly #headHints: Hint[] = [];
+  readonly #tailHints: Hint[] = [];
   #at = 0;
 
   /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
@@ -52,12 +75,15 @@ export class HeaderEncoder {
       this.#reserve(INTEGERS);
       this.#integer(0x20, 0x1f, bytes);
     }
-    if (status > 0) this.#field(':status', String(status));
+    const isHead = status > 0 || fields[0]?.startsWith(':') === true;
+    const hints = isHead ? this.#headHints : this.#tailHints;
+    if (status > 0) this.#field(':status', String(status), hintAt(hints, 0));
     for (let i = 0; i + 1 < fields.length; i += 2) {
-      const name = (fields[i] as string).toLowerCase();
+      const name = fields[i] as string;
       const value = fields[i + 1] as string;
-      if (neverIndexed.size > 0 && neverIndexed.has(name)) this.#secret(name, value);
-      else this.#field(name, value);
+      if (neverIndexed.size > 0 && neverIndexed.has(name.toLowerCase()))
+        this.#secret(name.toLowerCase(), value);
+      else this.#field(name, value, hintAt(hints, i / 2 + 1));
     }
     return room.subarray(0, this.#at);
   }
@@ -68,15 +94,32 @@ export class HeaderEncoder {
     this.#literal(0x10, 0x0f, name, value);
   }
 
-  #field(name: string, value: string): void {
-    this.#reserve(name.length + value.length + INTEGERS);
-    const known = staticFields.get(name)?.get(value) ?? this.#table.indexOf(name, value);
-    if (known > 0) this.#integer(0x80, 0x7f, known);
-    else if (SECRET.has(name)) this.#literal(0x10, 0x0f, name, value);
+  #field(rawName: string, value: string, hint: Hint): void {
+    this.#reserve(rawName.length + value.length + INTEGERS);
+    const index = this.#find(rawName, value, hint);
+    if (index > 0) {
+      this.#integer(0x80, 0x7f, index);
+      return;
+    }
+    const name = rawName.toLowerCase();
+    if (SECRET.has(name)) this.#literal(0x10, 0x0f, name, value);
     else if (this.#table.wants(name, value)) {
       this.#literal(0x40, 0x3f, name, value);
-      this.#table.add(name, value);
+      hint.set(rawName, value, 0, this.#table.add(name, value));
     } else this.#literal(0x00, 0x0f, name, value);
+  }
+
+  /** Returns the index of a field in one of the tables; 0 if it is in none. */
+  #find(rawName: string, value: string, hint: Hint): number {
+    if (hint.name === rawName && hint.value === value) {
+      if (hint.entry === null) return hint.index;
+      if (hint.entry.isHeld) return this.#table.use(hint.entry);
+    }
+    const name = rawName.toLowerCase();
+    const index = staticFields.get(name)?.get(value);
+    const entry = index === undefined ? this.#table.find(name, value) : undefined;
+    if (index !== undefined || entry !== undefined) hint.set(rawName, value, index ?? 0, entry ?? null);
+    return index ?? (entry === undefined ? 0 : this.#table.use(entry));
   }
 
   #literal(pattern: number, prefix: number, name: string, value: string): void {
@@ -112,4 +155,10 @@ export class HeaderEncoder {
     room.copy(larger, 0, 0, this.#at);
     room = larger;
   }
+}
+
+function hintAt(hints: Hint[], place: number): Hint {
+  const at = Math.min(place, MAX_HINTS);
+  hints[at] ??= new Hint();
+  return hints[at];
 }

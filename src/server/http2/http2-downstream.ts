@@ -252,7 +252,8 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #close(answered: boolean): void {
     if (this.#response === 'closed') return;
     this.#response = 'closed';
-    this.#giveBack(new Error('the stream is closed'));
+    // An error costs more than the rest of a stream's end.
+    if (this.#releases.length > 0) this.#giveBack(new Error('the stream is closed'));
     this.#connection.streamClosed(this, answered);
   }
 
