@@ -8,6 +8,7 @@ import type { LimitedBy } from '../../runtime/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import {
   callReset,
+  grpcCodeOf,
   grpcStatusFields,
   grpcStatusIn,
   meantScope,
@@ -36,6 +37,8 @@ export interface Dialect {
   upstreamFailed(failure: UpstreamFailure): GatewayError;
   /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
   render(error: GatewayError, anonymous: boolean): RenderedResponse;
+  /** The status of a call that ends with an error of the gateway; `null` if this is no call. */
+  codeOf(error: GatewayError): RpcCode | null;
   /** The trailers that end a response that cannot go on; `null` if it can only be broken off. */
   trailersFor(error: GatewayError): Fields | null;
   /** The upstream's trailers that go to the client. */
@@ -48,7 +51,6 @@ export interface Dialect {
 
 /** What a response says about how its call ended. */
 interface CallEnd {
-  readonly error: GatewayError | null;
   grpcStatus: RpcCode | null;
   limitedBy: LimitedBy | null;
 }
@@ -84,6 +86,7 @@ export const HTTP_DIALECT: Dialect = {
   timeoutMs: () => null,
   upstreamFailed: ({ cause }) => upstreamFailed(cause),
   render: renderError,
+  codeOf: () => null,
   trailersFor: () => null,
   keepTrailers: keepTrailerFields,
   translation: () => null,
@@ -99,6 +102,7 @@ export const GRPC_DIALECT: Dialect = {
   upstreamFailed: ({ resetCode, cause }) =>
     resetCode === null ? upstreamFailed(cause) : callReset(resetCode, cause),
   render: renderGrpcError,
+  codeOf: grpcCodeOf,
   trailersFor: grpcStatusFields,
   keepTrailers: keepCallTrailers,
   translation: () => null,
@@ -106,8 +110,7 @@ export const GRPC_DIALECT: Dialect = {
     const code = grpcStatusIn(fields);
     if (code === null) return;
     response.grpcStatus = code;
-    if (code === RpcCode.resourceExhausted && response.error === null)
-      response.limitedBy = meantScope(fields);
+    if (code === RpcCode.resourceExhausted) response.limitedBy = meantScope(fields);
   },
 };
 

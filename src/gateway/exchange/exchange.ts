@@ -255,15 +255,11 @@ export class Exchange {
       response.limitedBy = error.restrictedBy === null ? scope : 'restriction';
     }
     response.error = error;
-    if (response.status !== 0) {
-      const trailers = dialect.trailersFor(error);
-      dialect.noteEnd(response, trailers ?? []);
-      return response.cutShort(trailers);
-    }
+    response.grpcStatus = dialect.codeOf(error);
+    if (response.status !== 0) return response.cutShort(dialect.trailersFor(error));
     const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
     const { resourceMetadata } = this.snapshot;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
-    dialect.noteEnd(response, rendered.fields);
     addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     return response.refuse(error.status, rendered);
@@ -488,7 +484,10 @@ export class ExchangeResponse {
   cutShort(trailers: Fields | null): Served {
     const { isWhole } = this;
     this.outcome = 'truncated';
-    if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) this.#downstream.abort();
+    if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) {
+      this.grpcStatus = null;
+      this.#downstream.abort();
+    }
     return SERVED;
   }
 }
