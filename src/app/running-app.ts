@@ -1,7 +1,6 @@
 import { AdminListener } from '../admin/index.ts';
 import {
   NOTICE_BUDGET,
-  type NoticesDependencies,
   REVOCATION_LIMITS,
   Revocations,
   SeenNotices,
@@ -15,7 +14,7 @@ import {
   ReloadRecord,
   restartKeys,
 } from '../config/index.ts';
-import type { AppliedEvent, Clock, ReloadListener, System, TimerClock } from '../core/index.ts';
+import type { AppliedEvent, ReloadListener, System, TimerClock } from '../core/index.ts';
 import { readVersion, requestIdSource, systemClock } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
@@ -76,7 +75,7 @@ class RunningApp implements App {
     );
     const evicted = () => this.#observation.identityOf(null).revocationEvicted();
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
-    this.#generations = this.#makeGenerations(snapshot);
+    this.#generations = this.#makeGenerations(snapshot, shared);
     this.#limiting = this.#makeLimiting(snapshot, shared);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
@@ -155,7 +154,7 @@ class RunningApp implements App {
     });
   }
 
-  #makeGenerations(first: Snapshot): Generations {
+  #makeGenerations(first: Snapshot, { newBudget }: SharedParts): Generations {
     const { reloads } = this.#observation;
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
@@ -163,7 +162,13 @@ class RunningApp implements App {
         ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
-        notices: noticesDependencies(this.#clock, this.#observation.notices, claim),
+        newBudget,
+        notices: {
+          clock: this.#clock,
+          listener: this.#observation.notices,
+          budget: newBudget?.('notices', NOTICE_BUDGET) ?? new VerificationBudget(NOTICE_BUDGET, this.#clock),
+          seen: new SeenNotices({ clock: this.#clock, claim }),
+        },
       },
       transports: this.#transports,
       serve: generation => {
@@ -177,13 +182,14 @@ class RunningApp implements App {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot, { replication }: SharedParts): Limiting {
+  #makeLimiting({ limits, store, caps }: Snapshot, { replication, counters }: SharedParts): Limiting {
     const limiting = new Limiting(limits, store, {
       ...this.#system,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
       replication,
+      counters,
     });
     limiting.shareRevocations(this.#revocations);
     return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
@@ -195,7 +201,7 @@ class RunningApp implements App {
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
   }
 
-  #makeGateway({ permits }: SharedParts): Gateway {
+  #makeGateway({ permits, newHeldRequests }: SharedParts): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
       ...this.#system,
@@ -205,6 +211,7 @@ class RunningApp implements App {
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
       permits,
+      newHeldRequests,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
@@ -272,24 +279,6 @@ function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
       first === undefined ? [] : [[name, { host: first.host, port: first.port }]],
     ),
   );
-}
-
-/**
- * What the notices of all providers share.
- *
- * @param claim whether no other gateway has claimed a name for so many milliseconds
- */
-function noticesDependencies(
-  clock: Clock,
-  listener: NoticesDependencies['listener'],
-  claim: (name: string, forMs: number) => Promise<boolean>,
-): NoticesDependencies {
-  return {
-    clock,
-    listener,
-    budget: new VerificationBudget(NOTICE_BUDGET, clock),
-    seen: new SeenNotices({ clock, claim }),
-  };
 }
 
 /**

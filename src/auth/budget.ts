@@ -10,6 +10,12 @@ export interface CheckBudget {
   failed(address: string, checks: number): void;
 }
 
+/** A budget whose options a reload may replace. */
+export interface FailureBudget extends CheckBudget {
+  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
+  use(options: BudgetOptions): void;
+}
+
 /** One period of one address, opened by its first failure. */
 interface Window {
   /** When the window closes, on the monotonic clock. */
@@ -25,7 +31,7 @@ interface Window {
  * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
  * because honest clients with new tokens may share it.
  */
-export class VerificationBudget implements CheckBudget {
+export class VerificationBudget implements FailureBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
   /** Windows in the order in which they opened, which is also the order in which they close. */
@@ -38,7 +44,6 @@ export class VerificationBudget implements CheckBudget {
     this.#clock = clock;
   }
 
-  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
   use(options: BudgetOptions): void {
     this.#options = options;
     for (const [address, window] of this.#spent) {

@@ -1,4 +1,4 @@
-export { OwnerChecks, VerificationBudget } from './budget.ts';
+export * from './budget.ts';
 export {
   type Caller,
   type CallerKind,

@@ -120,7 +120,7 @@ function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
 /** Counts the buckets on trial: with limits in shadow, or with limits for a share of the callers. */
 function triedBuckets(buckets: readonly BucketModel[]): number {
   const isTried = ({ rollout, exemptSets }: BucketModel) =>
-    rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);
+    rollout !== null || exemptSets.all.some(({ shadow }) => shadow !== null);
   return buckets.filter(isTried).length;
 }
 

@@ -1,6 +1,7 @@
-import { type ExchangeListener, hexSource, type RandomBytes, type TimerClock } from '../core/index.ts';
+import type { ExchangeListener, HeldOutcome, RandomBytes, TimerClock } from '../core/index.ts';
+import { hexSource } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
-import { HeldRequests } from './held-requests.ts';
+import { HeldRequests, type NewHeldRequests, type RequestHolder } from './held-requests.ts';
 import { type GatewayPermits, processPermits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
@@ -18,6 +19,8 @@ export interface GatewayDependencies {
   readonly unlistedProxies: UnlistedProxies;
   /** The permits, if several gateways share them. Default: permits of this process alone. */
   readonly permits?: GatewayPermits | undefined;
+  /** Makes what holds requests for `patience`. Default: lines of this process alone. */
+  readonly newHeldRequests?: NewHeldRequests | undefined;
 }
 
 /** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
@@ -30,7 +33,7 @@ export class GatewayState {
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
-  readonly held: HeldRequests;
+  readonly held: RequestHolder;
   readonly randomHex: (bytes: number) => string;
   readonly permits: GatewayPermits;
   generation: RequestGeneration;
@@ -46,7 +49,8 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
-    this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome));
+    const ended = (outcome: HeldOutcome) => parts.limiting.listener.held(outcome);
+    this.held = parts.newHeldRequests?.(parts.clock, ended) ?? new HeldRequests(parts.clock, ended);
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
     this.permits = parts.permits ?? processPermits();

@@ -42,6 +42,10 @@ export interface Hold<Result> {
   leave(): void;
 }
 
+/** Holds requests that wait for a limit. */
+export type RequestHolder = Pick<HeldRequests, 'behindOthers' | 'afterRefusal'>;
+export type NewHeldRequests = (clock: TimerClock, ended: (outcome: HeldOutcome) => void) => RequestHolder;
+
 /**
  * Holds requests that a limit would refuse with a short wait, and decides about them anew when the wait is over: first come, first
  * served for each counter. Bounded for each caller, for each counter by its quota, and in all.

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AccessTokenOptions,
+  type BudgetOptions,
   type Caller,
+  type FailureBudget,
   type IssuerRevocations,
   IssuerVerifiers,
   NO_SUBJECT,
@@ -31,7 +33,12 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   readonly revocations: Revocations;
   /** What takes the notices that providers send by themselves. */
   readonly notices: NoticesDependencies;
+  /** Makes the budget of failed verifications. Default: one of this process. */
+  readonly newBudget?: NewBudget | undefined;
 }
+
+/** Makes the budget of an address for wrong tokens, or for wrong notices. */
+export type NewBudget = (what: 'tokens' | 'notices', options: BudgetOptions) => FailureBudget;
 
 /** Identifies callers by their tokens and signs users in, at one provider or at several. */
 export class Identity {
@@ -42,7 +49,7 @@ export class Identity {
   readonly notices: Notices;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
-  readonly #budget: VerificationBudget | null;
+  readonly #budget: FailureBudget | null;
   readonly #ownerChecks: OwnerChecks;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
@@ -152,10 +159,13 @@ export class Identity {
 /** Budgets belong to addresses, not to an issuer, so counts survive a change of providers. */
 function budgetOf(
   { failedVerifications }: IdentityModel,
-  { clock }: IdentityDependencies,
-  before: VerificationBudget | null,
-): VerificationBudget | null {
-  return failedVerifications === null ? null : (before ?? new VerificationBudget(failedVerifications, clock));
+  { clock, newBudget }: IdentityDependencies,
+  before: FailureBudget | null,
+): FailureBudget | null {
+  if (failedVerifications === null) return null;
+  return (
+    before ?? newBudget?.('tokens', failedVerifications) ?? new VerificationBudget(failedVerifications, clock)
+  );
 }
 
 /** What is known of a provider, for the status page. */
@@ -173,7 +183,7 @@ export interface ProviderFacts {
 
 interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
-  readonly budget: VerificationBudget | null;
+  readonly budget: FailureBudget | null;
   readonly ownerChecks: OwnerChecks;
 }
 
@@ -188,7 +198,7 @@ class ProviderIdentity {
   readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
   readonly #issuer: Issuer;
-  readonly #budget: VerificationBudget | null;
+  readonly #budget: FailureBudget | null;
   readonly #isIssuerNew: boolean;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */

@@ -20,6 +20,7 @@ import type {
   Limit,
   LimitSet,
   LimitStore,
+  LocalStore,
   MemoryStoreOptions,
   OffenceFeed,
   ShadowRestrictions,
@@ -49,7 +50,7 @@ export class Limiting {
   /** Decides about each request. */
   readonly store: LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
-  readonly memory: MemoryStore;
+  readonly memory: LocalStore;
   /** The shared store; `null` if limits are counted in this process alone. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
@@ -84,12 +85,15 @@ export class Limiting {
       readonly limitKeys: number;
       /** How gateways inform each other. Default: through the shared store. The caller starts and stops it. */
       readonly replication?: Replication | undefined;
+      /** The counters on this machine. Default: those of this process. */
+      readonly counters?: LocalStore | undefined;
     },
   ) {
     const { clock, randomBytes, listener, storeListener } = dependencies;
     const { keysPerCaller } = model;
     this.listener = listener;
-    this.memory = memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys });
+    this.memory =
+      dependencies.counters ?? memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys });
     this.shared =
       store.kind === 'memory'
         ? null
@@ -226,14 +230,14 @@ export function memoryCounters(
 }
 
 /** Divides the room for counters among the limits of this configuration. Existing counts stay. */
-export function followLimits(counters: MemoryStore, model: LimitsModel): void {
+export function followLimits(counters: LocalStore, model: LimitsModel): void {
   counters.keysPerCaller = model.keysPerCaller;
   counters.share(limitsIn(model));
 }
 
 /** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
 function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
-  for (const set of Object.values(global)) yield* limitsOfSet(set);
+  for (const set of global.all) yield* limitsOfSet(set);
   for (const bucket of buckets) {
     yield* limitsOfBucket(bucket);
     if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);
@@ -241,7 +245,7 @@ function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
 }
 
 function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
-  for (const set of Object.values(sets)) yield* limitsOfSet(set);
+  for (const set of sets.all) yield* limitsOfSet(set);
 }
 
 function* limitsOfSet(set: LimitSet): Generator<Limit> {

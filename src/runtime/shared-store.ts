@@ -9,7 +9,7 @@ import {
   type Timer,
   type TimerClock,
 } from '../core/index.ts';
-import type { MemoryStore, OffenceFeed, OffencesExceeded } from '../limits/index.ts';
+import type { LocalStore, OffenceFeed, OffencesExceeded } from '../limits/index.ts';
 import {
   Board,
   Health,
@@ -31,7 +31,7 @@ export interface SharedStoreDependencies {
   readonly randomBytes: RandomBytes;
   readonly listener: StoreListener;
   /** Counts while Redis does not. */
-  readonly local: MemoryStore;
+  readonly local: LocalStore;
   readonly keysPerCaller: number;
 }
 

@@ -1,13 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { SharedParts } from '../../src/app/index.ts';
 import { processPermits } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/http/index.ts';
+import { memoryCounters } from '../../src/runtime/index.ts';
 import { ProcessConnectionCaps } from '../../src/server/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
+import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** A gateway whose upstream answers only when told, so that requests stay in flight. */
 async function front(settings: Partial<GatewaySettings>) {
@@ -218,4 +222,26 @@ describe('gateways that share what they count are at a cap together', () => {
     clients[0]?.destroy();
     await waitFor('there is room', async () => (await other.gateway.ask(head('GET /a'))).status === 200);
   });
+});
+
+test('gateways that are handed the same counters share limits and places', async () => {
+  const limits = {
+    global: 'off',
+    buckets: { plain: { address: '3/10m' }, slow: { concurrent: 1 } },
+    routes: { '/plain': 'plain', '/held': 'slow' },
+  };
+  const clock = new FrozenClock();
+  const counters = memoryCounters({ clock, randomBytes, maxKeys: 1_000 });
+  const settings = { config: { limits: await tempText('limits.yaml', JSON.stringify(limits)) }, clock };
+  const one = await front({ ...settings, shared: { counters } });
+  const other = await front({ ...settings, shared: { counters } });
+  const statuses: number[] = [];
+  for (const { gateway } of [one, other, one, other])
+    statuses.push((await gateway.ask(head('GET /plain'))).status);
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  const held = one.gateway.ask(head('GET /held'));
+  await waitFor('one is in flight', () => one.upstream.requests.length === 3);
+  expect((await other.gateway.ask(head('GET /held'))).status).toBe(429);
+  one.release();
+  expect((await held).status).toBe(200);
 });

@@ -19,21 +19,28 @@ export interface Place {
   leave(): void;
 }
 
-/** Counts the requests in flight in this process. Holds only callers with something in flight. */
-export class InFlight {
+/** Counts the requests of each caller that are in flight. */
+export interface InFlight {
+  /** True if no more may be in flight. */
+  isFull(limit: Limit, caller: string, main: string): boolean;
+  /** How many are in flight. */
+  count(limit: Limit, caller: string, main: string): number;
+  /** Counts one more, even above the limit. */
+  enter(limit: Limit, caller: string, main: string): Place;
+}
+
+/** Counts in this process. Holds only callers with something in flight. */
+export class ProcessInFlight implements InFlight {
   readonly #counts = new Map<string, number>();
 
-  /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean {
-    return (this.#counts.get(keyOf(limit, caller, main)) ?? 0) >= limit.units;
+    return this.count(limit, caller, main) >= limit.units;
   }
 
-  /** How many are in flight. */
   count(limit: Limit, caller: string, main: string): number {
     return this.#counts.get(keyOf(limit, caller, main)) ?? 0;
   }
 
-  /** Counts one more, even above the limit. */
   enter(limit: Limit, caller: string, main: string): Place {
     const key = keyOf(limit, caller, main);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);

@@ -12,7 +12,7 @@ import type {
   ShadowDecision,
 } from './decision.ts';
 import { NO_SHADOW, UNLIMITED } from './decision.ts';
-import { AT_ONCE_WAIT_MS, InFlight } from './in-flight.ts';
+import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { groupCounterKey, isSharedRole } from './limit-definition.ts';
 import type { NetworkOf } from './record-table.ts';
@@ -303,6 +303,8 @@ export interface MemoryStoreOptions {
   readonly keysPerCaller?: number;
   /** Callers of one network hold no more than a sixteenth of all keys, for main values; further values share one. Default: none has a network. */
   readonly networkOf?: NetworkOf;
+  /** Counts the requests in flight. Default: those of this process. */
+  readonly inFlight?: InFlight;
 }
 
 /** What one partition of the store holds (see `Partitions`). */
@@ -335,12 +337,15 @@ const ROWS_PER_TICK = 10_000;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
+/** A store whose counters are on this machine, in one process or shared by several threads. */
+export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
+
 /** Counts in this process. Answers synchronously, always with the same object, valid until the next call. */
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
-  readonly allowances: MemoryAllowances;
-  /** The requests in flight in this process, wherever their limits are counted. */
-  readonly inFlight = new InFlight();
+  readonly allowances: Pick<MemoryAllowances, keyof MemoryAllowances>;
+  /** The requests in flight, wherever their limits are counted. */
+  readonly inFlight: InFlight;
   readonly #clock: Clock;
   readonly #table: CounterTable;
   readonly #keyspaces: Keyspaces;
@@ -355,6 +360,7 @@ export class MemoryStore implements LimitStore {
   #callerOverflows = 0;
 
   constructor(options: MemoryStoreOptions) {
+    this.inFlight = options.inFlight ?? new ProcessInFlight();
     this.#clock = options.clock;
     this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.randomBytes, options.networkOf);
     this.#keyspaces = new Keyspaces(limit => this.#table.partitions.of(limit));

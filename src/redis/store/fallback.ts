@@ -5,7 +5,7 @@ import {
   type Limit,
   type LimitSet,
   type LimitsInForce,
-  type MemoryStore,
+  type LocalStore,
   UNLIMITED,
 } from '../../limits/index.ts';
 import type { Question } from './plan.ts';
@@ -13,7 +13,7 @@ import type { Question } from './plan.ts';
 export interface FallbackDependencies {
   readonly policy: FailurePolicy;
   /** Counts while Redis does not decide. */
-  readonly local: MemoryStore;
+  readonly local: LocalStore;
   /** How many gateways share the limits. */
   readonly replicas: () => number;
   readonly listener: StoreListener;

@@ -21,6 +21,18 @@ routes:
   /plain: plain
 `;
 
+const CLASS_LIMITS = `
+global: off
+buckets: { partners: { classes: { partner: 5/1m } } }
+routes: { /partners: partners }
+`;
+const PROVIDER = {
+  identity_provider: {
+    issuer: 'https://login.example',
+    endpoints: { key_set: 'https://login.example/certs' },
+  },
+};
+
 let model: LimitsModel;
 const clock = new FrozenClock();
 
@@ -99,4 +111,15 @@ describe('a flood of main values against a resource limit', () => {
       if (!path.startsWith('/attacked'))
         expect(ask(attacked, caller, path)).toEqual(ask(untouched, caller, path));
   });
+});
+
+test('a bucket that limits a class of gateway.yaml alone has room of its own', async () => {
+  const limits = await tempText('limits.yaml', CLASS_LIMITS);
+  const access_tokens = { audience: 'api', classes: { partner: { claim: 'plan', value: 'partner' } } };
+  const path = await writeGatewayConfig({ upstreamPort: 1, config: { limits, access_tokens, ...PROVIDER } });
+  const loaded = await loadConfig(path, { env: {}, generation: 1 });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
+  const counters = memoryCounters({ clock, randomBytes, maxKeys: MAX_KEYS });
+  followLimits(counters, loaded.snapshot.limits);
+  expect(counters.counts.partitions.map(({ bucket }) => bucket)).toEqual(['partners']);
 });
