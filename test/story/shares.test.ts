@@ -52,9 +52,11 @@ describe('upstreams that share the callers of a route', () => {
     expect(new Set(found)).toEqual(new Set(['api', 'api-next']));
     expect(await sides(gateway, issuer, '/b')).toEqual(found);
     expect(await sides(other, issuer)).toEqual(found);
-    const counted = await other.counted('weir_upstream_duration_seconds_count');
+    const counted = await other.counted('weir_upstream_responses_total');
     for (const name of ['api', 'api-next'])
-      expect(counted.get(`{upstream="${name}"}`)).toBe(found.filter(side => side === name).length);
+      expect(counted.get(`{upstream="${name}",class="2xx"}`)).toBe(
+        found.filter(side => side === name).length,
+      );
   });
 
   it('keep their callers when the share grows, and get the rest with all of it', async () => {

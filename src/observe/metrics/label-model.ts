@@ -149,6 +149,13 @@ export function errorRows({ upstreams }: LabelModel): Rows {
   ];
 }
 
+/** The classes of the responses of upstreams; `none` where none came. */
+export const RESPONSE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const;
+
+export function responseRows({ upstreams }: LabelModel): Rows {
+  return upstreams.flatMap(upstream => RESPONSE_CLASSES.map(each => [upstream, each]));
+}
+
 /** Lists why endpoints of each upstream may be out. */
 export function* endpointRows({ upstreams }: LabelModel): Rows {
   for (const upstream of upstreams) for (const reason of OUT_REASONS) yield [upstream, reason];

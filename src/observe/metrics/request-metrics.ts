@@ -22,8 +22,8 @@ import type {
   SignInListener,
   SignOutEvent,
 } from '../../core/index.ts';
-import { isCall, readVersion, rpcCodeName } from '../../core/index.ts';
-import { type LabelModel, prepareSeries } from './label-model.ts';
+import { isCall, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
+import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
 /** Connections open now, read at each scrape. */
@@ -52,6 +52,7 @@ export class ExchangeMetrics implements ExchangeListener {
   /** Open WebSockets, by upstream. */
   readonly #webSockets = new Tally();
   readonly #upstreamDuration: TallyHistogram;
+  readonly #upstreamResponses: Tally;
   readonly #bytesReceived: Tally;
   readonly #bytesSent: Tally;
   readonly #retries: Tally;
@@ -72,6 +73,7 @@ export class ExchangeMetrics implements ExchangeListener {
     );
     this.#webSocketDuration = set.histogram('weir_websocket_duration_seconds');
     this.#upstreamDuration = set.histogram('weir_upstream_duration_seconds');
+    this.#upstreamResponses = set.counter('weir_upstream_responses_total');
     this.#bytesReceived = set.counter('weir_request_body_bytes_total');
     this.#bytesSent = set.counter('weir_response_body_bytes_total');
     this.#retries = set.counter('weir_upstream_retries_total');
@@ -124,7 +126,10 @@ export class ExchangeMetrics implements ExchangeListener {
       .of(record.outcome)
       .of(record.protocol).count++;
     if (isCall(record.protocol)) this.#countCall(record);
-    if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
+    if (record.upstreamMs !== null) {
+      this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
+      this.#upstreamResponses.of(upstream).of(responseClass(record)).count++;
+    } else if (record.error?.side === 'upstream') this.#upstreamResponses.of(upstream).of('none').count++;
     this.#bytesReceived.count += record.bytesReceived;
     this.#bytesSent.count += record.bytesSent;
     if (record.retried) this.#retries.of(upstream).count++;
@@ -162,6 +167,18 @@ export class ExchangeMetrics implements ExchangeListener {
 function statusLabel(status: number): string {
   if (status === 0) return 'none';
   return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);
+}
+
+/** What gRPC statuses say that a service is to blame for: those whose HTTP status is 5xx (google/rpc/code.proto). */
+const SERVICE_FAULTS: ReadonlySet<RpcCode> = new Set([
+  ...[RpcCode.unknown, RpcCode.deadlineExceeded, RpcCode.unimplemented],
+  ...[RpcCode.internal, RpcCode.unavailable, RpcCode.dataLoss],
+]);
+
+function responseClass({ status, grpcStatus }: ExchangeRecord): (typeof RESPONSE_CLASSES)[number] {
+  if (grpcStatus !== null && grpcStatus !== RpcCode.ok) return SERVICE_FAULTS.has(grpcStatus) ? '5xx' : '4xx';
+  // RFC 9110, 15: a status above 599 is processed as one of 5xx.
+  return RESPONSE_CLASSES[Math.min(5, Math.floor(status / 100)) - 1] ?? 'none';
 }
 
 /** What a store holds, read at each scrape. Counts are since the start. */

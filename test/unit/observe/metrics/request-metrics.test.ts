@@ -32,6 +32,36 @@ test('a cap that was met is counted by its key, with the upstream that it is of'
   ]);
 });
 
+test('responses are counted by their upstream and class, those that did not come only if it is to blame', async () => {
+  const set = new MetricSet();
+  const metrics = new ExchangeMetrics(set);
+  const count = (more: Parameters<typeof exchangeRecord>[0]) => {
+    metrics.started();
+    metrics.finished(exchangeRecord(more));
+  };
+  const fault = (side: 'client' | 'gateway' | 'upstream') =>
+    ({ error: { message: 'No.', side, cap: null, cause: null }, status: 502, upstreamMs: null }) as const;
+  for (const status of [200, 204, 302, 404, 500, 503, 999]) count({ status });
+  count({ ...fault('upstream') });
+  for (const side of ['client', 'gateway'] as const) count({ ...fault(side) });
+  count({ upstream: null, upstreamMs: null, status: 404 });
+  // It broke off after its head had come.
+  count({ ...fault('upstream'), status: 200, upstreamMs: 3 });
+  const call = { upstream: 'calls', protocol: 'grpc' } as const;
+  for (const grpcStatus of [0, 5, 7, 2, 13, 14, null] as const) count({ ...call, grpcStatus });
+  const shown = (await series(set)).filter(line => line.startsWith('weir_upstream_responses_total'));
+  expect(shown.toSorted()).toEqual([
+    'weir_upstream_responses_total{upstream="api",class="2xx"} 3',
+    'weir_upstream_responses_total{upstream="api",class="3xx"} 1',
+    'weir_upstream_responses_total{upstream="api",class="4xx"} 1',
+    'weir_upstream_responses_total{upstream="api",class="5xx"} 3',
+    'weir_upstream_responses_total{upstream="api",class="none"} 1',
+    'weir_upstream_responses_total{upstream="calls",class="2xx"} 2',
+    'weir_upstream_responses_total{upstream="calls",class="4xx"} 2',
+    'weir_upstream_responses_total{upstream="calls",class="5xx"} 3',
+  ]);
+});
+
 test('requests are counted by route, status and outcome, with their bytes, and are in flight until they have ended', async () => {
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
@@ -48,6 +78,7 @@ test('requests are counted by route, status and outcome, with their bytes, and a
     'weir_requests_total{route="/things/{id}",status="200",outcome="forwarded",protocol="http1"} 1',
     'weir_requests_total{route="/things/{id}",status="2xx",outcome="forwarded",protocol="http1"} 1',
     'weir_requests_total{route="none",status="none",outcome="abandoned",protocol="http1"} 1',
+    'weir_upstream_responses_total{upstream="api",class="2xx"} 2',
     'weir_request_body_bytes_total 10',
     'weir_response_body_bytes_total 3702',
     'weir_upstream_retries_total{upstream="api"} 1',
