@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Http2Model, TimeoutsModel } from '../config/index.ts';
-import type { ConnectionListener, GatewayError, Random, TimerClock } from '../core/index.ts';
+import type { ConnectionListener, GatewayError, Random, RandomBytes, TimerClock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import type { DateField } from '../http1/index.ts';
@@ -118,6 +118,7 @@ export interface ListenerState {
   readonly clock: TimerClock;
   /** Spreads what would otherwise happen to all connections at once. */
   readonly random: Random;
+  readonly randomBytes: RandomBytes;
   readonly date: DateField;
   readonly connectionListener: ConnectionListener;
   /** The timeouts, which a reload may change, as all that follows. */

@@ -78,6 +78,7 @@ export class Listeners {
       gateway,
       clock,
       random,
+      randomBytes,
       connectionListener,
       date: new DateField(),
       timeouts,

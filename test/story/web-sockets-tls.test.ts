@@ -11,8 +11,10 @@ import { closing, openSocket } from '../support/web-sockets.ts';
 beforeAll(installBrowser, BROWSER_INSTALL_MS);
 
 /** A gateway that speaks TLS on both sides, before a service that echoes messages and shows an empty page. */
-async function front() {
+async function front(tls: Record<string, unknown> = {}) {
   const { certificate, key } = AUTHORITY.forHosts('127.0.0.1');
+  /** What the requests for WebSockets were sent by: Via names the version of HTTP. */
+  const via: (string | undefined)[] = [];
   const server = createServer({ cert: certificate, key }, (_, response) => {
     response.setHeader('Content-Type', 'text/html');
     response.end('<!doctype html>');
@@ -20,7 +22,10 @@ async function front() {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sockets = new WebSocketServer({ server });
-  sockets.on('connection', socket => socket.on('message', (data, binary) => socket.send(data, { binary })));
+  sockets.on('connection', (socket, { headers }) => {
+    via.push(headers.via);
+    socket.on('message', (data, binary) => socket.send(data, { binary }));
+  });
   onTestFinished(() => {
     for (const socket of sockets.clients) socket.terminate();
     server.close();
@@ -28,14 +33,15 @@ async function front() {
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { gateway } = await startTlsGateway({
     api: { url, tls: { verify: false } },
+    tls,
     route: { websocket: true },
     config: { shutdown: { delay: '0s', drain: '5s' } },
   });
-  return gateway;
+  return { gateway, via };
 }
 
 test('over TLS on both sides messages of any size pass, and a drain ends a WebSocket with 1001', async () => {
-  const gateway = await front();
+  const { gateway } = await front();
   const socket = await openSocket(gateway, '/', {
     scheme: 'wss',
     rejectUnauthorized: false,
@@ -52,18 +58,31 @@ test('over TLS on both sides messages of any size pass, and a drain ends a WebSo
   expect(await closed).toEqual([1001, 'going away']);
 });
 
-test('a page in a browser opens a WebSocket, gets its echo, and learns why the gateway closes it', async () => {
-  const gateway = await front();
-  const page = await (await startBrowser()).open(`https://127.0.0.1:${gateway.port}/`);
-  const isSame = await page.run<boolean>(`
-    self.socket = new WebSocket('wss://' + location.host + '/live');
-    await new Promise((resolve, reject) => { socket.onopen = resolve; socket.onerror = reject; });
-    self.ending = new Promise(resolve => { socket.onclose = ({ code, reason, wasClean }) => resolve([code, reason, wasClean]); });
-    const echo = new Promise(resolve => { socket.onmessage = ({ data }) => resolve(data); });
+test.each([
+  ['HTTP/2', {}, '2 weir'],
+  ['HTTP/1.1', { http2: false }, '1.1 weir'],
+])(
+  'a page in a browser opens WebSockets over %s, gets its echo, and learns why the gateway closes them',
+  async (_, tls, version) => {
+    const { gateway, via } = await front(tls);
+    const page = await (await startBrowser()).open(`https://127.0.0.1:${gateway.port}/`);
+    const isSame = await page.run<boolean>(`
+    const open = async () => {
+      const socket = new WebSocket('wss://' + location.host + '/live');
+      await new Promise((resolve, reject) => { socket.onopen = resolve; socket.onerror = reject; });
+      const end = new Promise(resolve => { socket.onclose = ({ code, reason, wasClean }) => resolve([code, reason, wasClean]); });
+      return { socket, end };
+    };
+    const opened = [await open(), await open()];
+    self.ending = Promise.all(opened.map(({ end }) => end));
     const sent = Array.from({ length: 30000 }, (_, at) => at).join();
-    socket.send(sent);
-    return (await echo) === sent;`);
-  expect(isSame).toBe(true);
-  void gateway.app.drain();
-  expect(await page.run('return await ending')).toEqual([1001, 'going away', true]);
-});
+    const echoes = opened.map(({ socket }) => new Promise(resolve => { socket.onmessage = ({ data }) => resolve(data); }));
+    for (const { socket } of opened) socket.send(sent);
+    return (await Promise.all(echoes)).every(echo => echo === sent);`);
+    expect(isSame).toBe(true);
+    expect(via).toEqual([version, version]);
+    void gateway.app.drain();
+    const end = [1001, 'going away', true];
+    expect(await page.run('return await ending')).toEqual([end, end]);
+  },
+);

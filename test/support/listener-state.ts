@@ -10,6 +10,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     gateway,
     clock: stillClock,
     random: () => 0,
+    randomBytes: count => Buffer.alloc(count),
     date: new DateField(),
     connectionListener: { proxyHeaderRefused: () => {}, handshakeEnded: () => {}, http2Closed: () => {} },
     trustedProxies: new AddressSet([]),
@@ -25,7 +26,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     fields: 200,
     http2: {
       ...{ maxStreams: 128, streamWindowBytes: 65_536 },
-      ...{ connectionWindowBytes: 1_048_576, sessionMemoryBytes: 33_554_432 },
+      ...{ connectionWindowBytes: 1_048_576, sessionMemoryBytes: 33_554_432, webSockets: false },
     },
     keepAliveHint: 'timeout=10',
     draining: false,

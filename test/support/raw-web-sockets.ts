@@ -20,9 +20,18 @@ export function handshake(target = '/', ...lines: string[]): string {
   return head(`GET ${target}`, ...usual.filter(line => !named.has(line.split(':')[0])), ...lines);
 }
 
-/** The 101 that agrees to a handshake. */
+/** The 101 that agrees to a handshake with the usual key. */
 export function agreement(...lines: string[]): string {
-  const accept = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  return agreementTo(KEY, ...lines);
+}
+
+/** The 101 that agrees to the handshake with this head, whatever its key is. */
+export function agreementToHead(head: string, ...lines: string[]): string {
+  return agreementTo(/^sec-websocket-key: *(\S+)/im.exec(head)?.[1] ?? '', ...lines);
+}
+
+function agreementTo(key: string, ...lines: string[]): string {
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
   return [
     'HTTP/1.1 101 Switching Protocols',
     'Upgrade: websocket',

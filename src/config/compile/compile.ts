@@ -94,7 +94,10 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       config.protected_resource === undefined ? null : metadataUrlOf(config.protected_resource.resource),
     timeouts: timeoutsOf(config),
     caps: capsOf(config),
-    http2: http2Of(config),
+    http2: http2Of(
+      config,
+      routes.map(({ value }) => value),
+    ),
     shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
     log: {
       level: config.log.level,
@@ -178,12 +181,13 @@ function capsOf({ caps }: GatewayConfig): Snapshot['caps'] {
   };
 }
 
-function http2Of({ http2 }: GatewayConfig): Snapshot['http2'] {
+function http2Of({ http2 }: GatewayConfig, routes: readonly RouteOfFile[]): Snapshot['http2'] {
   return {
     maxStreams: http2.max_streams,
     streamWindowBytes: http2.stream_window,
     connectionWindowBytes: http2.connection_window,
     sessionMemoryBytes: http2.session_memory,
+    webSockets: routes.some(route => route.kind === 'forward' && route.websocket !== null),
   };
 }
 

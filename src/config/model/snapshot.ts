@@ -132,6 +132,8 @@ export interface Http2Model {
   readonly connectionWindowBytes: number;
   /** Memory of one connection beyond which no further stream is accepted. */
   readonly sessionMemoryBytes: number;
+  /** True if a route serves WebSockets, so that clients are told that they may ask for one (RFC 8441). */
+  readonly webSockets: boolean;
 }
 
 interface ShutdownModel {

@@ -5,6 +5,7 @@ import {
   inNextTurn,
   Roster,
   StallTimer,
+  type TimerClock,
   TurnWriter,
   type Written,
 } from '../../core/index.ts';
@@ -53,7 +54,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   readonly #session: ServerSession;
   /** `null` while the session is made. */
   #writer: TurnWriter | null = null;
-  readonly #heads = new HeadReader();
+  readonly #heads: HeadReader;
   readonly #streams = new Roster<Http2Downstream>();
   /** Streams that are closed, the last bytes of which have yet to be written. */
   #leaving: Http2Downstream[] = [];
@@ -75,7 +76,8 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
     this.#phaseSinceMs = state.clock.monotonicMs();
-    this.#session = new ServerSession(sessionOptions(state), this);
+    this.#heads = new HeadReader(state.randomBytes);
+    this.#session = new ServerSession(sessionOptions(state, serves), this);
     this.#writer = new TurnWriter(socket, this.#session, () => this.#writing());
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
@@ -88,6 +90,14 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   get gateway(): Gateway {
     return this.#state.gateway;
+  }
+
+  get clock(): TimerClock {
+    return this.#state.clock;
+  }
+
+  get draining(): boolean {
+    return this.#state.draining;
   }
 
   get date(): string {
@@ -112,7 +122,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
         if (phaseMs > timeouts.clientHeaderMs) this.socket.destroy();
         break;
       case 'open':
-        if (idleMs > timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS) this.drain();
+        if (idleMs > timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS) this.retire();
         break;
       case 'going away':
         if (phaseMs > GOAWAY_MS) this.shutDownSeen();
@@ -122,15 +132,16 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     }
   }
 
-  /** Says that the connection closes. A round trip later, the client has sent its last request. */
   drain(): void {
+    for (const stream of this.#streams) stream.drain();
+    this.retire();
+  }
+
+  /** Says that the connection closes. A round trip later, the client has sent its last request. */
+  retire(): void {
     if (this.#phase !== 'open' && this.#phase !== 'preface') return;
     this.#enter('going away');
     this.#session.shutDown();
-  }
-
-  retire(): void {
-    this.drain();
   }
 
   wake(): void {
@@ -192,7 +203,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   #over(downstream: Http2Downstream, delivered: boolean): void {
     this.#streams.delete(downstream);
-    this.gateway.over(downstream.exchange, delivered);
+    downstream.over(delivered);
     if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }
 
@@ -285,14 +296,18 @@ const NO_HANDLER: RequestHandler = {
 };
 
 /** Makes the bounds of a session. Heads up to twice the caps reach the gateway, which answers 431. */
-function sessionOptions({ http2, headBytes, fields }: ListenerState): ServerSessionOptions {
+function sessionOptions(
+  { http2, headBytes, fields }: ListenerState,
+  serves: ListenerModel['serves'],
+): ServerSessionOptions {
   return {
     streamWindow: http2.streamWindowBytes,
     connectionWindow: http2.connectionWindowBytes,
     maxBytes: 2 * headBytes + 2 * FIELD_OVERHEAD_BYTES * fields,
     maxFields: 2 * fields,
     maxStreams: http2.maxStreams,
-    offersConnect: false,
+    // RFC 8441, 3: only where a request may be answered so.
+    offersConnect: http2.webSockets && serves !== 'grpc',
     maxUnsent: http2.sessionMemoryBytes,
   };
 }

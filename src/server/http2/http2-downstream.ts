@@ -9,6 +9,7 @@ import {
   type Release,
   type RosterEntry,
   StallTimer,
+  type TimerClock,
 } from '../../core/index.ts';
 import {
   badRequest,
@@ -19,6 +20,7 @@ import {
   type Downstream,
   type Exchange,
   type Gateway,
+  type Successor,
 } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import { ErrorCode, type RequestHandler, type ServerStream } from '../../http2/index.ts';
@@ -26,6 +28,7 @@ import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
+import { StreamTunnel } from './stream-tunnel.ts';
 
 /** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
 const MAX_STATUS = 599;
@@ -39,6 +42,9 @@ export interface SessionSide {
   readonly serves: ListenerModel['serves'];
   /** The value of `Date`, now. */
   readonly date: string;
+  readonly clock: TimerClock;
+  /** True if the gateway goes down. */
+  readonly draining: boolean;
   /**
    * Called once, when the stream is closed.
    *
@@ -67,6 +73,8 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #neverIndexedBack: FieldNames = NO_NAMES;
   /** Give back the bytes that wait to be sent. */
   #releases: Release[] = [];
+  /** Takes the place of the exchange where it became a WebSocket. */
+  #tunnel: StreamTunnel | null = null;
   /** Times the stream; made by the first sweep that finds it, since most are gone before. */
   #waits: StreamWaits | null = null;
 
@@ -153,8 +161,15 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.#dropRequest();
   }
 
-  switchProtocols(): boolean {
-    throw new Error('a request of HTTP/2 asks for no upgrade');
+  /** Answers 200, which stands for the 101 of HTTP/1.1 (RFC 8441, 5). */
+  switchProtocols(fields: Fields, successor: Successor): boolean {
+    this.#begin(200, fields, false);
+    if (this.#response !== 'begun') return false;
+    const { clock, draining } = this.#connection;
+    this.#tunnel = new StreamTunnel(this.stream, successor, clock, () => this.#close(true));
+    successor.start(this.#tunnel);
+    if (draining) successor.drain();
+    return true;
   }
 
   /** Breaks the response off. */
@@ -176,6 +191,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   // From here on, the session reports what comes on the stream.
 
   data(bytes: Buffer): boolean {
+    if (this.#tunnel !== null) return this.#tunnel.take(bytes);
     try {
       if (this.requestBody === null || this.requestBody.take(bytes)) return true;
       if (this.#response === 'ended') this.stream.dropRest();
@@ -190,12 +206,14 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   section(): void {}
 
   ended(): void {
-    this.exchange.contain(() => this.requestBody?.end());
+    if (this.#tunnel !== null) this.#tunnel.ended();
+    else this.exchange.contain(() => this.requestBody?.end());
   }
 
   drained(): void {
     this.#giveBack(null);
-    this.exchange.drained();
+    if (this.#tunnel !== null) this.#tunnel.drained();
+    else this.exchange.drained();
   }
 
   malformed(why: string): void {
@@ -204,11 +222,16 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 
   /** A client that has the whole response may reset what is left of its request (RFC 9113, 8.1). */
   closed(): void {
-    this.#close(this.#response === 'ended' && this.stream.isAnswered);
+    if (this.#tunnel !== null) this.#tunnel.gone();
+    else this.#close(this.#response === 'ended' && this.stream.isAnswered);
   }
 
   /** Ends the exchange if its sender may not go on, or is late. */
   sweep(nowMs: number, state: ListenerState): void {
+    if (this.#tunnel !== null) {
+      this.#tunnel.sweep(nowMs, state.timeouts.clientReadMs);
+      return;
+    }
     state.gateway.review(this.exchange);
     if (this.#response === 'closed') return;
     this.#waits ??= new StreamWaits();
@@ -216,6 +239,16 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (late === 'reset') this.abort();
     else if (late === 'enough') this.stream.dropRest();
     else if (late !== null) this.exchange.fault(late);
+  }
+
+  /** Called when the gateway goes down: a WebSocket has no end of its own. */
+  drain(): void {
+    this.#tunnel?.drain();
+  }
+
+  /** Called last, when the whole response has been written, or never will be. A WebSocket has taken the place of its exchange. */
+  over(delivered: boolean): void {
+    if (this.#tunnel === null) this.#connection.gateway.over(this.exchange, delivered);
   }
 
   /** Whether it is the client's turn to send: the body flows, and is not complete. */
@@ -235,9 +268,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       return;
     }
     const ends = isEmpty || !this.#mayHaveBody(status);
+    const out = this.framing.upgrade === 'none' ? fields : withoutUpgrade(fields);
     const hasDate = firstValue(fields, 'date') !== undefined;
     this.#response = ends ? 'ended' : 'begun';
-    const dated = hasDate ? fields : [...fields, 'date', this.#connection.date];
+    const dated = hasDate ? out : [...out, 'date', this.#connection.date];
     this.stream.respond(status, dated, ends, this.#neverIndexedBack);
     if (ends) this.#dropRequest();
   }
@@ -268,6 +302,13 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   }
+}
+
+/** Fields of a handshake that HTTP/2 does without (RFC 8441, 5). */
+const UPGRADE_FIELDS: FieldNames = new Set(['connection', 'upgrade', 'sec-websocket-accept']);
+
+function withoutUpgrade(fields: Fields): Fields {
+  return fields.filter((_, i) => !UPGRADE_FIELDS.has((fields[i - (i % 2)] as string).toLowerCase()));
 }
 
 /** How long the rest of a request that was answered early is read and thrown away. */

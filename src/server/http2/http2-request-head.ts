@@ -1,5 +1,12 @@
 import { METHODS } from 'node:http';
-import { type FieldNames, type Fields, firstValue, type GatewayError, NO_NAMES } from '../../core/index.ts';
+import {
+  type FieldNames,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  NO_NAMES,
+  type RandomBytes,
+} from '../../core/index.ts';
 import { badRequest, headTooLarge } from '../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../http2/index.ts';
@@ -41,6 +48,9 @@ const MAX_REMEMBERED_BYTES = 4_096;
 const FIELD_FRAMING_BYTES = 4;
 /** Bytes that HTTP/1.1 writes around a method and a target, with the empty line at the end of the head. */
 const REQUEST_LINE_FRAMING_BYTES = 14;
+/** The field with the key of a WebSocket handshake, and the size of a key (RFC 6455, 4.1). */
+const KEY = 'sec-websocket-key';
+const KEY_BYTES = 16;
 const COLON = 0x3a;
 const SLASH = 0x2f;
 
@@ -57,6 +67,12 @@ export class HeadReader {
     readonly head: Http2RequestHead;
   } | null = null;
   #before: FieldSection | null = null;
+  readonly #randomBytes: RandomBytes;
+
+  /** @param randomBytes makes the keys of WebSocket handshakes, of which HTTP/2 has none (RFC 8441, 5) */
+  constructor(randomBytes: RandomBytes) {
+    this.#randomBytes = randomBytes;
+  }
 
   /** Whether a next request with the same fields will get the same array of fields. */
   get remembersFields(): boolean {
@@ -74,7 +90,8 @@ export class HeadReader {
     )
       return last.head;
     const head = this.#read(section, bodiless, maxBytes);
-    this.#last = head.fault === null && this.remembersFields ? { section, bodiless, head } : null;
+    const isLasting = head.fault === null && this.remembersFields && head.framing.upgrade === 'none';
+    this.#last = isLasting ? { section, bodiless, head } : null;
     return head;
   }
 
@@ -84,16 +101,32 @@ export class HeadReader {
     const rest = this.#rest(section.fields, end, authority);
     const bytes = method.length + path.length + REQUEST_LINE_FRAMING_BYTES + rest.bytes;
     const flaw = section.flaw ?? pseudo.flaw() ?? rest.flaw;
+    const framing = bodiless ? rest.bodiless : rest.withBody;
     const isTooLarge = flaw === TOO_LARGE || (flaw === null && bytes > maxBytes);
-    return {
+    const head = {
       method: KNOWN_METHODS.has(method) ? method : '',
       // RFC 9112, 3.2.3: a CONNECT names only its authority.
       target: path === '' ? (authority ?? '') : path,
       fields: rest.fields,
       neverIndexed: passedOn(section.neverIndexed),
-      framing: bodiless ? rest.bodiless : rest.withBody,
+      framing,
       bytes,
       fault: isTooLarge ? headTooLarge() : flaw === null ? null : badRequest(flaw),
+    };
+    return pseudo.protocol === 'websocket' ? this.#handshake(head) : head;
+  }
+
+  /** Makes of a request for a WebSocket what HTTP/1.1 would say: a GET with a key, which the service proves to have read. */
+  #handshake(head: Http2RequestHead): Http2RequestHead {
+    const { fields, framing } = head;
+    const bodyLength = framing.bodyLength === 'chunked' ? 0 : framing.bodyLength;
+    const key = this.#randomBytes(KEY_BYTES).toString('base64');
+    const others = fields.filter((_, i) => fields[i - (i % 2)] !== KEY);
+    return {
+      ...head,
+      method: 'GET',
+      fields: [...others, KEY, key],
+      framing: { ...framing, bodyLength, upgrade: 'websocket' },
     };
   }
 
@@ -112,6 +145,7 @@ class PseudoFields {
   method = '';
   scheme = '';
   path = '';
+  protocol = '';
   authority: string | null = null;
   /** Position of the first field that is not a pseudo-field. */
   end = 0;
@@ -129,6 +163,9 @@ class PseudoFields {
         case ':path':
           this.path = value;
           break;
+        case ':protocol':
+          this.protocol = value;
+          break;
         case ':authority':
           this.authority = value;
       }
@@ -137,10 +174,10 @@ class PseudoFields {
 
   /** Says why they are malformed; `null` if they are not. */
   flaw(): string | null {
-    const { method, scheme, path } = this;
+    const { method, scheme, path, protocol } = this;
     if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';
-    // RFC 9113, 8.5: it names only its authority.
-    if (method === 'CONNECT') return null;
+    // RFC 9113, 8.5: it names only its authority, unless it is extended (RFC 8441, 4).
+    if (method === 'CONNECT' && protocol === '') return null;
     if (scheme !== 'https' && scheme !== 'http') return ':scheme is neither http nor https';
     // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
     if (path.charCodeAt(0) === SLASH || (path === '*' && method === 'OPTIONS')) return null;

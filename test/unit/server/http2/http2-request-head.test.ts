@@ -3,6 +3,8 @@ import { NO_NAMES } from '../../../../src/core/index.ts';
 import { type HeaderSection, TOO_LARGE } from '../../../../src/http2/index.ts';
 import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
 
+const NO_RANDOM = (count: number) => Buffer.alloc(count);
+
 /** A section as the codec reads it, names and values in turn. */
 const sectionOf = (fields: string[], flaw: string | null = null): HeaderSection => ({
   ...{ fields, flaw, pseudo: 0, length: null, priority: null, neverIndexed: NO_NAMES },
@@ -13,7 +15,7 @@ const pseudo = (path = '/a', method = 'GET') => [
 ];
 const PSEUDO = pseudo();
 const read = (raw: string[], bodiless = true, maxBytes = 16_384) =>
-  new HeadReader().read(sectionOf(raw), bodiless, maxBytes);
+  new HeadReader(NO_RANDOM).read(sectionOf(raw), bodiless, maxBytes);
 
 describe('the head of a request', () => {
   test('has its authority as Host in front of its fields, and its path as target', () => {
@@ -63,7 +65,7 @@ describe('the head of a request', () => {
     const raw = [...PSEUDO, 'x', 'y'];
     expect(read(raw, true, text.length)).toMatchObject({ bytes: text.length, fault: null });
     expect(read(raw, true, text.length - 1).fault).toMatchObject({ status: 431 });
-    expect(new HeadReader().read(sectionOf(raw, TOO_LARGE), true, 16_384).fault).toMatchObject({
+    expect(new HeadReader(NO_RANDOM).read(sectionOf(raw, TOO_LARGE), true, 16_384).fault).toMatchObject({
       status: 431,
     });
   });
@@ -80,13 +82,32 @@ describe('the head of a request', () => {
 
   test('is at fault with a scheme other than http and https, and with whatever the codec found', () => {
     expect(read(PSEUDO.with(3, 'ftp')).fault).toMatchObject({ status: 400 });
-    const { fault } = new HeadReader().read(sectionOf(PSEUDO, 'a field that cannot be'), true, 16_384);
+    const { fault } = new HeadReader(NO_RANDOM).read(
+      sectionOf(PSEUDO, 'a field that cannot be'),
+      true,
+      16_384,
+    );
     expect(fault).toMatchObject({ status: 400, message: expect.stringContaining('a field that cannot be') });
   });
 
   test('is at fault where it ends the request and says that a body follows', () => {
     const { framing } = read([...PSEUDO, 'content-length', '5']);
     expect(framing.bodyLength).toMatchObject({ rejected: expect.any(String) });
+  });
+
+  test('becomes the GET of a WebSocket handshake with a key of its own', () => {
+    const extended = [...PSEUDO.with(1, 'CONNECT'), ':protocol', 'websocket'];
+    const fields = ['sec-websocket-key', 'mine', 'sec-websocket-version', '13'];
+    const head = read([...extended, ...fields], false);
+    expect(head).toMatchObject({ method: 'GET', target: '/a', fault: null });
+    expect(head.framing).toMatchObject({ upgrade: 'websocket', bodyLength: 0 });
+    const key = Buffer.alloc(16).toString('base64');
+    expect(head.fields).toEqual(['host', 'a.test', 'sec-websocket-version', '13', 'sec-websocket-key', key]);
+  });
+
+  test('asks for no WebSocket where its protocol is another one', () => {
+    const { method, framing } = read([...PSEUDO.with(1, 'CONNECT'), ':protocol', 'connect-udp'], false);
+    expect([method, framing.upgrade]).toEqual(['CONNECT', 'none']);
   });
 
   test('keeps no method that Node does not know', () => {
@@ -104,7 +125,7 @@ describe('the head of a request', () => {
 });
 
 describe('fields that a connection repeats', () => {
-  const heads = new HeadReader();
+  const heads = new HeadReader(NO_RANDOM);
   const next = (path: string, ...fields: string[]) =>
     heads.read(sectionOf([...pseudo(path), ...fields]), true, 16_384);
 

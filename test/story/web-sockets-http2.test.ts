@@ -1,0 +1,345 @@
+import { randomBytes } from 'node:crypto';
+import { type ClientHttp2Session, constants } from 'node:http2';
+import { describe, expect, test } from 'vitest';
+import { fastClock } from '../support/fast-clock.ts';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { ask, H2C } from '../support/http2-client.ts';
+import { connectFrames, headers, TYPE } from '../support/http2-frames.ts';
+import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import {
+  agreementToHead,
+  CLOSE,
+  closePayload,
+  frame,
+  masked,
+  type RawPeer,
+  startRawUpstream,
+} from '../support/raw-web-sockets.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { closing, startWsServer } from '../support/web-sockets.ts';
+import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
+
+type Settings = Partial<Parameters<typeof startGateway>[0]>;
+
+const { NGHTTP2_CANCEL: CANCEL } = constants;
+const ENABLE_CONNECT_PROTOCOL = 8;
+const CLOSE_1000 = closePayload(1000);
+
+/** A gateway before an upstream that echoes messages. */
+async function front({ config, ...settings }: Settings = {}) {
+  const upstream = (await startWsServer()).echo();
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    route: { websocket: true },
+    ...settings,
+    config: { listen: H2C, ...config },
+  });
+  return { upstream, gateway, session: await connectForWebSockets(gateway) };
+}
+
+/** An open WebSocket of HTTP/2, before a raw upstream. */
+async function raw({ config, lines = [], ...settings }: Settings & { lines?: string[] } = {}) {
+  const upstream = await startRawUpstream(
+    peer => void peer.socket.write(agreementToHead(peer.head, ...lines), 'latin1'),
+  );
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    route: { websocket: true },
+    ...settings,
+    config: { listen: H2C, ...config },
+  });
+  const session = await connectForWebSockets(gateway);
+  const client = await askForWebSocket(session, '/', { 'sec-websocket-protocol': 'chat' });
+  expect(client.status).toBe(200);
+  return { client, gateway, session, upstream: upstream.peers[0] as RawPeer };
+}
+
+async function open(gateway: LocalGateway): Promise<number> {
+  return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') ?? 0;
+}
+
+/** Waits until an amount stays as it is. */
+async function steady(amount: () => number): Promise<void> {
+  let before = Number.NaN;
+  const isSteady = () => {
+    const now = amount();
+    const same = now === before;
+    before = now;
+    return same;
+  };
+  await expect.poll(isSteady, { interval: 300 }).toBe(true);
+}
+
+/** The value of ENABLE_CONNECT_PROTOCOL in the first SETTINGS; undefined if it is not there. */
+async function offered(gateway: LocalGateway): Promise<number | undefined> {
+  const client = await (await connectFrames(gateway.port)).begin();
+  const { payload } = await client.next(({ type, flags }) => type === TYPE.settings && flags === 0);
+  for (let at = 0; at < payload.length; at += 6)
+    if (payload.readUInt16BE(at) === ENABLE_CONNECT_PROTOCOL) return payload.readUInt32BE(at + 2);
+  return undefined;
+}
+
+describe('a WebSocket over HTTP/2', () => {
+  test('is offered only where a route serves WebSockets', async () => {
+    expect(await offered((await front()).gateway)).toBe(1);
+    const gateway = await startGateway({ upstreamPort: 1, config: { listen: H2C } });
+    expect(await offered(gateway)).toBeUndefined();
+    const client = await (await connectFrames(gateway.port)).begin();
+    const extended = [[':method', 'CONNECT'] as const, [':protocol', 'websocket'] as const];
+    await client.send(
+      headers(1, [...extended, [':scheme', 'http'], [':path', '/'], [':authority', 'a.test']], 4),
+    );
+    expect(await client.status(1)).toBe(400);
+  });
+
+  test('goes to its service over HTTP/1.1, with a key of the gateway', async () => {
+    const { client, upstream } = await raw({ lines: ['Sec-WebSocket-Protocol: chat', 'X-Own: 1'] });
+    const [line, ...lines] = upstream.head.trimEnd().split('\r\n');
+    expect(line).toBe('GET / HTTP/1.1');
+    const told = (name: string) => lines.find(each => each.toLowerCase().startsWith(`${name}:`));
+    expect([told('connection'), told('upgrade')]).toEqual(['Connection: Upgrade', 'Upgrade: websocket']);
+    expect(told('sec-websocket-key')).toMatch(/: [A-Za-z0-9+/]{22}==$/);
+    expect([told('host'), told('via')]).toEqual(['Host: a.test', 'Via: 2 weir']);
+    expect(told('sec-websocket-protocol')).toContain('chat');
+    expect(client.fields).toMatchObject({ 'sec-websocket-protocol': 'chat', 'x-own': '1' });
+    for (const name of ['connection', 'upgrade', 'sec-websocket-accept'])
+      expect(client.fields[name], name).toBeUndefined();
+  });
+
+  test('carries frames of any size both ways, beside requests and others on its connection', async () => {
+    const { session, gateway } = await front();
+    const sockets = await Promise.all([1, 2, 3].map(i => askForWebSocket(session, `/${i}`)));
+    for (const size of [0, 1, 125, 126, 65_535, 65_536, 3_000_000]) {
+      const bytes = randomBytes(size);
+      for (const { stream } of sockets) stream.write(masked(bytes, { opcode: 2 }));
+      const echo = frame(bytes, { opcode: 2 });
+      for (const socket of sockets) {
+        await expect.poll(() => socket.received.length).toBe(echo.length);
+        expect(socket.received.equals(echo), `${size}`).toBe(true);
+        socket.received = Buffer.alloc(0);
+      }
+    }
+    // The service answers ordinary requests with 426.
+    expect(await ask(session, { ':path': '/' })).toMatchObject({ status: 426, rstCode: 0 });
+    expect(await open(gateway)).toBe(3);
+  });
+
+  test('is in metrics and the access log when it ends, with its bytes', async () => {
+    const { session, gateway } = await front({ config: { log: { level: 'info', access: true } } });
+    const socket = await askForWebSocket(session, '/room');
+    socket.send(masked('hello'));
+    await expect.poll(() => socket.received).toEqual(frame('hello'));
+    socket.send(masked(CLOSE_1000, { opcode: CLOSE }));
+    await expect
+      .poll(() => socket.received)
+      .toEqual(Buffer.concat([frame('hello'), frame(CLOSE_1000, { opcode: CLOSE })]));
+    await expect.poll(() => socket.end).toBe('end');
+    socket.stream.end();
+    await expect.poll(() => accessLines(gateway)).toHaveLength(1);
+    expect(accessLines(gateway)[0]).toMatchObject({
+      ...{ protocol: 'websocket', method: 'GET', route: '/**', upstream: 'api', status: 101 },
+      ...{ outcome: 'forwarded', bytesReceived: 11 + 8, bytesSent: 7 + 4 },
+    });
+    expect(await open(gateway)).toBe(0);
+    expect(await ask(session, { ':path': '/' })).toMatchObject({ status: 426 });
+  });
+
+  test('is slowed down at its sender where its receiver is slow', async () => {
+    const { client, upstream } = await raw();
+    client.stream.removeAllListeners('data').pause();
+    const piece = frame(Buffer.alloc(1_048_576, 7), { opcode: 2 });
+    for (let i = 0; i < 64; i++) upstream.socket.write(piece);
+    await steady(() => upstream.socket.writableLength);
+    expect(upstream.socket.writableLength).toBeGreaterThan(32 * 1_048_576);
+    let received = 0;
+    client.stream.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+    });
+    client.stream.resume();
+    await expect.poll(() => received).toBe(64 * piece.length);
+  });
+});
+
+describe('a WebSocket over HTTP/2 is refused', () => {
+  const refused = async (session: ClientHttp2Session, fields = {}, path = '/') => {
+    const { status, fields: back } = await askForWebSocket(session, path, fields);
+    return [status, back['sec-websocket-version'], back.upgrade];
+  };
+
+  test.each([
+    ['in another version', { 'sec-websocket-version': '8' }, 426],
+    ['with a body', { 'content-length': '5' }, 400],
+    ['for another protocol', { ':protocol': 'connect-udp' }, 405],
+    ['from a page of another origin', { origin: 'https://evil.example' }, 403],
+  ])('%s', async (_, fields, status) => {
+    const { session, upstream } = await front({ config: { cors: { origins: ['https://app.example'] } } });
+    const version = status === 426 ? '13' : undefined;
+    expect(await refused(session, fields)).toEqual([status, version, undefined]);
+    expect(upstream.server.clients.size).toBe(0);
+    // The session goes on.
+    expect((await askForWebSocket(session)).status).toBe(200);
+  });
+
+  test('where its route has none, past a cap, and where the service does not agree', async () => {
+    const routes = [
+      { path: '/plain', upstream: 'api', authentication: 'none' },
+      { path: '/live', upstream: 'api', authentication: 'none', websocket: true },
+    ];
+    const api = { max_websockets: 1, max_websockets_per_caller: '100%' };
+    const { session } = await front({ api, config: { routes } });
+    expect(await refused(session, {}, '/plain')).toEqual([501, undefined, undefined]);
+    expect((await askForWebSocket(session, '/live')).status).toBe(200);
+    expect(await refused(session, {}, '/live')).toEqual([503, undefined, undefined]);
+    const wrong = await startRawUpstream(
+      ({ socket }) => void socket.write(agreementToHead('Sec-WebSocket-Key: other'), 'latin1'),
+    );
+    const gateway = await startGateway({
+      upstreamPort: wrong.port,
+      route: { websocket: true },
+      config: { listen: H2C },
+    });
+    expect(await refused(await connectForWebSockets(gateway))).toEqual([502, undefined, undefined]);
+  });
+
+  test('without a token, and then draws on the limits like any request', async () => {
+    const issuer = await startIssuer();
+    const upstream = (await startWsServer()).echo();
+    const { gateway } = await startGatewayOf(issuer, {
+      limits: { global: { user: '2/60s', bot: '2/60s', address: '100/60s' } },
+      config: {
+        listen: H2C,
+        upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
+        routes: [{ path: '/**', upstream: 'api', websocket: true }],
+      },
+    });
+    const session = await connectForWebSockets(gateway);
+    expect((await askForWebSocket(session)).status).toBe(401);
+    const authorization = `Bearer ${issuer.token()}`;
+    const statuses = [];
+    for (let i = 0; i < 3; i++)
+      statuses.push((await askForWebSocket(session, '/', { authorization })).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+});
+
+describe('a WebSocket over HTTP/2 ends', () => {
+  const outcome = (gateway: Parameters<typeof accessLines>[0]) => accessLines(gateway)[0]?.outcome;
+  const logged = { config: { log: { level: 'info', access: true } } };
+
+  test.each([
+    ['ends', (peer: RawPeer) => peer.socket.end()],
+    ['resets', (peer: RawPeer) => peer.socket.resetAndDestroy()],
+  ])('without a Close frame because the upstream %s its connection', async (_, act) => {
+    const { client, upstream, gateway } = await raw(logged);
+    upstream.socket.write(frame('last words'));
+    await expect.poll(() => client.received).toEqual(frame('last words'));
+    act(upstream);
+    await expect.poll(() => client.end).not.toBeNull();
+    expect(client.received).toEqual(frame('last words'));
+    client.stream.end();
+    await expect.poll(() => outcome(gateway)).toBe('truncated');
+  });
+
+  test.each([
+    ['ends', () => {}, 'end'],
+    ['resets', () => CANCEL, 'close'],
+  ] as const)('because the client %s its stream', async (_, code, act) => {
+    const { client, upstream, gateway } = await raw(logged);
+    client.send(masked('last words'));
+    await expect.poll(() => upstream.received).toEqual(masked('last words'));
+    if (act === 'end') client.stream.end();
+    else client.stream.close(code());
+    await expect.poll(() => upstream.end).not.toBeNull();
+    upstream.socket.destroy();
+    await expect.poll(() => outcome(gateway)).toBe('abandoned');
+    await expect.poll(() => open(gateway)).toBe(0);
+  });
+
+  test('because its connection breaks off', async () => {
+    const { upstream, gateway, session } = await raw(logged);
+    session.destroy();
+    await expect.poll(() => upstream.end).not.toBeNull();
+    upstream.socket.destroy();
+    await expect.poll(() => outcome(gateway)).toBe('abandoned');
+  });
+
+  test('with 1002 for a client that sends what is no frame, and a cut for the upstream', async () => {
+    const { client, upstream } = await raw();
+    client.send(frame('not masked'));
+    const close = frame(closePayload(1002, 'not a WebSocket frame'), { opcode: CLOSE });
+    await expect.poll(() => client.received).toEqual(close);
+    await expect.poll(() => upstream.end).not.toBeNull();
+    expect(upstream.received).toEqual(Buffer.alloc(0));
+  });
+
+  test('with 1001 when nothing passes for websocket_idle', async () => {
+    const { client } = await raw({
+      clock: fastClock(10),
+      route: { websocket: true, timeouts: { websocket_idle: '20s' } },
+    });
+    await expect.poll(() => client.received).toEqual(frame(closePayload(1001, 'idle'), { opcode: CLOSE }));
+  });
+
+  test('with 1001 when the gateway drains, whose connection then closes', async () => {
+    const { client, upstream, gateway, session } = await raw();
+    const drained = gateway.app.drain();
+    const close = closePayload(1001, 'going away');
+    await expect.poll(() => client.received).toEqual(frame(close, { opcode: CLOSE }));
+    await expect.poll(() => upstream.received.length).toBe(2 + 4 + close.length);
+    client.stream.end();
+    upstream.socket.end();
+    expect(await drained).toBe(true);
+    await expect.poll(() => session.closed).toBe(true);
+  });
+
+  test('with 1001 when the gateway drains, and the upstream agrees only then', async () => {
+    const upstream = await startRawUpstream();
+    const gateway = await startGateway({
+      upstreamPort: upstream.port,
+      route: { websocket: true },
+      config: { listen: H2C },
+    });
+    const asked = askForWebSocket(await connectForWebSockets(gateway));
+    await expect.poll(() => upstream.peers[0]?.head).toBeTruthy();
+    const drained = gateway.app.drain();
+    const peer = upstream.peers[0] as RawPeer;
+    peer.socket.write(agreementToHead(peer.head), 'latin1');
+    const client = await asked;
+    const close = frame(closePayload(1001, 'going away'), { opcode: CLOSE });
+    await expect.poll(() => client.received).toEqual(close);
+    client.stream.end();
+    peer.socket.destroy();
+    expect(await drained).toBe(true);
+  });
+
+  test('when its client reads nothing of what is sent to it', async () => {
+    const { client, upstream, gateway } = await raw({
+      clock: fastClock(10),
+      config: { timeouts: { client_read: '10s' } },
+    });
+    client.stream.pause();
+    for (let i = 0; i < 32; i++) upstream.socket.write(frame(Buffer.alloc(1_048_576)));
+    await expect.poll(() => open(gateway)).toBe(0);
+    await expect.poll(() => client.stream.rstCode).toBe(CANCEL);
+  });
+
+  test('with 1008 when its token expires, on a route that says so', async () => {
+    const issuer = await startIssuer();
+    const upstream = (await startWsServer()).echo();
+    const { gateway } = await startGatewayOf(issuer, {
+      config: {
+        listen: H2C,
+        upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
+        routes: [{ path: '/**', upstream: 'api', websocket: true, close_at_expiry: true }],
+      },
+    });
+    const authorization = `Bearer ${issuer.token({ exp: Math.floor(Date.now() / 1_000) - 27 })}`;
+    const session = await connectForWebSockets(gateway);
+    const client = await askForWebSocket(session, '/', { authorization });
+    const server = closing(await upstream.first());
+    await expect
+      .poll(() => client.received)
+      .toEqual(frame(closePayload(1008, 'token expired'), { opcode: CLOSE }));
+    expect(await server).toEqual([1008, 'token expired']);
+  });
+});
