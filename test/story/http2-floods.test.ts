@@ -46,6 +46,15 @@ function requests(round: number, then: (stream: number) => Buffer, path = '/held
   }).flat();
 }
 
+/** A hundred requests of a round with a body of one byte, of which `then` makes something malformed. */
+function bodies(round: number, then: (stream: number) => Buffer): Buffer[] {
+  return Array.from({ length: 100 }, (_, i) => {
+    const stream = 200 * round + 2 * i + 1;
+    const head = headers(stream, [...request('/held', 'POST'), ['content-length', '1']], FLAG.endHeaders);
+    return [head, then(stream)];
+  }).flat();
+}
+
 const POST = headers(1, request('/', 'POST'), FLAG.endHeaders);
 
 function times(count: number, piece: Buffer): Buffer {
@@ -174,10 +183,88 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     NGHTTP2_FRAME_SIZE_ERROR,
     client => repeat(client, round => requests(round, stream => frame(TYPE.priority, 0, stream, 'x'))),
   ],
+  [
+    'resets that HEADERS behind the end of a request provoke',
+    'protocol',
+    NGHTTP2_STREAM_CLOSED,
+    client => repeat(client, round => requests(round, stream => headers(stream, request('/held')))),
+  ],
+  [
+    'resets that bodies longer than their length provoke',
+    'resets',
+    CALM,
+    client => repeat(client, round => bodies(round, stream => frame(TYPE.data, 0, stream, 'xx'))),
+  ],
+  [
+    'resets that trailers without an end provoke',
+    'resets',
+    CALM,
+    client =>
+      repeat(client, round => bodies(round, stream => headers(stream, [['x', 'y']], FLAG.endHeaders))),
+  ],
+  [
+    'PING in small pieces, each of which is answered',
+    'control_frames',
+    CALM,
+    client => repeat(client, () => times(100, frame(TYPE.ping, 0, 0, Buffer.alloc(8)))),
+  ],
+  [
+    'PING whose answers are not read',
+    'control_frames',
+    CALM,
+    async client => {
+      client.pause();
+      for (let round = 0; round < 200; round++)
+        await client.send(times(100, frame(TYPE.ping, 0, 0, Buffer.alloc(8))));
+      client.resume();
+    },
+  ],
+  [
+    'PING that is acknowledged and was never sent',
+    'control_frames',
+    CALM,
+    client => repeat(client, () => times(1_000, frame(TYPE.ping, FLAG.ack, 0, Buffer.alloc(8)))),
+  ],
+  [
+    'SETTINGS that open and shut the windows of many streams',
+    'control_frames',
+    CALM,
+    async client => {
+      await client.send(settings([4, 0]), ...requests(0, () => Buffer.alloc(0), '/large'));
+      await repeat(client, () => times(100, Buffer.concat([settings([4, 1]), settings([4, 0])])));
+    },
+  ],
+  [
+    'PRIORITY_UPDATE',
+    'control_frames',
+    CALM,
+    client => repeat(client, round => times(1_000, priorityUpdate(2 * round + 1))),
+  ],
+  [
+    'WINDOW_UPDATE of the connection',
+    'control_frames',
+    CALM,
+    client => repeat(client, () => times(1_000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))),
+  ],
+  [
+    'RST_STREAM of a stream that is closed',
+    'control_frames',
+    CALM,
+    async client => {
+      await client.send(headers(1, request()));
+      expect(await client.status(1)).toBe(200);
+      await repeat(client, () => times(1_000, frame(TYPE.rstStream, 0, 1, uint32(CANCEL))));
+    },
+  ],
 ];
 
 function priority(): Buffer {
   return frame(TYPE.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]));
+}
+
+/** RFC 9218, 7.1. */
+function priorityUpdate(stream: number): Buffer {
+  return frame(0x10, 0, 0, Buffer.concat([uint32(stream), Buffer.from('u=1, i')]));
 }
 
 test.each(FLOODS)(
@@ -333,10 +420,44 @@ test('a header list that HPACK swells is refused by its true size, and its conne
   const bomb = (head: Buffer) => Buffer.concat([block(request()), head, Buffer.alloc(12_000, 0xbe)]);
   const flags = FLAG.endStream | FLAG.endHeaders;
   await client.send(frame(TYPE.headers, flags, 1, bomb(first)));
-  expect(await client.reset(1)).toBeGreaterThan(0);
+  expect(await client.status(1)).toBe(431);
   await repeat(client, round => frame(TYPE.headers, flags, 2 * round + 3, bomb(Buffer.alloc(0))));
   expect(await client.goaway()).toBe(CALM);
   expect(upstream.requests).toEqual([]);
+});
+
+test('a client that goes away over and over while a request waits is cut off', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/held')));
+  await waitFor('the request arrives', () => upstream.requests.length === 1);
+  await repeat(client, () => times(100, frame(TYPE.goaway, 0, 0, Buffer.alloc(8))));
+  await waitFor('the connection closes', () => client.closed);
+  const last = client.frames.findLast(({ type }) => type === TYPE.goaway);
+  expect(last?.payload.readUInt32BE(4)).toBe(CALM);
+  expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
+});
+
+test('a client that reads nothing and asks on gets no more than the memory of its connection holds', async () => {
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    await exchange.answer(200, ['X-Long', 'x'.repeat(8_000)], '');
+  });
+  const config = { listen: H2C, http2: { session_memory: '1MiB' } };
+  const gateway = await startGateway({ upstreamPort: upstream.port, config });
+  const client = await (await connectFrames(gateway.port)).begin();
+  client.pause();
+  // 160 MB of heads.
+  for (let round = 0; !client.closed && round < 200; round++) {
+    const stream = (i: number) => 200 * round + 2 * i + 1;
+    await client.send(...Array.from({ length: 100 }, (_, i) => headers(stream(i), request('/'))));
+    const arrived = upstream.requests.length;
+    expect(arrived).toBeLessThan(3_000);
+  }
+  await waitFor('it is cut off', async () => {
+    return (await gateway.counted('weir_http2_faults_total')).get('{reason="refused_streams"}') === 1;
+  });
+  expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
 });
 
 test('a client that never opens its window has its response taken away after client_read', async () => {
