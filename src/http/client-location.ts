@@ -10,12 +10,13 @@ interface ClientAddress {
 
 /** Returns where the client sent its request, as its service is told. A trusted proxy may have written no scheme or host at all. */
 export function clientAddress(
-  { host, forwardedProto, forwardedHost }: RequestHead,
+  { forwardedProto, forwardedHost }: RequestHead,
+  host: string,
   scheme: ClientAddress['scheme'],
 ): ClientAddress {
   const isKnown = forwardedProto === 'http' || forwardedProto === 'https';
   const isHost = forwardedHost !== null && readHost(forwardedHost) !== null;
-  return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : (host ?? '') };
+  return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : host };
 }
 
 /** Where a request came from and where it went. */

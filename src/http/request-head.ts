@@ -137,6 +137,8 @@ function takesTrailers(value: string): boolean {
 interface Provenance {
   /** The value of `Host` to send. */
   readonly host: string;
+  /** The host that the client sent its request to, with its port. */
+  readonly clientHost: string;
   /** The address of the client's connection. */
   readonly peer: string;
   readonly scheme: 'http' | 'https';
@@ -166,7 +168,7 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
     'X-Forwarded-Proto',
     head.forwardedProto ?? provenance.scheme,
     'X-Forwarded-Host',
-    head.forwardedHost ?? head.host ?? provenance.host,
+    head.forwardedHost ?? provenance.clientHost,
   );
   addTrace(fields, provenance.requestId, provenance.version);
   return fields;

@@ -198,6 +198,13 @@ export function readHost(value: string): string | null {
   return address !== undefined && isIPv6(address) ? new URL(`http://[${address}]`).hostname : null;
 }
 
+/** Returns the value of a `Host` field in one spelling: the host that `readHost` found in it, and its port without zeros in front. */
+export function canonicalHost(value: string, host: string): string {
+  if (value === host) return host;
+  const [, port] = /:(\d+)$/.exec(value) ?? [];
+  return port === undefined ? host : `${host}:${Number(port)}`;
+}
+
 /** The maximum, to which larger numbers are lowered, as RFC 9110, 7.6.2 allows. */
 const MAX = 2 ** 31 - 1;
 const NAME = 'max-forwards';

@@ -72,9 +72,28 @@ describe('routes with hosts', () => {
     expect(await routed(front, '127.0.0.1', '/api/health')).toBe('/api/health');
     expect(await routed(front, '[0:0::1]:80', '/b%C3%BCcher')).toMatch(/^xn--bcher-kva\.example\.test,\+1\//);
     expect(await routed(front, 'XN--BCHER-KVA.example.test', '/b%C3%BCcher')).toMatch(/^xn--bcher/);
-    const hosts = front.upstream.requests.map(({ fields }) => values(fields, 'host')[0]);
-    expect(hosts).toContain('API.Example.Test');
-    expect(hosts).toContain('api2.example.test.:80');
+  });
+
+  test('give the service the host in the one spelling that chose the route, with its port', async () => {
+    const front = await start();
+    const session = connectHttp2(front.gateway);
+    const sent = [
+      ['api.example.test', 'api.example.test'],
+      ['API.Example.Test', 'api.example.test'],
+      ['Api.example.test.', 'api.example.test'],
+      ['api2.example.test.:80', 'api2.example.test:80'],
+      ['api.Example.test:08443', 'api.example.test:8443'],
+      ['[0:0::1]:80', '[::1]:80'],
+    ] as const;
+    for (const [host, canonical] of sent) {
+      await front.gateway.ask(`GET /general HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      await front.gateway.ask(`GET http://${host}/general HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      await ask(session, { ':authority': host, ':path': '/general' });
+      const told = front.upstream.requests
+        .splice(0)
+        .map(({ fields }) => [...values(fields, 'host'), ...values(fields, 'x-forwarded-host')]);
+      expect(told, host).toEqual(Array(3).fill([canonical, canonical]));
+    }
   });
 
   test('leave a path that none of them takes to routes of the wildcard and without a host', async () => {

@@ -17,7 +17,7 @@ import type {
 } from '../../core/index.ts';
 import { GatewayError, ownString } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
-import { addressKey, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
+import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
 import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -343,7 +343,8 @@ function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayS
   const key = addressKey(clientAddress, snapshot.limits.ipv6Prefix);
   const host = head.host === null ? null : readHost(head.host);
   const address = new KnownClient('address', key);
-  return { head, host, clientAddress, addressKey: key, address, rules, fields };
+  const hostAndPort = host === null ? '' : canonicalHost(head.host ?? '', host);
+  return { head, host, hostAndPort, clientAddress, addressKey: key, address, rules, fields };
 }
 
 /** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */

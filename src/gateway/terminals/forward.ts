@@ -65,9 +65,11 @@ function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource 
 /** Makes the header fields that the upstream gets. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   const { downstream, head, maxForwards, translation } = exchange;
+  const { hostAndPort } = exchange.arrival;
   const { upstream, requestEdits } = destination.route;
   const sent = upstreamFields(head, {
-    host: upstream.hostHeader ?? head.host ?? '',
+    host: upstream.hostHeader ?? hostAndPort,
+    clientHost: hostAndPort,
     peer: downstream.peer,
     scheme: downstream.scheme,
     version: downstream.version,
@@ -390,7 +392,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #rewriteLocations(fields: string[]): void {
-    const { head, downstream } = this.#exchange;
+    const { arrival, head, downstream } = this.#exchange;
+    const { hostAndPort } = arrival;
     const { base, endpoints, hostHeader } = this.#route.upstream;
     rewriteLocations(fields, {
       paths: this.#route,
@@ -398,8 +401,8 @@ class Forwarding implements CallSink, UpstreamLeg {
       endpoints,
       endpoint: this.#call?.endpoint ?? null,
       target: this.#request.target,
-      host: hostHeader ?? head.host ?? '',
-      client: clientAddress(head, downstream.scheme),
+      host: hostHeader ?? hostAndPort,
+      client: clientAddress(head, hostAndPort, downstream.scheme),
     });
   }
 
