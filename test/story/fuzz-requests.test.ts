@@ -23,7 +23,7 @@ function addressOf(number: number): string {
  * arrives there belongs to one connection, and can be held against what a careful reader makes of that connection's bytes.
  */
 test.runIf(process.platform === 'linux')(
-  `of ${fuzzRequests} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base (WEIR_FUZZ_SEED=${fuzzSeed})`,
+  `of ${fuzzRequests} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base, and for its host alone (WEIR_FUZZ_SEED=${fuzzSeed})`,
   { timeout: 600_000 },
   async () => {
     const captured = new Map<string, CapturedRequest[]>();
@@ -38,8 +38,17 @@ test.runIf(process.platform === 'linux')(
     const url = `http://127.0.0.1:${upstream.port}`;
     const config = {
       forwarding_headers: ['X-Auth-Subject'],
-      upstreams: { api: { url }, based: { url: `${url}/base` } },
+      upstreams: {
+        api: { url },
+        based: { url: `${url}/base` },
+        a: { url: `${url}/of-a` },
+        b: { url: `${url}/of-b` },
+        w: { url: `${url}/of-w` },
+      },
       routes: [
+        { path: '/**', hosts: ['a.test'], upstream: 'a', authentication: 'none' },
+        { path: '/b/**', hosts: ['b.test'], strip_prefix: '/b', upstream: 'b', authentication: 'none' },
+        { path: '/**', hosts: ['*.w.test'], upstream: 'w', authentication: 'none' },
         { path: '/**', upstream: 'api', authentication: 'none' },
         { path: '/a/**', strip_prefix: '/a', upstream: 'based', authentication: 'none', semicolons: 'pass' },
       ],

@@ -1,9 +1,19 @@
-import { type Framing, MessageReader, requestFraming, Violation, type WireFields } from '../wire/index.ts';
+import { isIPv6 } from 'node:net';
+import {
+  type Framing,
+  MessageReader,
+  requestFraming,
+  Violation,
+  values,
+  type WireFields,
+} from '../wire/index.ts';
 
 /** A request as RFC 9112 reads it from a client's bytes. */
 export interface ReferenceRequest {
   readonly method: string;
   readonly target: string;
+  /** The host that it is for, in lower case, without a dot at its end, with its port; null: two servers could read two. */
+  readonly host: string | null;
   body: string;
   complete: boolean;
 }
@@ -63,9 +73,28 @@ export class ReferenceConversation {
     const match = REQUEST_LINE.exec(startLine);
     if (match === null) throw new Violation('request line');
     const framing = requestFraming(fields);
-    this.requests.push({ method: match[1] ?? '', target: match[2] ?? '', body: '', complete: framing === 0 });
+    const [, method = '', target = ''] = match;
+    this.requests.push({ method, target, host: hostOf(target, fields), body: '', complete: framing === 0 });
     return framing;
   }
+}
+
+/** Only what all servers read alike is a host: letters, digits, `-` and `_` between single dots, or an address in brackets. */
+function hostOf(target: string, fields: WireFields): string | null {
+  const [host, ...others] = values(fields, 'host').map(text => text.toLowerCase());
+  const named = /^https?:\/\/([^/?]*)/i.exec(target)?.[1]?.toLowerCase();
+  if (host === undefined || others.length > 0 || (named !== undefined && named !== host)) return null;
+  const end = host.startsWith('[') ? host.indexOf(']') + 1 : host.search(/:|$/);
+  const [name, behind] = [host.slice(0, end), host.slice(end)];
+  const port = behind === '' ? '' : `:${Number(behind.slice(1))}`;
+  if (behind !== '' && (!/^:\d{1,5}$/.test(behind) || Number(behind.slice(1)) > 65_535)) return null;
+  if (name.startsWith('['))
+    return isIPv6(name.slice(1, -1)) && !name.includes('%')
+      ? `${new URL(`http://${name}`).hostname}${port}`
+      : null;
+  const labels = name.split('.');
+  if (labels.length > 1 && labels.at(-1) === '') labels.pop();
+  return labels.every(label => /^[a-z0-9_-]+$/.test(label)) ? `${labels.join('.')}${port}` : null;
 }
 
 function withoutEmptyLines(bytes: Buffer): Buffer {

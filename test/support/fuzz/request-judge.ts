@@ -35,20 +35,28 @@ export function judgeRequests(
 }
 
 function isSame(captured: CapturedRequest, sent: ReferenceRequest | undefined): boolean {
-  if (sent === undefined || captured.method !== sent.method) return false;
+  if (sent === undefined || captured.method !== sent.method || sent.host === null) return false;
+  if (values(captured.fields, 'host').join() !== sent.host) return false;
   if (!isCanonical(captured.target)) return false;
-  const target = sent.target.replace(/^http:\/\/[^/?]*/i, '');
-  if (unescaped(captured.target) !== unescaped(onTheWire(target))) return false;
+  const target = sent.target.replace(/^https?:\/\/[^/?]*/i, '');
+  if (unescaped(captured.target) !== unescaped(onTheWire(target, sent.host))) return false;
   if (captured.trailers.length > 0) return false;
   const body = captured.body.toString('latin1');
   return captured.complete ? sent.complete && body === sent.body : sent.body.startsWith(body);
 }
 
-/** What the service gets for a target: the route `/a/**` takes the first segment away, and the URL of its service has the path `/base`. */
-function onTheWire(target: string): string {
+/**
+ * What the service gets for a target: routes with a host are asked first, and `/a/**` and `b.test/b/**` take the first segment away. The
+ * path of the URL of its service tells which route it was.
+ */
+function onTheWire(target: string, hostAndPort: string): string {
   const [, first = '', rest = '', query = ''] = /^\/([^/?]*)([^?]*)(.*)$/s.exec(target) ?? [];
-  if (decoded(first).replace(/;.*/s, '').toLowerCase() !== 'a') return target;
-  return `/base${rest === '' ? '/' : rest}${query}`;
+  const host = hostAndPort.replace(/:\d+$/, '');
+  if (host === 'a.test') return `/of-a${target.startsWith('/') ? target : `/${target}`}`;
+  if (/^[^.]+\.w\.test$/.test(host)) return `/of-w${target.startsWith('/') ? target : `/${target}`}`;
+  const segment = decoded(first).replace(/;.*/s, '').toLowerCase();
+  if (segment !== 'a' && (segment !== 'b' || host !== 'b.test')) return target;
+  return `${segment === 'a' ? '/base' : '/of-b'}${rest === '' ? '/' : rest}${query}`;
 }
 
 /** What no path on the wire holds: empty segments, dot segments, and escapes in another spelling than the canonical one. */

@@ -19,6 +19,8 @@ const TARGETS = [
     '/\xe9',
   ],
   ...[
+    '/b',
+    '/b/c?d',
     'http://gateway.test/a',
     'http://other.test/a',
     '/a/%2e%2e/b',
@@ -34,6 +36,84 @@ const TARGETS = [
     '/A',
     '/%zz',
     '/%7e',
+  ],
+];
+/** Of the routes with hosts, in other spellings, and what some server reads as one of them. */
+const HOSTS = [
+  ...[
+    'a.test',
+    'A.Test',
+    'a.test.',
+    'a.test:80',
+    'a.test.:08080',
+    'b.test',
+    'B.TEST.:1',
+    'localhost',
+    '127.0.0.1',
+  ],
+  ...[
+    'x.w.test',
+    'X.W.test.',
+    'x.y.w.test',
+    'w.test',
+    '.w.test',
+    '*.w.test',
+    'xn--bcher-kva.w.test',
+    'a_b.w.test',
+  ],
+  ...[
+    'a.test..',
+    'a..test',
+    '..a.test',
+    '.',
+    '',
+    'a.test:',
+    'a.test:80:81',
+    'a.test:65536',
+    'a.test:-1',
+    ':80',
+  ],
+  ...[
+    'a.test@b.test',
+    'b.test@a.test',
+    'u:p@a.test',
+    'a.test:80@b.test',
+    'a.test, b.test',
+    'a.test b.test',
+    'a.test\tb.test',
+  ],
+  ...[
+    'a%2etest',
+    '%61.test',
+    'a.test%00',
+    'a.test/b',
+    'a.test/../b.test',
+    'a.test#b',
+    'a.test?b',
+    'a.test\\b.test',
+    'a.test;b',
+  ],
+  ...[
+    '\xe4.w.test',
+    'b\xc3\xbccher.w.test',
+    'a\xe3\x80\x82test',
+    '\xef\xbd\x81.test',
+    '[::1]',
+    '[::1]:80',
+    '[0:0::1]',
+    '[a.test]',
+  ],
+  ...[
+    '[::1%25lo]',
+    '[::1',
+    '::1',
+    '[::1]a.test',
+    'http://a.test',
+    '\ta.test\t',
+    '"a.test"',
+    "a.test'",
+    '0x7f.1',
+    '-.test',
   ],
 ];
 const FIELDS = [
@@ -100,11 +180,12 @@ export function fuzzRequest(random: Random): Buffer {
 }
 
 function plainRequest(random: Random): string {
-  const target = random.chance(0.6) ? '/a/b' : random.pick(TARGETS);
-  const lines = [
-    `${random.pick(METHODS)} ${target} HTTP/1.${random.chance(0.95) ? 1 : 0}`,
-    'Host: gateway.test',
-  ];
+  const path = random.chance(0.6) ? '/a/b' : random.pick(TARGETS);
+  const host = someHost(random);
+  const isAbsolute = path.startsWith('/') && random.chance(0.1);
+  const target = isAbsolute ? `http://${random.chance(0.7) ? host : someHost(random)}${path}` : path;
+  const lines = [`${random.pick(METHODS)} ${target} HTTP/1.${random.chance(0.95) ? 1 : 0}`, `Host: ${host}`];
+  if (random.chance(0.02)) lines.push(`Host: ${someHost(random)}`);
   for (let count = random.below(4); count > 0; count--) lines.push(random.pick(FIELDS));
   const body = random.pick(BODIES);
   switch (random.below(4)) {
@@ -115,6 +196,12 @@ function plainRequest(random: Random): string {
     default:
       return `${lines.join('\r\n')}\r\n\r\n`;
   }
+}
+
+function someHost(random: Random): string {
+  return random.chance(0.6)
+    ? random.pick(['gateway.test', 'a.test', 'b.test', 'x.w.test'])
+    : random.pick(HOSTS);
 }
 
 function chunks(body: string, random: Random): string {
