@@ -1,7 +1,7 @@
 import { formatDuration } from '../../core/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import { Reach, type RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS } from '../compile/index.ts';
+import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
@@ -52,6 +52,7 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   }
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
   const sections: readonly unknown[] = Array.isArray(several) ? several : [tokens];
+  const named = new Set(sections.flatMap(section => Object.keys(asMap(asMap(section).classes))));
   const hasBots = sections.some(section => ![undefined, 'none'].includes(asMap(section).bots as string));
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
@@ -62,7 +63,9 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     // Skips buckets with an unreached line: the operator may have removed its route for a while.
     if (of.length === 0 || of.some(takers => takers.length === 0)) continue;
     checkClasses(file, name, kinds, hasBots);
-    const classes = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
+    const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
+    // Whoever has a token may be of a class that gateway.yaml names.
+    const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
     checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
   }
 }
@@ -145,7 +148,8 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
 
 /** The callers that consume units of a bucket, according to gateway.yaml. */
 interface BucketCallers {
-  readonly classes: readonly CallerClass[];
+  /** Built-in ones, and those that gateway.yaml names. */
+  readonly classes: readonly string[];
   /** Whether a route of the bucket is exempt from the global limit. */
   readonly exempt: boolean;
 }
@@ -161,18 +165,34 @@ function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: Bucket
   // A limit in shadow refuses nobody.
   if (bucket.shadow === true) return;
   const ofGlobal = exempt ? null : globalIn(file);
-  const resource = quotaOf(bucket.resource);
+  const resource = quotaIn(bucket.resource);
   const isSmooth = bucket.algorithm === 'smooth';
-  for (const key of CLASSES) {
-    const quota = quotaOf(bucket[key]);
-    const users = classes.filter(each => QUOTA_KEYS[each].find(one => bucket[one] !== undefined) === key);
-    if (quota === null || users.length === 0) continue;
-    const isHidden = (bound: Quota | null) => bound !== null && neverReached(quota, bound, isSmooth);
-    const path = ['buckets', name, key];
-    const globals = users.map(each => ofGlobal?.[each] ?? null);
-    if (globals.every(isHidden)) addWarning(file, path, quota, 'global', globals[0] ?? null);
-    if (isHidden(resource)) addWarning(file, path, quota, 'resource', resource);
+  const at = (path: readonly string[]) => path.reduce<unknown>((part, key) => asMap(part)[key], bucket);
+  const pathOf = (each: string) => quotaPaths(each).find(path => at(path) !== undefined);
+  for (const [key, drawing] of Map.groupBy(classes, each => pathOf(each)?.join('\n') ?? '')) {
+    const path = key.split('\n');
+    const globals = drawing.map(each => (ofGlobal === null ? null : (quotaOf(ofGlobal, each) ?? null)));
+    for (const [part, quota] of quotasIn(at(path))) {
+      const isHidden = (bound: Quota | null) => bound !== null && neverReached(quota, bound, isSmooth);
+      const place = ['buckets', name, ...path, ...part];
+      if (globals.every(isHidden)) addWarning(file, place, quota, 'global', globals[0] ?? null);
+      if (isHidden(resource)) addWarning(file, place, quota, 'resource', resource);
+    }
   }
+  const group = quotaIn(asMap(bucket.group).limit);
+  if (group !== null && resource !== null && neverReached(group, resource, isSmooth))
+    addWarning(file, ['buckets', name, 'group', 'limit'], group, 'resource', resource);
+}
+
+/** The numbers of one quota: two where a claim says it. */
+function quotasIn(written: unknown): readonly (readonly [readonly string[], Quota])[] {
+  const { data: quota } = bucketKeys.user.safeParse(written);
+  if (quota === undefined) return [];
+  if (!('claim' in quota)) return [[[], quota]];
+  return [
+    [['max'], { ...quota, units: quota.maxUnits }],
+    [['otherwise'], quota],
+  ];
 }
 
 /**
@@ -207,15 +227,13 @@ function inWords({ units, periodMs }: Quota): string {
 }
 
 /** The global limit of each class, defaults included; `null` if it is off, in shadow or invalid. */
-function globalIn(file: LimitsFiles): Readonly<Record<CallerClass, Quota | null>> | null {
+function globalIn(file: LimitsFiles) {
   const read = limitsSchema.shape.global.safeParse(asMap(file.value).global);
-  if (!read.success || read.data === 'off' || read.data.shadow === true) return null;
-  const { bot, user, address } = read.data;
-  return { bot, user, address };
+  return !read.success || read.data === 'off' || read.data.shadow === true ? null : read.data;
 }
 
 /** Reads a quota as it is written; `null` if there is none or it is invalid. */
-function quotaOf(written: unknown): Quota | null {
-  const read = bucketKeys.user.safeParse(written);
+function quotaIn(written: unknown): Quota | null {
+  const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;
 }

@@ -540,6 +540,37 @@ describe('a quota that a smaller limit hides', () => {
     expect(await said(keys, more)).toEqual([]);
   });
 
+  it('is found for classes, and for both numbers that a claim may say', async () => {
+    const result = async (keys: string, global: string) => {
+      const loaded = await loadFiles({
+        'gateway.yaml': `${IDENTITY.replace('access_tokens: {', 'access_tokens: { classes: { gold: { claim: gold } },')}routes: [{ path: "/{id}", upstream: api }]\n`,
+        'limits.yaml': `buckets:\n  b: { main: id, ${keys} }\nroutes: { "/{id}": b }\nglobal: ${global}\n`,
+      });
+      if (!loaded.ok) throw new Error(diagnosticsOf(loaded).join('\n'));
+      return loaded.warnings.map(({ message }) => message);
+    };
+    const gold = 'buckets.b.classes.gold';
+    expect(await result('user: 9/1s, classes: { gold: 60/1s }', '{ user: 50/1s }')).toEqual([
+      `${gold}: 60 in 1s is never reached: the global limit, 50 in 1s, refuses before`,
+    ]);
+    const ofGold = '{ user: 50/1s, classes: { gold: 20/1s } }';
+    expect(await result('user: 30/1s, classes: { gold: 30/1s }', ofGold)).toEqual([
+      `${gold}: 30 in 1s is never reached: the global limit, 20 in 1s, refuses before`,
+    ]);
+    expect(await result('user: 9/1s, classes: { gold: 60/1s }', '{ classes: { gold: off } }')).toEqual([]);
+    // Callers of the class have the quota of users, and reach it.
+    expect(await result('user: 60/1s', '{ classes: { gold: 90/1s } }')).toEqual([]);
+    expect(await result('user: 20/5s, classes: { gold: 8/5s }, resource: 10/5s', 'off')).toEqual([
+      'buckets.b.user: 20 in 5s is never reached: the limit of all callers together, 10 in 5s, refuses before',
+    ]);
+    expect(await result('user: { claim: rate, max: 60/1s, otherwise: 5/1s }', '{}')).toEqual([
+      'buckets.b.user.max: 60 in 1s is never reached: the global limit, 50 in 1s, refuses before',
+    ]);
+    expect(await result('group: { claim: team, limit: 20/5s }, resource: 10/5s', 'off')).toEqual([
+      'buckets.b.group.limit: 20 in 5s is never reached: the limit of all callers together, 10 in 5s, refuses before',
+    ]);
+  });
+
   it('is worth a warning where the limit of all callers together is below it', async () => {
     const result = async (keys: string) => {
       const loaded = await loadFiles({
