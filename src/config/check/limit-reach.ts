@@ -64,7 +64,7 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     if (of.length === 0 || of.some(takers => takers.length === 0)) continue;
     checkClasses(file, name, kinds, hasBots);
     const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
-    // Whoever has a token may be of a class that gateway.yaml names.
+    // A caller with a token may be of a class that gateway.yaml names.
     const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
     checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
   }
