@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { readDirectly } from './direct-reads.ts';
-import type { TimerClock } from './system.ts';
+import { readDirectly, type TimerClock } from './system.ts';
 
 /** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
 export interface ByteStream {

@@ -1,6 +1,5 @@
 export * from './bytes.ts';
 export { Memo, RecentMap, Roster, type RosterEntry } from './collections.ts';
-export { readDirectly } from './direct-reads.ts';
 export * from './error.ts';
 export type { Claims, Fact, Facts, FactTopic } from './facts.ts';
 export * from './fields.ts';

@@ -8,10 +8,8 @@ import type { ClassName, DecisionOutcome, ShadowRefuser } from './limit-listener
 export const PROTOCOLS = ['http1', 'h2', 'grpc', 'grpc_web', 'websocket'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** Whether an exchange of this protocol is a call of gRPC, in whatever form it comes. */
-export function isCall(protocol: Protocol): boolean {
-  return protocol === 'grpc' || protocol === 'grpc_web';
-}
+/** The protocols of gRPC calls, in whatever form they come. */
+export const CALL_PROTOCOLS: ReadonlySet<Protocol> = new Set(['grpc', 'grpc_web']);
 
 /** How an exchange ended. */
 export const OUTCOMES = [

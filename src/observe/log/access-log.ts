@@ -9,7 +9,7 @@ import type {
   RestrictionRecord,
   TokenRefusal,
 } from '../../core/index.ts';
-import { ACCESS_KEYS, accessWords, escapeUnseen, isCall, Memo } from '../../core/index.ts';
+import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeUnseen, Memo } from '../../core/index.ts';
 
 /** Writes paths for the log. */
 export interface PathNaming {
@@ -197,7 +197,7 @@ export class AccessLine {
 
   #path({ path, protocol }: ExchangeRecord): string {
     if (path === null) return '';
-    const isOfCall = isCall(protocol);
+    const isOfCall = CALL_PROTOCOLS.has(protocol);
     if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isOfCall);
     return (isOfCall ? this.#callPath : this.#httpPath).of(path);
   }

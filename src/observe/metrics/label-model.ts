@@ -1,7 +1,7 @@
 import {
+  CALL_PROTOCOLS,
   GATEWAY_CAPS,
   INVALID_REASONS,
-  isCall,
   type NoticeKind,
   OUT_REASONS,
   type Outcome,
@@ -127,7 +127,8 @@ const CODES = [...Object.values(RpcCode).map(rpcCodeName), 'none'];
 
 export function* callRows({ routes }: LabelModel): Rows {
   for (const { route, protocols } of routes)
-    if (protocols.some(isCall)) for (const code of CODES) yield [route, code];
+    if (protocols.some(protocol => CALL_PROTOCOLS.has(protocol)))
+      for (const code of CODES) yield [route, code];
 }
 
 /**

@@ -22,7 +22,7 @@ import type {
   SignInListener,
   SignOutEvent,
 } from '../../core/index.ts';
-import { isCall, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
+import { CALL_PROTOCOLS, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
@@ -125,7 +125,7 @@ export class ExchangeMetrics implements ExchangeListener {
       .of(statusLabel(record.status))
       .of(record.outcome)
       .of(record.protocol).count++;
-    if (isCall(record.protocol)) this.#countCall(record);
+    if (CALL_PROTOCOLS.has(record.protocol)) this.#countCall(record);
     if (record.upstreamMs !== null) {
       this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
       this.#upstreamResponses.of(upstream).of(responseClass(record)).count++;

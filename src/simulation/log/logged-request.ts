@@ -6,7 +6,7 @@ import type {
   RestrictedBy,
   UncheckedLine,
 } from '../../core/index.ts';
-import { isAccessValue, isCall, RpcCode } from '../../core/index.ts';
+import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
 
@@ -129,7 +129,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     sequence,
     instance,
     keyId,
-    method: isAccessValue('protocol', protocol) && isCall(protocol) ? GRPC_METHOD : method,
+    method: isAccessValue('protocol', protocol) && CALL_PROTOCOLS.has(protocol) ? GRPC_METHOD : method,
     host,
     path,
     client,
