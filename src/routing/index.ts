@@ -1,6 +1,6 @@
 export { HostNames, PathWords } from './path-words.ts';
 export { PatternError, parseGrpcPattern, parseRoutePattern } from './pattern.ts';
-export { findHidden, pathCovers, Reach } from './precedence.ts';
+export { findHidden, methodsMeet, pathCovers, Reach } from './precedence.ts';
 export {
   EVERY_HOST,
   findConflicts,

@@ -131,7 +131,7 @@ function hostCovers(outer: Host, inner: Host): boolean {
 type Methods = RoutePattern['methods'];
 
 /** Whether two lists of methods share one. `null` stands for every method of HTTP, but no gRPC call. */
-function methodsMeet(a: Methods, b: Methods): boolean {
+export function methodsMeet(a: Methods, b: Methods): boolean {
   if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }

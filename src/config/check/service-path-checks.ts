@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
+import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 import { routeKeys, upstreamKeys } from '../schema/index.ts';
 import { patternsOf } from './route-checks.ts';
@@ -142,65 +142,110 @@ function warnOfWaysAround(
   sent: readonly SentRoute[],
   byUpstream: ReadonlyMap<string, readonly SentRoute[]>,
 ): void {
-  let reach: Reach | null = null;
-  const byHost = Map.groupBy(sent, ({ pattern }) => pattern.host);
-  const reaches = new Map<string | null, Reach>();
-  // A route with many hosts is told once for each route that it leads around.
-  const told = new Set<string>();
+  const ways = new WaysAround(file, sent);
   let lookups = 0;
   for (const [upstream, routes] of byUpstream) {
     const doors = new Map(routes.map(route => [`${route.pattern.host} ${route.prefix}`, route] as const));
     for (const guarded of routes.filter(({ raw }) => demandOf(raw) > 0 || raw.require !== undefined))
       for (const door of doors.values()) {
-        const { host } = door.pattern;
-        const isOtherHost = door.prefix === guarded.prefix;
-        if (isOtherHost && host === guarded.pattern.host) continue;
+        if (door.prefix === guarded.prefix && door.pattern.host === guarded.pattern.host) continue;
         if (++lookups > MAX_LOOKUPS) return;
-        if (isOtherHost) {
-          const own = byHost.get(host) ?? [];
-          const known = reaches.get(host) ?? new Reach(own.map(({ pattern }) => pattern));
-          reaches.set(host, known);
-          for (const index of known.takersOf({ ...guarded.pattern, host })) {
-            const route = own[index];
-            if (route?.prefix !== door.prefix || !route.upstreams.includes(upstream)) continue;
-            const pair = `${route.index} ${guarded.index}`;
-            if (!told.has(pair) && warnOfOtherHost(file, route, guarded)) told.add(pair);
-          }
-          continue;
-        }
-        const segments = [
-          ...door.pattern.segments.slice(0, door.stripped),
-          ...guarded.pattern.segments.slice(guarded.stripped),
-        ];
-        const line = { ...guarded.pattern, host, segments };
-        reach ??= new Reach(sent.map(({ pattern }) => pattern));
-        for (const index of reach.takersOf(line)) {
-          const route = sent[index];
-          const isAround = route?.prefix === door.prefix && route.upstreams.includes(upstream);
-          if (
-            route !== undefined &&
-            isAround &&
-            pathCovers(route.pattern, line) &&
-            demandsLess(route, guarded)
-          )
-            addWayAround(file, route, guarded);
-        }
+        if (door.prefix === guarded.prefix) ways.warnOfOtherHost(guarded, door, upstream);
+        else ways.warnOfOtherPrefix(guarded, door, upstream);
       }
   }
 }
 
-/** Warns of a route that takes the paths of another on its own host. One for the very same path is meant so. */
-function warnOfOtherHost(file: ConfigFile, route: SentRoute, guarded: SentRoute): boolean {
-  const isSame = shapeOf(route.pattern.segments) === shapeOf(guarded.pattern.segments);
-  if (isSame || !pathCovers(route.pattern, guarded.pattern)) return false;
-  const lacks = guarded.raw.require !== undefined && route.raw.require === undefined;
-  if (demandOf(route.raw) >= demandOf(guarded.raw) && !lacks) return false;
-  const { host } = route.pattern;
-  const { path } = guarded.pattern;
-  const hidden = file.holdsVariable(['routes', guarded.index, 'path']) || hostsHoldVariable(file, route);
-  const takes = host === null ? `${path} on all other hosts` : `${host}${path}`;
-  addAround(file, route, guarded, host === null ? 'path' : 'hosts', hidden ? '' : `: it takes ${takes}`);
-  return true;
+class WaysAround {
+  readonly #file: ConfigFile;
+  readonly #sent: readonly SentRoute[];
+  readonly #byHost: ReadonlyMap<string | null, readonly SentRoute[]>;
+  /** By host; the one of all routes under `undefined`. */
+  readonly #reaches = new Map<string | null | undefined, Reach>();
+  /** A route with many hosts is told once for each route that it leads around. */
+  readonly #told = new Set<string>();
+
+  constructor(file: ConfigFile, sent: readonly SentRoute[]) {
+    this.#file = file;
+    this.#sent = sent;
+    this.#byHost = Map.groupBy(sent, ({ pattern }) => pattern.host);
+  }
+
+  /** Warns of routes that send the paths of another by taking other segments away, whatever their host. */
+  warnOfOtherPrefix(guarded: SentRoute, { pattern, prefix, stripped }: SentRoute, upstream: string): void {
+    const segments = [
+      ...pattern.segments.slice(0, stripped),
+      ...guarded.pattern.segments.slice(guarded.stripped),
+    ];
+    const line = { ...guarded.pattern, host: pattern.host, segments };
+    for (const route of this.#takersOf(line, undefined)) {
+      const isAround = route.prefix === prefix && route.upstreams.includes(upstream);
+      if (isAround && pathCovers(route.pattern, line) && demandsLess(route, guarded))
+        addWayAround(this.#file, route, guarded);
+    }
+  }
+
+  /** Warns of routes that take the paths of another on their own host. One for the very same path is meant so. */
+  warnOfOtherHost(guarded: SentRoute, { pattern: { host }, prefix }: SentRoute, upstream: string): void {
+    const isAround = (route: SentRoute) =>
+      route.prefix === prefix &&
+      route.upstreams.includes(upstream) &&
+      shapeOf(route.pattern.segments) !== shapeOf(guarded.pattern.segments) &&
+      pathCovers(route.pattern, guarded.pattern) &&
+      asksLess(route, guarded);
+    const line = { ...guarded.pattern, host };
+    for (const route of this.#takersOf(line, host))
+      if (isAround(route)) this.#warnOnce(route, guarded, 'all');
+    for (const route of this.#takersOf({ ...line, methods: null }, host))
+      if (isAround(route) && this.#isForOthersAlone(route, guarded, upstream))
+        this.#warnOnce(route, guarded, 'others');
+  }
+
+  /** Whether a route is for methods alone that the other one does not take, and that nobody may send there on that one's host. */
+  #isForOthersAlone(route: SentRoute, guarded: SentRoute, upstream: string): boolean {
+    const { host, methods } = route.pattern;
+    if (methodsMeet(methods, guarded.pattern.methods)) return false;
+    const line = { ...guarded.pattern, methods };
+    return (
+      this.#takersOf({ ...line, host }, host).includes(route) &&
+      !this.#takersOf(line, undefined).some(
+        other =>
+          other.upstreams.includes(upstream) && other.prefix === guarded.prefix && !asksLess(route, other),
+      )
+    );
+  }
+
+  #takersOf(line: RoutePattern, host: string | null | undefined): SentRoute[] {
+    const routes = host === undefined ? this.#sent : (this.#byHost.get(host) ?? []);
+    const reach = this.#reaches.get(host) ?? new Reach(routes.map(({ pattern }) => pattern));
+    this.#reaches.set(host, reach);
+    return reach.takersOf(line).flatMap(index => routes[index] ?? []);
+  }
+
+  #warnOnce(route: SentRoute, guarded: SentRoute, methods: 'all' | 'others'): void {
+    const pair = `${route.index} ${guarded.index}`;
+    if (this.#told.has(pair)) return;
+    this.#told.add(pair);
+    const { host } = route.pattern;
+    const { path } = guarded.pattern;
+    const by = methods === 'all' ? '' : ' by other methods';
+    const takes = host === null ? `${path} on all other hosts${by}` : `${host}${path}${by}`;
+    const hidden =
+      this.#file.holdsVariable(['routes', guarded.index, 'path']) || hostsHoldVariable(this.#file, route);
+    addAround(
+      this.#file,
+      route,
+      guarded,
+      host === null ? 'path' : 'hosts',
+      hidden ? '' : `: it takes ${takes}`,
+    );
+  }
+}
+
+/** Whether a route asks less of callers than another. Two different requirements count alike. */
+function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
+  const lacks = guarded.require !== undefined && raw.require === undefined;
+  return demandOf(raw) < demandOf(guarded) || lacks;
 }
 
 function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRoute): boolean {

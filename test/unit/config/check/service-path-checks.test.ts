@@ -161,6 +161,20 @@ describe('a route that leads around another', () => {
       ]);
     });
 
+    it('takes by other methods what nobody may send on the host of the other', async () => {
+      const admin =
+        'path: /admin/**, hosts: [admin.example.com], methods: [GET], upstream: api, require: { roles: [admin] }';
+      const posts = `path: /**, hosts: [www.example.com], methods: [POST], upstream: api, ${OPEN}`;
+      expect(await found(admin, posts)).toEqual([
+        `4:25: warning: routes[1].hosts: ${other(3, 'www.example.com/admin/** by other methods')}`,
+      ]);
+      const there = posts.replace('www.example.com', 'admin.example.com');
+      expect(await found(admin, posts, there)).toEqual([]);
+      expect(await found(admin, posts, there.replace(OPEN, 'require: { roles: [admin] }'))).toHaveLength(1);
+      const guarded = posts.replace('/**', '/admin/**').replace(OPEN, 'require: { roles: [admin] }');
+      expect(await found(admin, posts, guarded)).toEqual([]);
+    });
+
     it.each([
       ['to another service', [secret, open.replace('api', 'other')]],
       ['that demands as much', [secret, open.replace(OPEN, 'require: { roles: [admin] }')]],
