@@ -160,7 +160,7 @@ class WaysAround {
   readonly #file: ConfigFile;
   readonly #sent: readonly SentRoute[];
   readonly #byHost: ReadonlyMap<string | null, readonly SentRoute[]>;
-  /** By host; the one of all routes under `undefined`. */
+  /** One for each host, and one for all routes under `undefined`. */
   readonly #reaches = new Map<string | null | undefined, Reach>();
   /** A route with many hosts is told once for each route that it leads around. */
   readonly #told = new Set<string>();
