@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { AdminApiListener, AdminRefusal, Clock, RandomBytes } from '../core/index.ts';
-import { GatewayError, RpcCode, retryAfterField } from '../core/index.ts';
+import { GatewayError, retryAfterField } from '../core/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 
@@ -161,8 +161,6 @@ const CHALLENGE = ['WWW-Authenticate', 'Bearer'] as const;
 function tokenNeeded(): GatewayError {
   return new GatewayError({
     status: 401,
-    rpcCode: RpcCode.unauthenticated,
-    side: 'client',
     message: 'Send the token of listen.admin.token_file as "Authorization: Bearer TOKEN".',
     fields: CHALLENGE,
   });
@@ -171,8 +169,6 @@ function tokenNeeded(): GatewayError {
 function wrongToken(): GatewayError {
   return new GatewayError({
     status: 401,
-    rpcCode: RpcCode.unauthenticated,
-    side: 'client',
     message: 'The token is not that of listen.admin.token_file.',
     fields: CHALLENGE,
   });
@@ -181,8 +177,6 @@ function wrongToken(): GatewayError {
 function tooManyTokens(waitMs: number): GatewayError {
   return new GatewayError({
     status: 429,
-    rpcCode: RpcCode.resourceExhausted,
-    side: 'client',
     message: 'Your address sent too many wrong tokens. Wait before you try another one.',
     fields: retryAfterField(waitMs),
   });
@@ -191,26 +185,17 @@ function tooManyTokens(waitMs: number): GatewayError {
 function noTokenConfigured(): GatewayError {
   return new GatewayError({
     status: 403,
-    rpcCode: RpcCode.permissionDenied,
-    side: 'client',
     message: 'This needs a token, and none is configured: name a file with one in listen.admin.token_file.',
   });
 }
 
 function foreignPage(): GatewayError {
-  return new GatewayError({
-    status: 403,
-    rpcCode: RpcCode.permissionDenied,
-    side: 'client',
-    message: 'A page of another origin may not use this.',
-  });
+  return new GatewayError({ status: 403, message: 'A page of another origin may not use this.' });
 }
 
 function foreignHost(): GatewayError {
   return new GatewayError({
     status: 403,
-    rpcCode: RpcCode.permissionDenied,
-    side: 'client',
     message: 'Without a token, use localhost, 127.0.0.1 or [::1] in the URL.',
   });
 }

@@ -3,15 +3,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import type {
-  AdminApiListener,
-  AdminEndpoint,
-  Network,
-  RandomBytes,
-  Timer,
-  TimerClock,
+import {
+  type AdminApiListener,
+  type AdminEndpoint,
+  GatewayError,
+  type Network,
+  type RandomBytes,
+  type Timer,
+  type TimerClock,
 } from '../core/index.ts';
-import { GatewayError, RpcCode } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';
@@ -269,7 +269,6 @@ function answerFault(
 function fault(): GatewayError {
   return new GatewayError({
     status: 500,
-    rpcCode: RpcCode.internal,
     side: 'gateway',
     message: 'The admin listener failed to answer. The log has the cause.',
     close: true,

@@ -83,8 +83,10 @@ export interface ErrorDetail {
 export interface GatewayErrorOptions {
   /** HTTP status of the response, 400 to 599. */
   readonly status: number;
-  readonly rpcCode: RpcCode;
-  readonly side: ErrorSide;
+  /** Default: the code that goes with the status. */
+  readonly rpcCode?: RpcCode;
+  /** Default: `client`. */
+  readonly side?: ErrorSide;
   /** For the client, in ASCII: says what to do next. Never contains a secret or anything that the client sent. */
   readonly message: string;
   /** Structured details of the error object, under the same rules as the message. Default none. */
@@ -98,6 +100,21 @@ export interface GatewayErrorOptions {
   /** What happened inside, for the log only. */
   readonly cause?: unknown;
 }
+
+/** The codes of the statuses of errors. All other statuses stand for an invalid argument. */
+const CODES_OF_STATUSES: ReadonlyMap<number, RpcCode> = new Map([
+  [401, RpcCode.unauthenticated],
+  [403, RpcCode.permissionDenied],
+  [404, RpcCode.notFound],
+  [408, RpcCode.deadlineExceeded],
+  [409, RpcCode.failedPrecondition],
+  [429, RpcCode.resourceExhausted],
+  [500, RpcCode.internal],
+  [501, RpcCode.unimplemented],
+  [502, RpcCode.unavailable],
+  [503, RpcCode.unavailable],
+  [504, RpcCode.deadlineExceeded],
+]);
 
 /**
  * An error that the gateway answers itself. `gateway/responses/` turns it into bytes.
@@ -120,8 +137,8 @@ export class GatewayError {
     this.message = options.message;
     this.cause = options.cause;
     this.status = options.status;
-    this.rpcCode = options.rpcCode;
-    this.side = options.side;
+    this.rpcCode = options.rpcCode ?? CODES_OF_STATUSES.get(options.status) ?? RpcCode.invalidArgument;
+    this.side = options.side ?? 'client';
     this.details = options.details ?? [];
     this.fields = options.fields ?? [];
     this.close = options.close ?? false;

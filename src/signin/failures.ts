@@ -1,5 +1,5 @@
 import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../core/index.ts';
-import { GatewayError, RpcCode, retryAfterField } from '../core/index.ts';
+import { GatewayError, retryAfterField } from '../core/index.ts';
 import type { OAuthError, ProviderResponse } from './ask-provider.ts';
 import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
 
@@ -18,13 +18,8 @@ export interface Failure<Outcome extends string> {
 /** A client's error without its message. */
 export type ErrorKind = Omit<GatewayErrorOptions, 'message' | 'cause'>;
 
-const UNAVAILABLE: ErrorKind = {
-  status: 503,
-  rpcCode: RpcCode.unavailable,
-  side: 'provider',
-  fields: retryAfterField(5_000),
-};
-const GATEWAY_FAULT: ErrorKind = { status: 500, rpcCode: RpcCode.internal, side: 'gateway' };
+const UNAVAILABLE: ErrorKind = { status: 503, side: 'provider', fields: retryAfterField(5_000) };
+const GATEWAY_FAULT: ErrorKind = { status: 500, side: 'gateway' };
 
 /** The client's errors when a sign-in, a refresh or a sign-out fails. */
 export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
@@ -32,7 +27,7 @@ export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
   not_ready: UNAVAILABLE,
   overloaded: { ...UNAVAILABLE, side: 'gateway', fields: retryAfterField(1_000), cap: 'max_in_flight' },
   unreachable: UNAVAILABLE,
-  timed_out: { status: 504, rpcCode: RpcCode.deadlineExceeded, side: 'provider' },
+  timed_out: { status: 504, side: 'provider' },
   broken: UNAVAILABLE,
   fault: GATEWAY_FAULT,
 };
@@ -164,14 +159,9 @@ const REFUSED = { code: 'code_refused', refresh_token: 'token_refused' } as cons
 
 const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
   ...ERROR_KINDS,
-  code_refused: { status: 400, rpcCode: RpcCode.invalidArgument, side: 'client' },
+  code_refused: { status: 400, side: 'client' },
   // A refresh token is a credential: 401, which counts as an invalid request, and a challenge (RFC 9110, 15.5.2).
-  token_refused: {
-    status: 401,
-    rpcCode: RpcCode.unauthenticated,
-    side: 'client',
-    fields: ['WWW-Authenticate', 'Bearer'],
-  },
+  token_refused: { status: 401, fields: ['WWW-Authenticate', 'Bearer'] },
 };
 
 /** The client's messages. They say what to do about what was sent, which is all that a client can act on. */

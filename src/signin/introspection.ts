@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
-import type { Clock, SignInListener } from '../core/index.ts';
-import { GatewayError, RecentMap, RpcCode, retryAfterField } from '../core/index.ts';
+import { type Clock, GatewayError, RecentMap, retryAfterField, type SignInListener } from '../core/index.ts';
 import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { InFlight, ProviderClient } from './client-request.ts';
 import { type ErrorKind, type Failure, judge, type ProviderFailure } from './failures.ts';
@@ -145,7 +144,6 @@ type IntrospectionError = ErrorKind & { readonly message: string };
 /** The error while a token's state is unknown. Never 401: clients discard a token that is called invalid, and this one may be valid. */
 const UNDECIDED = {
   status: 503,
-  rpcCode: RpcCode.unavailable,
   side: 'provider',
   message: 'The token cannot be checked at the moment. Try again shortly.',
   fields: retryAfterField(1_000),
@@ -153,7 +151,6 @@ const UNDECIDED = {
 
 const FAULT = {
   status: 500,
-  rpcCode: RpcCode.internal,
   side: 'gateway',
   message: 'The token cannot be checked because of a fault in this service.',
 } satisfies IntrospectionError;

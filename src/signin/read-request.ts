@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ErrorDetail, GatewayError, type GrantKind, RpcCode } from '../core/index.ts';
+import { type ErrorDetail, GatewayError, type GrantKind } from '../core/index.ts';
 import { jsonMembers } from './ask-provider.ts';
 
 /** A client's request to redeem a code. The strings are exactly those of the JSON. */
@@ -111,8 +111,6 @@ function wrongBody(fieldViolations: readonly FieldViolation[]): GatewayError {
   const detail: ErrorDetail = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations };
   return new GatewayError({
     status: 400,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: `The request body is wrong: ${fieldViolations.map(({ field }) => field).join(', ')}. See details.`,
     details: [detail],
   });
@@ -122,19 +120,12 @@ function wrongBody(fieldViolations: readonly FieldViolation[]): GatewayError {
 export function mediaTypeRefusal(contentType: string | undefined): GatewayError | undefined {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === '' || type === 'application/json') return undefined;
-  return new GatewayError({
-    status: 415,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: 'Send the body as application/json.',
-  });
+  return new GatewayError({ status: 415, message: 'Send the body as application/json.' });
 }
 
 function tooLarge(): GatewayError {
   return new GatewayError({
     status: 413,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: `The request body must not exceed ${MAX_REQUEST_BYTES} bytes.`,
   });
 }

@@ -1,6 +1,5 @@
 import { type ClientAuth, type Configuration, customFetch, tokenRevocation } from 'openid-client';
-import type { Clock, SignInListener, SignOutOutcome } from '../core/index.ts';
-import { GatewayError, RpcCode } from '../core/index.ts';
+import { type Clock, GatewayError, type SignInListener, type SignOutOutcome } from '../core/index.ts';
 import { ProviderFault } from './ask-provider.ts';
 import type { InFlight, ProviderClient } from './client-request.ts';
 import { ERROR_KINDS, type ErrorKind, type Failure, judge } from './failures.ts';
@@ -154,7 +153,7 @@ const PERHAPS = 'the refresh token may still be valid: forget it.';
 
 const KINDS: Readonly<Record<FailedSignOut, ErrorKind>> = {
   ...ERROR_KINDS,
-  token_refused: { status: 400, rpcCode: RpcCode.invalidArgument, side: 'client' },
+  token_refused: { status: 400, side: 'client' },
 };
 
 /** The client's messages: what happened, and what did not. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { didYouMean } from '../../config/index.ts';
-import { type AdminChange, GatewayError, RpcCode } from '../../core/index.ts';
+import { type AdminChange, GatewayError } from '../../core/index.ts';
 
 /** The parts of a request to the API. */
 export interface ApiCall {
@@ -77,45 +77,36 @@ export async function readBody(
 }
 
 export function badApiRequest(message: string): GatewayError {
-  return new GatewayError({ status: 400, rpcCode: RpcCode.invalidArgument, side: 'client', message });
+  return new GatewayError({ status: 400, message });
 }
 
 export function notFound(message: string): GatewayError {
-  return new GatewayError({ status: 404, rpcCode: RpcCode.notFound, side: 'client', message });
+  return new GatewayError({ status: 404, message });
 }
 
 export function conflict(message: string): GatewayError {
-  return new GatewayError({ status: 409, rpcCode: RpcCode.failedPrecondition, side: 'client', message });
+  return new GatewayError({ status: 409, message });
 }
 
 export function unavailable(message: string): GatewayError {
-  return new GatewayError({ status: 503, rpcCode: RpcCode.unavailable, side: 'gateway', message });
+  return new GatewayError({ status: 503, side: 'gateway', message });
 }
 
 export function wrongApiMethod(allowed: readonly string[]): GatewayError {
   return new GatewayError({
     status: 405,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: `Use ${allowed.join(' or ')}.`,
     fields: ['Allow', allowed.join(', ')],
   });
 }
 
 function notJson(): GatewayError {
-  return new GatewayError({
-    status: 415,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: 'Send JSON, with "Content-Type: application/json".',
-  });
+  return new GatewayError({ status: 415, message: 'Send JSON, with "Content-Type: application/json".' });
 }
 
 function apiBodyTooLarge(): GatewayError {
   return new GatewayError({
     status: 413,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'The body is larger than any operation accepts.',
     close: true,
   });

@@ -1,6 +1,5 @@
 import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
-import type { Cap, Fields, PoolName } from '../../core/index.ts';
-import { GatewayError, RpcCode, retryAfterField } from '../../core/index.ts';
+import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
@@ -12,20 +11,12 @@ const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"
 
 /** For an ambiguous request. Nothing after it on this connection can be trusted. */
 export function badRequest(why: string): GatewayError {
-  return new GatewayError({
-    status: 400,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: `Bad request: ${why}.`,
-    close: true,
-  });
+  return new GatewayError({ status: 400, message: `Bad request: ${why}.`, close: true });
 }
 
 export function methodNotSupported(allow: readonly string[]): GatewayError {
   return new GatewayError({
     status: 405,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'This method is not supported here.',
     fields: ['Allow', allow.join(', ')],
     close: true,
@@ -34,13 +25,7 @@ export function methodNotSupported(allow: readonly string[]): GatewayError {
 
 /** For a path that exists for other methods. */
 export function wrongMethod(allow: string): GatewayError {
-  return new GatewayError({
-    status: 405,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: `Use ${allow} here.`,
-    fields: ['Allow', allow],
-  });
+  return new GatewayError({ status: 405, message: `Use ${allow} here.`, fields: ['Allow', allow] });
 }
 
 /**
@@ -51,8 +36,6 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
   return new GatewayError({
     status: 401,
-    rpcCode: RpcCode.unauthenticated,
-    side: 'client',
     message: 'A valid access token is required: Authorization: Bearer <token>.',
     fields: sentNone ? CHALLENGE : INVALID_TOKEN,
   });
@@ -67,8 +50,6 @@ export function insufficient(requirement: Requirement, shortfall: Shortfall): Ga
   const lacksScopes = shortfall === 'scopes';
   return new GatewayError({
     status: 403,
-    rpcCode: RpcCode.permissionDenied,
-    side: 'client',
     message: lacksScopes
       ? `The access token needs these scopes here: ${scopes}.`
       : 'This caller has no right to what is here.',
@@ -93,8 +74,6 @@ function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Sho
 export function signedInElsewhere(): GatewayError {
   return new GatewayError({
     status: 400,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message:
       'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
   });
@@ -104,7 +83,6 @@ export function signedInElsewhere(): GatewayError {
 export function keysUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
     side: 'provider',
     message: 'The token cannot be checked at the moment. Try again shortly.',
     fields: retryAfterField(retryAfterMs),
@@ -115,7 +93,6 @@ export function keysUnreachable(retryAfterMs: number): GatewayError {
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
     side: 'store',
     message: 'Limits cannot be checked at the moment. Try again shortly.',
     fields: retryAfterField(retryAfterMs),
@@ -123,30 +100,16 @@ export function storeUnreachable(retryAfterMs: number): GatewayError {
 }
 
 export function clientTooSlow(): GatewayError {
-  return new GatewayError({
-    status: 408,
-    rpcCode: RpcCode.deadlineExceeded,
-    side: 'client',
-    message: 'The request did not arrive in time.',
-    close: true,
-  });
+  return new GatewayError({ status: 408, message: 'The request did not arrive in time.', close: true });
 }
 
 export function bodyTooSlow(): GatewayError {
-  return new GatewayError({
-    status: 408,
-    rpcCode: RpcCode.deadlineExceeded,
-    side: 'client',
-    message: 'The request body arrived too slowly.',
-    close: true,
-  });
+  return new GatewayError({ status: 408, message: 'The request body arrived too slowly.', close: true });
 }
 
 export function bodyTooLarge(): GatewayError {
   return new GatewayError({
     status: 413,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'The request body is larger than this route accepts.',
     close: true,
   });
@@ -155,8 +118,6 @@ export function bodyTooLarge(): GatewayError {
 export function expectationNotMet(): GatewayError {
   return new GatewayError({
     status: 417,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'The only expectation supported is 100-continue.',
     close: true,
   });
@@ -165,8 +126,6 @@ export function expectationNotMet(): GatewayError {
 export function headTooLarge(): GatewayError {
   return new GatewayError({
     status: 431,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'The header section is too large or has too many fields.',
     close: true,
   });
@@ -176,8 +135,6 @@ export function headTooLarge(): GatewayError {
 export function versionNotSupported(isHttp2: boolean): GatewayError {
   return new GatewayError({
     status: 505,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: isHttp2
       ? 'This connection speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.'
       : 'No request line can ask for this version of HTTP: send HTTP/1.1 or HTTP/1.0.',
@@ -186,30 +143,18 @@ export function versionNotSupported(isHttp2: boolean): GatewayError {
 }
 
 export function noRoute(): GatewayError {
-  return new GatewayError({
-    status: 404,
-    rpcCode: RpcCode.notFound,
-    side: 'client',
-    message: 'There is nothing at this path.',
-  });
+  return new GatewayError({ status: 404, message: 'There is nothing at this path.' });
 }
 
 /** For an upgrade on a route that serves no WebSockets. */
 export function upgradeNotServed(): GatewayError {
-  return new GatewayError({
-    status: 501,
-    rpcCode: RpcCode.unimplemented,
-    side: 'client',
-    message: 'There are no WebSockets at this path.',
-  });
+  return new GatewayError({ status: 501, message: 'There are no WebSockets at this path.' });
 }
 
 /** For another version of WebSocket. Names the one that is supported (RFC 6455, 4.4; RFC 9110, 15.5.22). */
 export function otherVersion(): GatewayError {
   return new GatewayError({
     status: 426,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'The only version of WebSocket supported is 13.',
     fields: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Version', '13'],
   });
@@ -217,18 +162,12 @@ export function otherVersion(): GatewayError {
 
 /** For a WebSocket that a page of an origin opens which `cors` does not list. */
 export function foreignOrigin(): GatewayError {
-  return new GatewayError({
-    status: 403,
-    rpcCode: RpcCode.permissionDenied,
-    side: 'client',
-    message: 'Pages of this origin may not open WebSockets here.',
-  });
+  return new GatewayError({ status: 403, message: 'Pages of this origin may not open WebSockets here.' });
 }
 
 export function internalFault(cause: unknown): GatewayError {
   return new GatewayError({
     status: 500,
-    rpcCode: RpcCode.internal,
     side: 'gateway',
     message: 'The gateway failed to handle this request.',
     close: true,
@@ -239,7 +178,6 @@ export function internalFault(cause: unknown): GatewayError {
 export function upstreamFailed(cause: unknown): GatewayError {
   return new GatewayError({
     status: 502,
-    rpcCode: RpcCode.unavailable,
     side: 'upstream',
     message: 'The service behind the gateway failed to answer.',
     cause,
@@ -249,7 +187,6 @@ export function upstreamFailed(cause: unknown): GatewayError {
 export function upstreamTooSlow(cause: unknown): GatewayError {
   return new GatewayError({
     status: 504,
-    rpcCode: RpcCode.deadlineExceeded,
     side: 'upstream',
     message: 'The service behind the gateway did not answer in time.',
     cause,
@@ -262,7 +199,6 @@ const RETRY_SOON: Fields = retryAfterField(1_000);
 export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
     side: 'gateway',
     message: 'Too many requests are in flight. Try again shortly.',
     fields: RETRY_SOON,
@@ -274,7 +210,6 @@ export function overloaded(cap: Cap): GatewayError {
 export function fallenBehind(): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
     side: 'gateway',
     message: 'The gateway is overloaded. Try again shortly.',
     fields: RETRY_SOON,
@@ -286,7 +221,6 @@ export function fallenBehind(): GatewayError {
 export function poolFull(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
     side: 'gateway',
     message: `Too many ${IN_FLIGHT[pool]}. Try again shortly.`,
     fields: RETRY_SOON,
@@ -298,8 +232,6 @@ export function poolFull(pool: PoolName): GatewayError {
 export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
-    rpcCode: RpcCode.unavailable,
-    side: 'client',
     message: `Too many of your ${IN_FLIGHT[pool]} to this service. Try again shortly.`,
     fields: RETRY_SOON,
     cap: `max_${pool}_per_caller`,

@@ -43,8 +43,6 @@ export class RateLimitError extends GatewayError {
     const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
     super({
       status: 429,
-      rpcCode: RpcCode.resourceExhausted,
-      side: 'client',
       message,
       fields: [
         ...retryAfterField(retryAfterMs),

@@ -183,8 +183,6 @@ function varint(value: number): number[] {
 export function notGrpc(): GatewayError {
   return new GatewayError({
     status: 415,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
   });
 }
@@ -193,8 +191,6 @@ export function notGrpc(): GatewayError {
 export function notGrpcWeb(): GatewayError {
   return new GatewayError({
     status: 415,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
     message: 'This service is not served over gRPC-Web: call it with content-type application/grpc.',
   });
 }
@@ -203,20 +199,13 @@ export function notGrpcWeb(): GatewayError {
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({
     status: 504,
-    rpcCode: RpcCode.deadlineExceeded,
-    side: 'client',
     message: 'The deadline of the call passed before the service behind the gateway had finished.',
   });
 }
 
 /** For a call whose deadline or body is malformed. The connection can be kept. */
 export function badCall(why: string): GatewayError {
-  return new GatewayError({
-    status: 400,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: `Bad request: ${why}.`,
-  });
+  return new GatewayError({ status: 400, message: `Bad request: ${why}.` });
 }
 
 /**
