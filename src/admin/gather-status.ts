@@ -72,6 +72,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     store: storeStatus(sources.limiting),
     log: observation.logLosses,
     buckets: gatherBuckets(snapshot, recent),
+    concurrent: gatherConcurrent(snapshot, sources.limiting),
     callers: showCallers ? gatherCallers(sources) : null,
     certificates: sources.certificates(),
     upstreams: gatherUpstreams(sources, snapshot, recent),
@@ -179,7 +180,7 @@ const MAX_RESTRICTIONS = 100;
 
 /** The parts that know callers. */
 interface CallerSources {
-  readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions'>;
+  readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions' | 'memory'>;
   readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
 }
 
@@ -213,6 +214,10 @@ function gatherCallers({ limiting, observation }: CallerSources): CallersStatus 
   return {
     refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
+    mostInFlight: callersInFlight(limiting)
+      .toSorted((one, other) => other.inFlight - one.inFlight)
+      .slice(0, MAX_LISTED)
+      .map(({ caller, ...counted }) => ({ ...nameOf(!isPrincipal(caller), caller), ...counted })),
     restrictions,
     unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
     shadowRestrictions: limiting.shadowRestrictions
@@ -223,6 +228,27 @@ function gatherCallers({ limiting, observation }: CallerSources): CallersStatus 
         untilMs: untilEpochMs,
       })),
   };
+}
+
+/** Adds up what each caller has in flight in each bucket, for all main values. */
+function callersInFlight({ memory }: Pick<Limiting, 'memory'>) {
+  const ofCallers = Map.groupBy(memory.inFlight.counts, ({ bucket, caller }) => `${caller}\0${bucket}`);
+  return [...ofCallers.values()].flatMap(counts =>
+    counts.slice(0, 1).map(({ bucket, caller }) => ({
+      ...{ bucket, caller },
+      inFlight: counts.reduce((sum, { count }) => sum + count, 0),
+    })),
+  );
+}
+
+function gatherConcurrent({ limits }: Snapshot, limiting: Limiting): GatewayStatus['concurrent'] {
+  const inBuckets = Map.groupBy(callersInFlight(limiting), ({ bucket }) => bucket);
+  return limits.buckets.flatMap(({ name: bucket, concurrent: perCaller }) => {
+    if (perCaller === null) return [];
+    const callers = inBuckets.get(bucket) ?? [];
+    const inFlight = callers.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    return [{ bucket, perCaller, inFlight, callers: callers.length }];
+  });
 }
 
 /** The limits of a bucket, or of requests without one. */

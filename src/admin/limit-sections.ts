@@ -46,6 +46,17 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
   return section('Buckets', table, note);
 }
 
+/** Shows what is in flight in buckets that bound it; nothing where none does. */
+export function concurrencySection({ concurrent }: GatewayStatus): Html | string {
+  if (concurrent.length === 0) return '';
+  const busiestFirst = concurrent.toSorted((one, other) => other.inFlight - one.inFlight).slice(0, MAX_ROWS);
+  const rows = busiestFirst.map(({ bucket, perCaller, inFlight, callers }) => [
+    ...[bucket, perCaller, inFlight, callers],
+  ]);
+  const table = listTable(['Bucket', 'Of one caller, at most', 'In flight here', 'Callers'], rows);
+  return section('Requests in flight, by bucket', table);
+}
+
 /** Adds up refusals by limits and by restrictions. */
 function refusals({ lastHour: { refused, restricted } }: BucketStatus): number {
   return refused + restricted;
@@ -78,10 +89,13 @@ function counted(number: number): HtmlPart {
 /** Shows who is refused, or will be soon. */
 export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
   if (callers === null) return [hidden()];
-  const { refusedMost, nearLimit } = callers;
+  const { refusedMost, nearLimit, mostInFlight } = callers;
   return [
     section('Callers refused most', refusedTable(refusedMost, atMs), nobody(refusedMost, 'hour, none')),
     section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
+    ...(mostInFlight.length === 0
+      ? []
+      : [section('Callers with most in flight', inFlightTable(mostInFlight))]),
     restrictionSection(callers, atMs),
     ...shadowRestrictionSection(callers, atMs),
   ];
@@ -127,6 +141,11 @@ function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | stri
     momentHtml(caller.lastAtMs, nowMs),
   ]);
   return listTable(['Caller', 'Class', 'Bucket', 'Times', 'Since', 'Last'], rows);
+}
+
+function inFlightTable(callers: CallersStatus['mostInFlight']): Html {
+  const rows = callers.map(caller => [nameOf(caller), caller.bucket, caller.inFlight]);
+  return listTable(['Caller', 'Bucket', 'In flight here'], rows);
 }
 
 function span(count: number, maxCount: number): number | string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatDuration } from '../core/index.ts';
 import type { HtmlPart } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
-import { bucketSection, callerSections } from './limit-sections.ts';
+import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
 
 /** Lets the page use its own style and script and fetch itself; forbids all else, even if a name on the page contains markup. */
@@ -40,7 +40,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>

@@ -65,6 +65,14 @@ export interface GatewayStatus {
   readonly log: LogLosses;
   /** Counts by bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
+  /** The buckets that bound how many requests of a caller are in flight, and how many are at this gateway. */
+  readonly concurrent: readonly {
+    readonly bucket: string;
+    readonly perCaller: number;
+    readonly inFlight: number;
+    /** How many callers have some in flight. */
+    readonly callers: number;
+  }[];
   /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
   /** The certificates that listeners serve. */
@@ -150,6 +158,8 @@ export interface CallersStatus {
   readonly refusedMost: readonly RefusedCallerStatus[];
   /** Near a limit within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
+  /** The callers with the most requests in flight at this gateway, of those that buckets with `concurrent` count. */
+  readonly mostInFlight: readonly (CallerName & { readonly bucket: string; readonly inFlight: number })[];
   /** The first restrictions in force whose client is known by name. */
   readonly restrictions: readonly RestrictionStatus[];
   /** Number of restrictions in force that are not listed: there are too many, or other gateways made them for callers unknown here. */

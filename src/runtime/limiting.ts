@@ -303,9 +303,9 @@ export class Allowances {
     if (dependencies.facts !== null) onReset(dependencies.facts, () => this.#forgetRefusals());
   }
 
-  /** Reads what is left of these limits; `null` if nothing counts now. */
-  async read(limits: readonly Limit[], caller: string, main: string): Promise<AllowanceReading | null> {
-    return this.#dependencies.store.read(limits, caller, main);
+  /** Reads what is left of these limits, and how much is in flight; `null` if nothing counts now. */
+  async read(...asked: Parameters<AllowanceStore['read']>): Promise<AllowanceReading | null> {
+    return this.#dependencies.store.read(...asked);
   }
 
   /** Says where the counters were that it has reset; `null` if nothing counts now. */

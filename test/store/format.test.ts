@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
+import { defineConcurrency } from '../../src/limits/index.ts';
 import { RedisConnection } from '../../src/redis/connection/index.ts';
 import { FORMAT, formatPrefix } from '../../src/redis/options.ts';
 import { Board } from '../../src/redis/sharing/board.ts';
@@ -20,6 +21,10 @@ const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {
   'weir:1:{board}:news': ['restricted:address:x', '1'],
   'weir:1:{board}:state': 'board-1:1',
   'weir:1:{board}:values': ['restricted:address:x', '7'],
+  'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}caller:window:1000:5VWuRtPLcJX:0PYxyh3bqNs7z8ueBXzcmN:leases': [
+    'gateway:1',
+    '1000030000',
+  ],
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}caller:window:5000:WP9L5sWeauL:0PYxyh3bqNs7z8ueBXzcmN': '1000005000 1',
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}global:window:1000:tvyqWwryAoi': '1000001000 1',
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}parts': [
@@ -33,6 +38,7 @@ const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {
 };
 
 const SET = limits({
+  concurrent: defineConcurrency('b', 'channel_id', 2),
   global: limit('6/1s', { role: 'global', bucket: '' }),
   caller: limit('3/5s', { main: 'channel_id' }),
   resource: limit('4/10s', { role: 'resource', main: 'channel_id', algorithm: 'smooth' }),
@@ -54,7 +60,7 @@ beforeEach(async () => {
 });
 
 test('what gateways keep in Redis is what the number of its format stands for', async () => {
-  await storeOn(runner, {}, clock).decide(SET, 'user:a', 'c1');
+  await storeOn(runner, { id: 'gateway' }, clock).decide(SET, 'user:a', 'c1');
   await postFact();
   expect({ format: FORMAT, kept: await everything() }).toEqual({ format: 1, kept: FORMAT_1 });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { defineConcurrency, type LimitSet, NO_LIMITS } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/redis/connection/index.ts';
 import {
+  COUNT_LEASES,
   DECIDE,
   END_LEASE,
   NOTE_OPENED,
@@ -26,7 +27,7 @@ async function newRunner(): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `l${prefixes++}:`, false);
   runner.nowMs = 1_700_000_000_000;
   await Promise.all(
-    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE].map(script => runner.load(script)),
+    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE, COUNT_LEASES].map(script => runner.load(script)),
   );
   return runner;
 }
@@ -52,6 +53,44 @@ test('the lease of a gateway that died ends by itself, and one that is renewed d
     living.renewLeases();
   }
   expect([await asks('user:a'), await asks('user:b')]).toEqual([false, true]);
+});
+
+test('every gateway sees how many requests of a caller are in flight at all of them, leases that ended left out', async () => {
+  const runner = await newRunner();
+  const [one, other] = [storeOn(runner, {}, clockOf(runner)), storeOn(runner, {}, clockOf(runner))];
+  const ofEach = { ...NO_LIMITS, concurrent: defineConcurrency('each', 'id', 5) };
+  for (const store of [one, other]) await store.decide(ofEach, 'user:a', '7');
+  await other.decide(ofEach, 'user:a', '8');
+  await one.decide(alone, 'user:a', '');
+  const seen = async (caller: string, main: string) =>
+    (await one.allowances.read([], caller, main, [ofEach.concurrent]))?.inFlight;
+  expect([await seen('user:a', '7'), await seen('user:a', '8'), await seen('user:b', '7')]).toEqual([
+    [2],
+    [1],
+    [0],
+  ]);
+  const both = [alone.concurrent, ofEach.concurrent].filter(limit => limit !== null);
+  expect(await other.allowances.read([], 'user:a', '', both)).toMatchObject({
+    countedIn: 'redis',
+    inFlight: [1, 0],
+  });
+  runner.nowMs += 29_000;
+  one.renewLeases();
+  runner.nowMs += 1_000;
+  expect([await seen('user:a', '7'), await seen('user:a', '8')]).toEqual([[1], [0]]);
+});
+
+test('while Redis is away, what is in flight at the gateway that is asked is seen', async () => {
+  const runner = await newRunner();
+  const health = { isShared: true, failed() {} };
+  const store = storeOn(runner, { health }, clockOf(runner));
+  await store.decide(alone, 'user:a', '');
+  health.isShared = false;
+  const limits = [defineConcurrency('b', null, 1)];
+  expect(await store.allowances.read([], 'user:a', '', limits)).toMatchObject({
+    countedIn: 'local',
+    inFlight: [1],
+  });
 });
 
 test('nothing is left in Redis of requests that have ended', async () => {

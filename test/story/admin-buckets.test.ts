@@ -102,7 +102,7 @@ test('/api/buckets without a bucket resets all that is counted of one caller alo
   await room.ask('bob', 'GET /things');
   await room.ask('bob', 'GET /channels/8');
   const { body } = await room.api.call('GET', `/api/buckets?${room.of('alice')}`);
-  const atOnce = [{ bucket: 'slow', concurrent: 3, shadow: true }];
+  const atOnce = [{ bucket: 'slow', concurrent: 3, inFlight: 0, shadow: true }];
   expect(body).toMatchObject({ atOnce, needValue: ['channels'] });
   const reset = await room.api.call('DELETE', `/api/buckets?${room.of('alice')}`);
   expect(reset.body).toMatchObject({ global: true, buckets: ['things', 'channels', 'slow'] });

@@ -51,6 +51,20 @@ describe('a bucket with "concurrent"', () => {
     const ask = (line = bearer) => front.gateway.ask(head('GET /exports/a', line));
     const first = await hold(front, head('GET /exports/held', bearer));
     await hold(front, head('GET /exports/held', bearer));
+    await hold(front, head('GET /bare/held', front.issuer.bearer({ sub: 'carol' })));
+    const status = JSON.parse((await front.gateway.admin('/status.json')).text);
+    expect(status.concurrent).toEqual([
+      { bucket: 'exports', perCaller: 2, inFlight: 2, callers: 1 },
+      { bucket: 'bare', perCaller: 1, inFlight: 1, callers: 1 },
+    ]);
+    const caller = expect.stringMatching(/^[\w-]{22}$/);
+    expect(status.callers.mostInFlight).toEqual([
+      { caller, bucket: 'exports', inFlight: 2 },
+      { caller, bucket: 'bare', inFlight: 1 },
+    ]);
+    const page = (await front.gateway.admin('/status')).text;
+    for (const title of ['Requests in flight, by bucket', 'Callers with most in flight'])
+      expect(page).toContain(title);
     const refused = await ask();
     expect(refusalOf(refused)).toMatchObject({ retry_after: 1, global: false });
     expect(rateOf(refused)).toMatchObject({ limit: 50, remaining: 48, scope: 'shared' });
@@ -115,6 +129,8 @@ test('gateways share the places over Redis: those of one that was killed are fre
       own.push(await hold(front, text));
   }
   expect([(await ask(killed)).status, (await ask(living)).status]).toEqual([429, 429]);
+  const { text } = await living.gateway.admin('/api/buckets?address=127.0.0.1');
+  expect(JSON.parse(text).atOnce).toEqual([{ bucket: 'all', concurrent: 6, inFlight: 6, shadow: false }]);
   killed.gateway.signal('SIGKILL');
   await killed.gateway.exit;
   expect((await ask(living)).status).toBe(429);

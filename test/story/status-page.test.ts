@@ -93,7 +93,11 @@ test('/status.json tells how many requests of a caller may be in flight', async 
     buckets: { exports: { user: '10/1m', concurrent: 4 }, live: { concurrent: 2, shadow: true } },
     routes: { 'GET /exports': 'exports', 'GET /live': 'live' },
   };
-  const { buckets } = await statusOf(await startLimited(limits));
+  const { buckets, concurrent } = await statusOf(await startLimited(limits));
+  expect(concurrent).toEqual([
+    { bucket: 'exports', perCaller: 4, inFlight: 0, callers: 0 },
+    { bucket: 'live', perCaller: 2, inFlight: 0, callers: 0 },
+  ]);
   const atOnce = { limit: 'concurrent', algorithm: null };
   for (const [bucket, view] of [
     ['exports', { ...atOnce, quota: '4', enforcedPercent: 100 }],

@@ -8,7 +8,7 @@ import type { Allowances } from '../../runtime/index.ts';
 import { type ApiClient, clientOf, providerOf } from './client.ts';
 import type { ApiCall, ApiReply } from './operation.ts';
 import { badApiRequest, notFound, queryObject, readBy, unavailable } from './operation.ts';
-import { type AllowanceShape, type BucketsQuery, bucketsSchema, type ConcurrencyShape } from './shapes.ts';
+import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './shapes.ts';
 
 export interface BucketSources {
   readonly allowances: Allowances;
@@ -49,16 +49,27 @@ export class BucketsApi {
     if (bucket !== null && bucket.main !== null && value === null) return valueNeeded(bucket.main);
     const all = this.#limitsOf(asked);
     const shown = all.filter(({ bucket }) => value !== null || bucket === null || bucket.main === null);
+    const atOnce = this.#atOnceOf(asked);
+    const counted = atOnce.filter(({ bucket }) => value !== null || bucket.main === null);
     const reading = await this.#sources.allowances.read(
       shown.map(({ limit }) => limit),
       client?.key ?? '',
       partOf(asked),
+      counted.map(({ limit }) => limit),
     );
     if (reading === null) return nothingCounts();
-    const { countedIn, allowances } = reading;
+    const { countedIn, allowances, inFlight } = reading;
     const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
     const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
-    const body = { countedIn, ...this.#nameOf(client), limits, atOnce: this.#atOnceOf(asked), needValue };
+    const body = {
+      ...{ countedIn, ...this.#nameOf(client), limits, needValue },
+      atOnce: atOnce.map(each => ({
+        bucket: each.bucket.name,
+        concurrent: each.limit.units,
+        inFlight: inFlight[counted.indexOf(each)] ?? null,
+        shadow: each.isInShadow,
+      })),
+    };
     return { status: 200, body, change: null };
   }
 
@@ -150,15 +161,13 @@ export class BucketsApi {
   }
 
   /** How many requests of the client may be in flight in each bucket. */
-  #atOnceOf({ client, bucket: asked, className }: Question): ConcurrencyShape[] {
+  #atOnceOf({ client, bucket: asked, className }: Question): (CountedLimit & { bucket: BucketModel })[] {
     if (client === null) return [];
     const buckets = asked === null ? this.#sources.limits().buckets : [asked];
     return buckets.flatMap(bucket => {
       const { concurrent, shadow } = limitsFor(bucket, client.key).exemptSets.of(className);
       const limit = concurrent ?? shadow?.concurrent ?? null;
-      return limit === null
-        ? []
-        : [{ bucket: bucket.name, concurrent: limit.units, shadow: concurrent === null }];
+      return limit === null ? [] : [{ bucket, limit, isInShadow: concurrent === null }];
     });
   }
 

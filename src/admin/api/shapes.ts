@@ -170,9 +170,12 @@ export type AllowanceShape = z.infer<typeof allowanceSchema>;
 const concurrencySchema = z.strictObject({
   bucket: z.string(),
   concurrent: z.int().describe('How many requests of the client may be in flight, for each main value.'),
+  inFlight: z
+    .int()
+    .nullable()
+    .describe('How many are; null: the bucket counts each value by itself, and none was asked for.'),
   shadow: z.boolean().describe('true: for this client it refuses nothing.'),
 });
-export type ConcurrencyShape = z.infer<typeof concurrencySchema>;
 
 export const bucketsReadSchema = z
   .strictObject({

@@ -145,6 +145,8 @@ export interface AllowanceReading {
   readonly countedIn: CountedIn;
   /** One for each limit, in the order of the limits. */
   readonly allowances: readonly Allowance[];
+  /** How many requests of the caller are in flight, for each limit on them. */
+  readonly inFlight: readonly number[];
 }
 
 /**
@@ -155,11 +157,13 @@ export interface AllowanceStore {
   /**
    * @param main the main value, '' for buckets without one: all buckets of `limits` have one, or none has. For a limit of a group
    *   its part (`groupPart`); it is then the only one
+   * @param concurrent limits on requests in flight (`defineConcurrency`), with this main value as well. Default none
    */
   read(
     limits: readonly Limit[],
     caller: string,
     main: string,
+    concurrent?: readonly Limit[],
   ): AllowanceReading | null | Promise<AllowanceReading | null>;
   /** `main`: null for every value that the caller holds. */
   reset(

@@ -19,8 +19,18 @@ export interface Place {
   leave(): void;
 }
 
+/** How many requests of one caller are in flight in a bucket, for one main value. */
+export interface InFlightCount {
+  readonly bucket: string;
+  readonly caller: string;
+  readonly main: string;
+  readonly count: number;
+}
+
 /** Counts the requests of each caller that are in flight. */
 export interface InFlight {
+  /** All that are above 0. */
+  readonly counts: Iterable<InFlightCount>;
   /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean;
   /** How many are in flight. */
@@ -31,32 +41,31 @@ export interface InFlight {
 
 /** Counts in this process. Holds only callers with something in flight. */
 export class ProcessInFlight implements InFlight {
-  readonly #counts = new Map<string, number>();
+  readonly #held = new Map<string, { -readonly [Name in keyof InFlightCount]: InFlightCount[Name] }>();
+
+  get counts(): Iterable<InFlightCount> {
+    return this.#held.values();
+  }
 
   isFull(limit: Limit, caller: string, main: string): boolean {
     return this.count(limit, caller, main) >= limit.units;
   }
 
   count(limit: Limit, caller: string, main: string): number {
-    return this.#counts.get(keyOf(limit, caller, main)) ?? 0;
+    return this.#held.get(keyOf(limit, caller, main))?.count ?? 0;
   }
 
   enter(limit: Limit, caller: string, main: string): Place {
     const key = keyOf(limit, caller, main);
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    const held = this.#held.get(key) ?? { bucket: limit.bucket, caller, main, count: 0 };
+    if (held.count++ === 0) this.#held.set(key, held);
     let isHeld = true;
     return {
       leave: () => {
-        if (isHeld) this.#leave(key);
+        if (isHeld && --held.count === 0) this.#held.delete(key);
         isHeld = false;
       },
     };
-  }
-
-  #leave(key: string): void {
-    const count = this.#counts.get(key) ?? 0;
-    if (count <= 1) this.#counts.delete(key);
-    else this.#counts.set(key, count - 1);
   }
 }
 

@@ -22,6 +22,7 @@ interface MemoryAllowancesDependencies {
   readonly table: CounterTable;
   readonly keyspaces: Keyspaces;
   readonly keysPerCaller: () => number;
+  readonly inFlight: InFlight;
 }
 
 /** Shows and resets the counters of a memory store. */
@@ -35,9 +36,19 @@ class MemoryAllowances implements AllowanceStore {
     this.#consumption = new Consumption(dependencies.table);
   }
 
-  read(limits: readonly Limit[], caller: string, main: string): AllowanceReading {
-    this.#moment.read(this.#dependencies.clock);
-    return { countedIn: 'memory', allowances: limits.map(limit => this.#allowanceOf(limit, caller, main)) };
+  read(
+    limits: readonly Limit[],
+    caller: string,
+    main: string,
+    concurrent: readonly Limit[] = [],
+  ): AllowanceReading {
+    const { clock, inFlight } = this.#dependencies;
+    this.#moment.read(clock);
+    return {
+      countedIn: 'memory',
+      allowances: limits.map(limit => this.#allowanceOf(limit, caller, main)),
+      inFlight: concurrent.map(limit => inFlight.count(limit, caller, main)),
+    };
   }
 
   reset(limits: readonly Limit[], caller: string, main: string | null): CountedIn {
@@ -370,6 +381,7 @@ export class MemoryStore implements LimitStore {
       table: this.#table,
       keyspaces: this.#keyspaces,
       keysPerCaller: () => this.#keysPerCaller,
+      inFlight: this.inFlight,
     });
     this.#global = new Consumption(this.#table);
     this.#caller = new Consumption(this.#table);

@@ -321,6 +321,17 @@ for _, lease in ipairs(ARGV) do holdLease(KEYS[1], lease) end
 return 0
 `);
 
+/** Counts the leases that hold. KEYS: sets of them. Returns a number for each. */
+export const COUNT_LEASES = defineScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local counts = {}
+for i, key in ipairs(KEYS) do
+  counts[i] = redis.call('ZCOUNT', key, string.format('(%.0f', now), string.format('%.0f', now + ${LEASE_MS}))
+end
+return counts
+`);
+
 /** Ends leases of one set. KEYS: the set. ARGV: the leases. */
 export const END_LEASE = defineScript(`
 for _, lease in ipairs(ARGV) do redis.call('ZREM', KEYS[1], lease) end

@@ -74,9 +74,9 @@ function negated({ groupWindow, resourceWindow }: Pick<Decision, 'groupWindow' |
 
 function localAllowances({ local, replicas }: FallbackDependencies): AllowanceStore {
   return {
-    read(limits, caller, main) {
+    read(limits, caller, main, concurrent) {
       const divided = limits.map(limit => divideLimit(limit, replicas()));
-      return { ...local.allowances.read(divided, caller, main), countedIn: 'local' };
+      return { ...local.allowances.read(divided, caller, main, concurrent), countedIn: 'local' };
     },
     reset(limits, caller, main) {
       local.allowances.reset(limits, caller, main);

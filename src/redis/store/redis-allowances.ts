@@ -1,7 +1,7 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
 import { isSharedRole } from '../../limits/index.ts';
 import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
-import { DROP, READ_ALLOWANCES } from './counter-scripts.ts';
+import { COUNT_LEASES, DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
 import { textOf } from './plan.ts';
@@ -25,17 +25,27 @@ export class RedisAllowances implements AllowanceStore {
     this.#dependencies = dependencies;
   }
 
-  async read(limits: readonly Limit[], caller: string, main: string): Promise<AllowanceReading | null> {
+  async read(
+    limits: readonly Limit[],
+    caller: string,
+    main: string,
+    concurrent: readonly Limit[] = [],
+  ): Promise<AllowanceReading | null> {
     const { health, fallback } = this.#dependencies;
     if (health.isShared) {
       try {
         const portions = portionsOf(limits).map(portion => this.#readPortion(portion, caller, main));
-        return { countedIn: 'redis', allowances: (await Promise.all(portions)).flat() };
+        const inFlight = portionsOf(concurrent).map(portion => this.#countLeases(portion, caller, main));
+        return {
+          countedIn: 'redis',
+          allowances: (await Promise.all(portions)).flat(),
+          inFlight: (await Promise.all(inFlight)).flat(),
+        };
       } catch (error) {
         this.#failed(error);
       }
     }
-    return fallback.allowances?.read(limits, caller, main) ?? null;
+    return fallback.allowances?.read(limits, caller, main, concurrent) ?? null;
   }
 
   async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
@@ -59,6 +69,19 @@ export class RedisAllowances implements AllowanceStore {
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
     const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
     return readReply(reply, limits);
+  }
+
+  async #countLeases(limits: readonly Limit[], caller: string, main: string): Promise<number[]> {
+    const { keys } = this.#dependencies;
+    const own = keys.caller(caller);
+    const counts = await this.#run(
+      COUNT_LEASES,
+      limits.map(limit => keys.leases(own, limit, main)),
+      [],
+    );
+    if (Array.isArray(counts) && counts.length === limits.length && counts.every(Number.isSafeInteger))
+      return counts;
+    throw UNEXPECTED;
   }
 
   /** The keys of a caller, in the order of the scripts. */
@@ -104,6 +127,8 @@ export class RedisAllowances implements AllowanceStore {
   }
 }
 
+const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
+
 /** Splits limits into portions, in their order. A shared one has one for itself, since a cluster may keep it anywhere; the caller's own are in one place. */
 function portionsOf(limits: readonly Limit[]): Limit[][] {
   const portions: Limit[][] = [];
@@ -120,8 +145,7 @@ function readReply(reply: unknown, limits: readonly Limit[]): Allowance[] {
   const numbers = Array.isArray(reply) ? reply.map(Number) : [];
   return limits.map(({ units }, at) => {
     const [remaining = Number.NaN, resetAtMs = Number.NaN, waitMs = Number.NaN] = numbers.slice(3 * at);
-    if (![remaining, resetAtMs, waitMs].every(Number.isSafeInteger))
-      throw new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
+    if (![remaining, resetAtMs, waitMs].every(Number.isSafeInteger)) throw UNEXPECTED;
     return { units, remaining, resetAtMs, waitMs };
   });
 }

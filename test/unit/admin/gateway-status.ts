@@ -50,9 +50,11 @@ export const STATUS: GatewayStatus = {
   log: { linesDropped: 0, trouble: null },
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1, behind: false },
   buckets: [],
+  concurrent: [],
   callers: {
     refusedMost: [],
     nearLimit: [],
+    mostInFlight: [],
     restrictions: [],
     unlistedRestrictions: 0,
     shadowRestrictions: [],

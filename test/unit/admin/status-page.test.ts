@@ -72,6 +72,7 @@ describe('the page', () => {
         callers: {
           refusedMost: [{ caller: nasty, ...caller, restricted: 1, why: nasty }],
           nearLimit: [{ address: nasty, ...caller }],
+          mostInFlight: [],
           restrictions: [
             { address: nasty, kind: 'address', reason: nasty, sinceMs: MOMENT, untilMs: MOMENT },
           ],
@@ -215,6 +216,7 @@ describe('the page', () => {
             { address: '192.0.2.9', ...counts, restricted: 5, why: 'invalid_requests' },
           ],
           nearLimit: [{ address: '192.0.2.1', ...counts, maxCount: 5 }],
+          mostInFlight: [],
           restrictions: [{ caller: 'held', ...restriction }],
           unlistedRestrictions: 4,
           shadowRestrictions: [{ caller: 'spared', reason: 'invalid_requests', untilMs: MOMENT + 125_000 }],

@@ -19,6 +19,7 @@ it('the status has moments under plain names, in ISO 8601', () => {
       callers: {
         refusedMost: [],
         nearLimit: [],
+        mostInFlight: [],
         restrictions: [restriction],
         unlistedRestrictions: 0,
         shadowRestrictions: [],

@@ -65,7 +65,7 @@ describe('requests in flight of one caller', () => {
     const once = limits({ caller: limit('1/5s', { main: 'id' }), concurrent: two });
     ask(once);
     expect(ask(once)).toMatchObject({ admitted: false, atOnce: false, role: 'caller', retryAfterMs: 5_000 });
-    expect(store.inFlight.count(two, 'user:a', '7')).toBe(1);
+    expect([...store.inFlight.counts]).toEqual([{ bucket: 'b', caller: 'user:a', main: '7', count: 1 }]);
   });
 
   test('are looked at without a place', () => {
@@ -74,6 +74,24 @@ describe('requests in flight of one caller', () => {
     ask();
     ask();
     expect(store.peek(set, 'user:a', '7')).toMatchObject({ admitted: false, atOnce: true });
+  });
+
+  test('are shown for one caller, and for all that have some', () => {
+    const first = ask();
+    for (const [caller, main] of [
+      ['user:a', '7'],
+      ['user:a', '8'],
+      ['user:b', '7'],
+    ] as const)
+      ask(undefined, caller, main);
+    const shown = (caller: string, main: string) => store.allowances.read([], caller, main, [two]).inFlight;
+    expect([shown('user:a', '7'), shown('user:b', '7'), shown('user:c', '7')]).toEqual([[2], [1], [0]]);
+    first.place?.leave();
+    expect(Array.from(store.inFlight.counts, ({ caller, main, count }) => [caller, main, count])).toEqual([
+      ['user:a', '7', 1],
+      ['user:a', '8', 1],
+      ['user:b', '7', 1],
+    ]);
   });
 
   test('refuse nobody in shadow, and count only those that would be in flight', () => {
