@@ -14,11 +14,18 @@ const found = new Map<string, string>();
  */
 export function nameSourcesInStacks(): void {
   if (import.meta.filename.endsWith('.ts')) return;
-  Error.prepareStackTrace = (error, calls) => {
-    const maps = new Map<string, SourceMap | null>();
-    const lines = calls.map(call => `\n    at ${withSource(String(call), maps)}`);
-    return headOf(error) + lines.join('');
-  };
+  Error.prepareStackTrace = stackOf;
+}
+
+/**
+ * Writes a stack. Those of system errors keep the places of the scripts: Node asks for the stack of each socket that breaks, nobody
+ * reads it, and a source map takes a third of a second.
+ */
+export function stackOf(error: Error, calls: readonly unknown[]): string {
+  const maps = new Map<string, SourceMap | null>();
+  const isOfSystem = 'syscall' in error;
+  const lines = calls.map(call => `\n    at ${isOfSystem ? call : withSource(String(call), maps)}`);
+  return headOf(error) + lines.join('');
 }
 
 /**

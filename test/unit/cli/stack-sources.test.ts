@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { withSource } from '../../../src/cli/stack-sources.ts';
+import { stackOf, withSource } from '../../../src/cli/stack-sources.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-stack-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -51,5 +51,18 @@ describe('a line of a stack', () => {
     expect(named(`${url}:2:1`, maps)).toBe('node_modules/zod/index.js:1:1');
     expect(named(`${url}:1:1`)).toBe('src/app/app.ts:3:1');
     expect(named(`${url}:1:3`)).toBe(`${url}:1:3`);
+  });
+});
+
+describe('a stack', () => {
+  it('names the sources of its lines', () => {
+    const url = script('stack.js', JSON.stringify(MAP));
+    expect(stackOf(new Error('why'), [`${url}:1:1`])).toBe('Error: why\n    at src/app/app.ts:3:1');
+  });
+
+  it('of a system error costs no source map', () => {
+    const url = script('system.js', JSON.stringify(MAP));
+    const error = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
+    expect(stackOf(error, [`${url}:1:1`])).toBe(`Error: write EPIPE\n    at ${url}:1:1`);
   });
 });
