@@ -4,18 +4,22 @@ import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts'
 import type { Outline, OutlineSetting } from '../model/index.ts';
 import { type GatewayConfig, gatewaySchema } from '../schema/index.ts';
 import { type Meaning, meaningAt } from '../values/index.ts';
+import { isOfClasses } from './compare-callers.ts';
 
 type Settings = Outline['settings'];
 
 /**
- * Compares the settings of two gateway.yaml files, without their routes and limits. A map that is new or gone counts as one change.
+ * Compares the settings of two gateway.yaml files, without their routes, limits and classes of callers. A map that is new or gone counts
+ * as one change.
  */
 export function compareSettings(now: Settings, before: Settings): WeighedChange[] {
   const [mapsNow, mapsBefore] = [mapsIn(now), mapsIn(before)];
   const paths = new Map(
-    [...before.values(), ...now.values()].map(setting => {
+    [...before.values(), ...now.values()].flatMap(setting => {
       const path = sharedPath(setting.path, mapsNow, mapsBefore);
-      return [formatPath(path), path];
+      // Where the whole section is new or gone, that is told as well.
+      const isTold = isOfClasses(setting) && isOfClasses({ ...setting, path });
+      return isTold ? [] : [[formatPath(path), path] as const];
     }),
   );
   return [...paths].flatMap(([subject, path]) => {

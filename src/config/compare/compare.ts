@@ -1,6 +1,7 @@
 import { type Change, formatChange, worstFirst } from '../difference.ts';
 import type { Outline } from '../model/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
+import { compareCallers } from './compare-callers.ts';
 import { compareLimits } from './compare-limits.ts';
 import { compareRoutes } from './compare-routes.ts';
 import { compareSettings } from './compare-settings.ts';
@@ -15,6 +16,7 @@ export function changesOf(now: Outline, before: Outline): Change[] {
   return worstFirst([
     ...compareRoutes(now.routes, before.routes),
     ...compareLimits(now.limits, before.limits),
+    ...compareCallers(now, before),
     ...compareSettings(now.settings, before.settings),
   ]);
 }

@@ -96,7 +96,7 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'The OpenID Connect provider that issues tokens and signs users in. Without it, every route must say "authentication: none".',
     ),
-  access_tokens: accessTokensSchema
+  access_tokens: doorAsWhole(accessTokensSchema)
     .optional()
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',

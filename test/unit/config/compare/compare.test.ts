@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changesInWords } from '../../../../src/config/index.ts';
-import { loadText } from '../../../support/config-text.ts';
+import { loadFiles, loadText } from '../../../support/config-text.ts';
 
 const UPSTREAMS = 'upstreams: { api: { url: "http://api:3000" } }';
 
@@ -42,6 +42,48 @@ describe('the comparison of two gateway.yaml', () => {
       expect.stringMatching(
         /^mixed: \/a: the global limit applies; refuses semicolons; no longer: serves no WebSockets; websocket_idle 10m, before off; min_body_rate 1KiB\/s, before .*; first_byte 1m, before 30s$/,
       ),
+    ]);
+  });
+
+  it('says what callers of a class may send from now on, and who else joins or leaves it', async () => {
+    const before = { user: '20/1s', classes: { gold: '40/1s' } };
+    const file = (rules: string, b: unknown = before) => ({
+      'gateway.yaml': `${UPSTREAMS}\nlimits: limits.yaml\nroutes: [{ path: /**, upstream: api }]
+identity_provider: { issuer: "https://id", client_id: g, client_secret: "\${S}", redirect_uri: "https://app" }
+access_tokens: { audience: api${rules} }\n`,
+      'limits.yaml': JSON.stringify({ buckets: { b }, routes: { '/**': 'b' } }),
+    });
+    const words = async (old: object, now: object) => {
+      const [was, is] = await Promise.all([old, now].map(files => loadFiles({ ...files }, { S: 's' })));
+      if (!was?.ok || !is?.ok) throw new Error(JSON.stringify([was, is]));
+      return changesInWords(is.snapshot.outline, was.snapshot.outline);
+    };
+    const gold = ', classes: { gold: { claim: plan, value: gold } }';
+    expect(await words(file(''), file(gold))).toEqual([
+      'looser: access_tokens.classes.gold: its callers get other limits than users: bucket b 40 in 1s, before 20 in 1s',
+    ]);
+    expect(await words(file(gold), file(''))).toEqual([
+      'stricter: access_tokens.classes.gold: its callers get the limits of users: bucket b 20 in 1s, before 40 in 1s',
+    ]);
+    expect(await words(file(gold), file(gold.replace('plan', 'tier')))).toEqual([
+      'mixed: access_tokens.classes.gold: other callers belong to it: bucket b 40 in 1s, before 20 in 1s; bucket b 20 in 1s, before 40 in 1s',
+    ]);
+    expect(await words(file(''), file(gold.replace('gold:', 'silver:')))).toEqual([
+      'neutral: access_tokens.classes.silver: its callers have the limits of users, as before',
+    ]);
+    const [two, other] = [
+      ', classes: { a: { claim: a }, b: { claim: b } }',
+      ', classes: { b: { claim: b }, a: { claim: a } }',
+    ];
+    expect(await words(file(two), file(other))).toEqual([
+      'mixed: access_tokens.classes: in the order b, a, before a, b: the first that fits a caller counts',
+    ]);
+    const open = `${UPSTREAMS}\nroutes: [{ path: /**, upstream: api, authentication: none }]\n`;
+    const found = await words({ ...file(''), 'gateway.yaml': open }, file(''));
+    expect(found).toContain('mixed: access_tokens: a map, before not set');
+    const bots = { user: '20/1s', bot: '5/1s' };
+    expect(await words(file('', bots), file(', bots: { claim: bot }', bots))).toEqual([
+      'stricter: access_tokens.bots: its callers get other limits than users: bucket b 5 in 1s, before 20 in 1s',
     ]);
   });
 
