@@ -1,7 +1,8 @@
 // Runs the public interop cases of gRPC: https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md
 //
 //	grpc-interop server          listens on a free port of 127.0.0.1, which it prints
-//	grpc-interop client PORT     reads the names of cases, one a line, and prints "ok NAME" behind each that passed
+//	grpc-interop client PORT CA  reads the names of cases, one a line, and prints "ok NAME" behind each that passed; over TLS
+//	                             unless CA is empty, the file of a certificate to trust
 //	grpc-interop stream PORT N   sends N messages of one byte in one call, and prints how many bytes the server counted
 package main
 
@@ -14,6 +15,7 @@ import (
 	"strconv"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/interop"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
@@ -23,12 +25,12 @@ func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "server":
 		serve()
-	case len(os.Args) == 3 && os.Args[1] == "client":
-		call(os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "client":
+		call(os.Args[2], os.Args[3])
 	case len(os.Args) == 4 && os.Args[1] == "stream":
 		stream(os.Args[2], os.Args[3])
 	default:
-		fail("grpc-interop server | grpc-interop client PORT | grpc-interop stream PORT N")
+		fail("grpc-interop server | grpc-interop client PORT CA | grpc-interop stream PORT N")
 	}
 }
 
@@ -37,7 +39,8 @@ func serve() {
 	if err != nil {
 		fail(err)
 	}
-	server := grpc.NewServer()
+	// One case of other clients sends a message of 10 MB.
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(1 << 24))
 	testgrpc.RegisterTestServiceServer(server, interop.NewTestServer())
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
 	if err := server.Serve(listener); err != nil {
@@ -45,8 +48,16 @@ func serve() {
 	}
 }
 
-func connect(port string) *grpc.ClientConn {
-	connection, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func connect(port string, authority string) *grpc.ClientConn {
+	security := insecure.NewCredentials()
+	if authority != "" {
+		trusting, err := credentials.NewClientTLSFromFile(authority, "")
+		if err != nil {
+			fail(err)
+		}
+		security = trusting
+	}
+	connection, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(security))
 	if err != nil {
 		fail(err)
 	}
@@ -59,7 +70,7 @@ func stream(port string, count string) {
 	if err != nil {
 		fail(err)
 	}
-	call, err := testgrpc.NewTestServiceClient(connect(port)).StreamingInputCall(context.Background())
+	call, err := testgrpc.NewTestServiceClient(connect(port, "")).StreamingInputCall(context.Background())
 	if err != nil {
 		fail(err)
 	}
@@ -77,8 +88,8 @@ func stream(port string, count string) {
 	fmt.Println(response.GetAggregatedPayloadSize())
 }
 
-func call(port string) {
-	connection := connect(port)
+func call(port string, authority string) {
+	connection := connect(port, authority)
 	tests := testgrpc.NewTestServiceClient(connection)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
