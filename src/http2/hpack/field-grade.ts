@@ -24,6 +24,8 @@ const UPPER_CASE = /[A-Z]/;
 /** A field value: visible characters, obs-text, and blanks inside (RFC 9110, 5.5). */
 const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/;
 const LENGTH = /^\d{1,15}$/;
+/** RFC 3986, 3.1. */
+const SCHEME = /^[a-z][a-z0-9+.-]*$/i;
 /** Fields that belong to a connection of HTTP/1.1 (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'],
@@ -49,6 +51,7 @@ export function gradeResponseField(name: string, value: string): FieldGrade {
 export function gradeRequestField(name: string, value: string): FieldGrade {
   if (!VALUE.test(value)) return MALFORMED;
   if (name.startsWith(':')) {
+    if (name === ':scheme' && !SCHEME.test(value)) return MALFORMED;
     // RFC 9113, 8.3.1: no value of theirs is empty, but that of an authority.
     return (value === '' && name !== ':authority' ? null : REQUEST_PSEUDO.get(name)) ?? MALFORMED;
   }

@@ -1,3 +1,4 @@
+import { TYPE } from '../http2-frames.ts';
 import { type FuzzRun, fuzz } from './fuzz-run.ts';
 import { clientBytes } from './http2-frames-of-client.ts';
 import { serverBytes } from './http2-frames-of-server.ts';
@@ -7,6 +8,9 @@ import { readHttp2RequestsWithOurs } from './read-http2-requests-with-ours.ts';
 import { readHttp2WithNode } from './read-http2-with-node.ts';
 import { readHttp2WithOurs } from './read-http2-with-ours.ts';
 import { splitAt, splits } from './splits.ts';
+
+const PREFACE_BYTES = 24;
+const HEAD_BYTES = 9;
 
 export interface Http2FuzzResult {
   readonly cases: number;
@@ -66,13 +70,19 @@ export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> 
       if (reading.whole) accepted++;
       else refused++;
       if (!reading.whole && other?.whole === true) stricter++;
-      // Node ends more connections than ours, and with them requests that were whole.
-      if (!reading.whole || (fault !== null && other?.whole !== true)) continue;
+      // Node ends more connections than ours, and with them requests that were whole, as a reset behind the end of one does.
+      if (!reading.whole || (other?.whole !== true && (fault !== null || hasReset(bytes, id)))) continue;
       if (JSON.stringify(reading) !== JSON.stringify(other))
         note(`Node reads another on ${id}: ${JSON.stringify([reading, other])}: ${bytes.toString('hex')}`);
     }
   });
   return { ...result, accepted, refused, stricter };
+}
+
+function hasReset(bytes: Buffer, stream: number): boolean {
+  for (let at = PREFACE_BYTES; at + HEAD_BYTES <= bytes.length; at += HEAD_BYTES + bytes.readUIntBE(at, 3))
+    if (bytes[at + 3] === TYPE.rstStream && bytes.readUInt32BE(at + 5) === stream) return true;
+  return false;
 }
 
 function requestsText(readings: ReadonlyMap<number, Http2Reading>): string {

@@ -72,6 +72,10 @@ describe('a malformed request', () => {
   test.each<[string, [string, string][]]>([
     ['without a method', request().slice(1)],
     ['without a path', request().filter(([name]) => name !== ':path')],
+    [
+      'with a scheme that cannot be',
+      request().map(([name, value]) => [name, name === ':scheme' ? 'h;p' : value]),
+    ],
     ['without a scheme', request().filter(([name]) => name !== ':scheme')],
     ['with an empty path', request('')],
     ['with a second path', [[':path', '/'], ...request()]],
