@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { didYouMean } from '../config/index.ts';
 import { UsageError } from './command.ts';
-import { messageOf } from './output.ts';
+import { errorText } from './output.ts';
 
 /** The configuration file in the working directory, used if the command line names none. */
 const DEFAULT_CONFIG = 'gateway.yaml';
@@ -92,7 +92,7 @@ function parseStrictly<Config extends ParseArgsConfig>(config: Config) {
   try {
     return parseArgs(config);
   } catch (error) {
-    const [message = ''] = messageOf(error).split('\n');
+    const [message = ''] = errorText(error).split('\n');
     const [, lacking] = /^Option '(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
     throw new UsageError(lacking === undefined ? message : `${lacking} needs a value`);
   }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
-import { messageOf } from './output.ts';
+import { errorText } from './output.ts';
 
 const TIMEOUT_MS = 3_000;
 /** A gateway that listens on all addresses of the machine is asked at this one. */
@@ -41,7 +41,7 @@ export async function askAdmin(
     return { ok: true, reply: await ask(address, admin.tls, path, token) };
   } catch (error) {
     const place = `${formatHostPort(address)} (listen.admin of ${file})`;
-    return { ok: false, message: `no response from ${place}: ${messageOf(error)}` };
+    return { ok: false, message: `no response from ${place}: ${errorText(error)}` };
   }
 }
 
@@ -106,7 +106,7 @@ async function readToken(file: string): Promise<string | Error> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    return new Error(`--token-file ${file}: ${messageOf(error)}`);
+    return new Error(`--token-file ${file}: ${errorText(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
-import { messageOf } from './output.ts';
+import { errorText } from './output.ts';
 
 const PORT = { type: 'string' } as const;
 
@@ -81,7 +81,7 @@ async function explained(terminal: CommandOutput, work: () => Promise<number>): 
   try {
     return await work();
   } catch (error) {
-    terminal.err(`weir demo: ${messageOf(error)}\n`);
+    terminal.err(`weir demo: ${errorText(error)}\n`);
     return ExitCode.failure;
   }
 }

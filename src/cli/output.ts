@@ -19,7 +19,7 @@ export function reportErrors({ err }: CommandOutput, diagnostics: readonly Diagn
 }
 
 /** The message of a thrown value, which may be no `Error`. */
-export function messageOf(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

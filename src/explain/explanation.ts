@@ -11,7 +11,7 @@ export interface AskedRequest {
   readonly caller: AskedCaller;
 }
 
-/** The caller of the request. A part is `null` if it may be any caller's. */
+/** The caller of the request. What is `null` is not known: it may be that of any caller. */
 export interface AskedCaller {
   /** The class of the caller, which may be one of gateway.yaml. */
   readonly as: ClassName | null;

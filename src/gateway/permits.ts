@@ -1,3 +1,4 @@
+import type { PoolModel } from '../config/index.ts';
 import type { GatewayError, PoolName } from '../core/index.ts';
 
 /** Counts what is in flight for all clients together, up to a cap. */
@@ -12,15 +13,6 @@ export interface Permits {
   /** Counts one more, and returns true; false if `cap` are in flight under this key already. */
   take(key: string, cap: number): boolean;
   giveBack(key: string): void;
-}
-
-/** A cap of an upstream, for one kind of exchange. */
-export interface Pool {
-  readonly name: PoolName;
-  readonly upstream: string;
-  readonly max: number;
-  /** How many of these one caller may have in flight. */
-  readonly maxPerCaller: number;
 }
 
 /**
@@ -44,7 +36,7 @@ export interface UpstreamPermit {
 /** Counts what is in flight to each upstream, by kind of exchange: for all callers together, and for each. */
 export interface UpstreamPermits {
   /** Returns the permit, or the cap that is met. */
-  take(pool: Pool, caller: string): UpstreamPermit | PoolCap;
+  take(pool: PoolModel, caller: string): UpstreamPermit | PoolCap;
   /** How many exchanges of this kind are in flight to this upstream. */
   taken(upstream: string, pool: PoolName): number;
 }
@@ -126,7 +118,7 @@ class ProcessUpstreamPermits implements UpstreamPermits {
   /** Upstreams are few, and stay when nothing is in flight to them. */
   readonly #upstreams = new Map<string, Readonly<Record<PoolName, InFlight>>>();
 
-  take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
+  take({ name, upstream, max, maxPerCaller }: PoolModel, caller: string): UpstreamPermit | PoolCap {
     const inFlight = this.#to(upstream)[name];
     // Look at the share first: a caller that has used its own gets that error, even if the upstream is full as well.
     if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';

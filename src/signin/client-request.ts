@@ -178,7 +178,7 @@ const SHARE = 1 / 4;
  * Counts requests to the provider in flight, in all and per address, so that one client with slow requests cannot stop everyone
  * else from signing in.
  */
-export class InFlight {
+export class ProviderRequests {
   readonly #max: number;
   readonly #maxOfOne: number;
   readonly #byAddress = new Map<string, number>();

@@ -38,7 +38,7 @@ export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
  * @param doing what failed, for the log: "signing out"
  * @param grantRefused the outcome when the provider refuses the code or token in the request
  */
-export function judge<Refused extends string>(
+export function judgeFailure<Refused extends string>(
   error: unknown,
   doing: string,
   grantRefused: Refused,
@@ -210,6 +210,6 @@ export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error)
 
 /** Turns an error of redeeming a grant into an outcome. */
 export function failureOf(grant: GrantKind, error: unknown): Failure<FailedOutcome> {
-  const { outcome, cause } = judge(error, 'redeeming', REFUSED[grant]);
+  const { outcome, cause } = judgeFailure(error, 'redeeming', REFUSED[grant]);
   return failure(grant, outcome, cause);
 }

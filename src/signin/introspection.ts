@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
 import { type Clock, GatewayError, RecentMap, retryAfterField, type SignInListener } from '../core/index.ts';
 import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
-import { InFlight, ProviderClient } from './client-request.ts';
-import { type ErrorKind, type Failure, judge, type ProviderFailure } from './failures.ts';
+import { ProviderClient, ProviderRequests } from './client-request.ts';
+import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
 import type { IntrospectionOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
 
@@ -43,7 +43,7 @@ type Ended = { readonly outcome: Activity; readonly error: null } | Failure<Prov
 export class Introspection {
   readonly #parts: IntrospectionDependencies;
   readonly #client: ProviderClient;
-  readonly #inFlight: InFlight;
+  readonly #inFlight: ProviderRequests;
   /** Answers by the token's hash, as are failures and questions under way. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
@@ -52,7 +52,7 @@ export class Introspection {
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
     this.#parts = parts;
     this.#client = new ProviderClient(options, parts.provider);
-    this.#inFlight = new InFlight(options.maxInFlight);
+    this.#inFlight = new ProviderRequests(options.maxInFlight);
     this.#known = new RecentMap(options.maxTokens);
     this.#failed = new RecentMap(options.maxTokens);
   }
@@ -110,7 +110,7 @@ export class Introspection {
       return { outcome: await this.#answerTo(token, metadata), error: null };
     } catch (error) {
       // A refusal concerns the gateway: the only thing in the request from the client is a verified token.
-      const { outcome, cause } = judge(error, 'introspection', 'gateway_refused');
+      const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
       return introspectionFailure(outcome, cause);
     }
   }

@@ -1,8 +1,8 @@
 import { type ClientAuth, type Configuration, customFetch, tokenRevocation } from 'openid-client';
 import { type Clock, GatewayError, type SignInListener, type SignOutOutcome } from '../core/index.ts';
 import { ProviderFault } from './ask-provider.ts';
-import type { InFlight, ProviderClient } from './client-request.ts';
-import { ERROR_KINDS, type ErrorKind, type Failure, judge } from './failures.ts';
+import type { ProviderClient, ProviderRequests } from './client-request.ts';
+import { ERROR_KINDS, type ErrorKind, type Failure, judgeFailure } from './failures.ts';
 import type { SignOutEnds } from './options.ts';
 import type { ProviderMetadata } from './provider.ts';
 import { readRefreshToken } from './read-request.ts';
@@ -15,7 +15,7 @@ interface SignOutDependencies {
   readonly listener: Pick<SignInListener, 'signedOut'>;
   readonly client: ProviderClient;
   /** Shared with the other sign-in endpoints. */
-  readonly inFlight: InFlight;
+  readonly inFlight: ProviderRequests;
 }
 
 type Ended =
@@ -63,7 +63,7 @@ export class SignOut {
     try {
       return await this.#endAtProvider(refreshToken, WAYS[this.#ends]);
     } catch (error) {
-      const { outcome, cause } = judge(error, 'signing out', 'token_refused');
+      const { outcome, cause } = judgeFailure(error, 'signing out', 'token_refused');
       return signOutFailure(outcome, cause);
     } finally {
       inFlight.giveBack(address);

@@ -1,6 +1,6 @@
 import { buildAuthorizationUrl, None } from 'openid-client';
 import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
-import { InFlight, libraryConfiguration, ProviderClient } from './client-request.ts';
+import { libraryConfiguration, ProviderClient, ProviderRequests } from './client-request.ts';
 import { type FailedOutcome, type Failure, failure, failureOf, noLoginPageYet } from './failures.ts';
 import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
@@ -48,14 +48,14 @@ export class SignIn {
   readonly #client: ProviderClient;
   readonly #redirects: ReadonlySet<string> | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
-  readonly #inFlight: InFlight;
+  readonly #inFlight: ProviderRequests;
   readonly #signOut: SignOut;
 
   constructor(options: SignInOptions, parts: SignInDependencies) {
     this.#options = options;
     this.#parts = parts;
     const { provider, clock, listener } = parts;
-    const inFlight = new InFlight(options.maxInFlight);
+    const inFlight = new ProviderRequests(options.maxInFlight);
     const client = new ProviderClient(options, provider);
     this.#inFlight = inFlight;
     this.#client = client;

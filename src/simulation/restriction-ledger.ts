@@ -4,7 +4,7 @@ import type { Decision } from '../limits/index.ts';
 import type { LimitRequest } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
-import type { RestrictedCounts, RestrictedKind } from './restriction-replay.ts';
+import type { ReplayedKind, RestrictedCounts } from './restriction-replay.ts';
 import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
 
 /** How the tried limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
@@ -121,14 +121,13 @@ export class RestrictionLedger {
   }
 }
 
-const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy'] & string, RestrictedKind>> =
-  {
-    address: 'address',
-    caller: 'principal',
-    webhook: 'webhook',
-    blocked_address: 'address',
-    blocked_caller: 'principal',
-  };
+const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy'] & string, ReplayedKind>> = {
+  address: 'address',
+  caller: 'principal',
+  webhook: 'webhook',
+  blocked_address: 'address',
+  blocked_caller: 'principal',
+};
 
 /** Tells whether the end of the request comes later: on another line, or as an offence of this one. */
 function isAwaited({ part, facts }: LoggedRequest): boolean {

@@ -6,7 +6,7 @@ import { isSharedRole, Restrictions } from '../limits/index.ts';
 import { isInvalid, type LimitRequest, noteRefusal, Restricting } from '../runtime/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
-export type RestrictedKind = Restriction['kind'];
+export type ReplayedKind = Restriction['kind'];
 
 /** The latest request at the moment when a restriction began. */
 interface Cause {
@@ -53,7 +53,7 @@ export class RestrictionReplay {
   }
 
   /** The kind of restriction that refuses the request; null: none. */
-  refusing(request: LoggedRequest): RestrictedKind | null {
+  refusing(request: LoggedRequest): ReplayedKind | null {
     const { client, facts } = request;
     if (this.#restrictions.size === 0) return null;
     const address = addressKey(client, this.#ipv6Prefix);
@@ -94,7 +94,7 @@ export class RestrictionReplay {
 
   #refuses(
     { instance, sequence, outcome }: LoggedRequest,
-    kind: RestrictedKind,
+    kind: ReplayedKind,
     key: string,
     webhook: string,
   ): boolean {
@@ -132,7 +132,7 @@ function principalOf({ callerClass, caller }: LoggedRequest): string | null {
   return callerClass === 'address' ? null : `caller:${caller}`;
 }
 
-function nameOf(kind: RestrictedKind, key: string, webhook: string): string {
+function nameOf(kind: ReplayedKind, key: string, webhook: string): string {
   return `${kind} ${key} ${webhook}`;
 }
 
@@ -151,7 +151,7 @@ export interface RestrictedCounts {
 /** Counts the requests that restrictions refuse, and the senders. */
 export class RestrictedSenders {
   #requests = 0;
-  readonly #senders: Readonly<Record<RestrictedKind, Set<string>>> = {
+  readonly #senders: Readonly<Record<ReplayedKind, Set<string>>> = {
     address: new Set(),
     principal: new Set(),
     webhook: new Set(),
@@ -167,7 +167,7 @@ export class RestrictedSenders {
     };
   }
 
-  note(kind: RestrictedKind, request: LoggedRequest): void {
+  note(kind: ReplayedKind, request: LoggedRequest): void {
     this.#requests++;
     const senders = this.#senders[kind];
     const name = senderOf(kind, request);
@@ -175,7 +175,7 @@ export class RestrictedSenders {
   }
 }
 
-function senderOf(kind: RestrictedKind, { client, caller, facts }: LoggedRequest): string {
+function senderOf(kind: ReplayedKind, { client, caller, facts }: LoggedRequest): string {
   if (kind === 'principal') return `caller:${caller}`;
   return kind === 'address' ? addressKey(client) : `${addressKey(client)} ${facts?.webhook ?? ''}`;
 }

@@ -3,7 +3,7 @@ import { ErrorCode, type Http2Fault, Liveness } from '../http2/index.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, Origin, StreamCall } from './stream-call.ts';
-import { neverIndexedHeaders, originOf, requestHeaders } from './stream-call.ts';
+import { neverIndexedHeaders, originOf, requestSection } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
 
 /** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
@@ -99,7 +99,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   /** Opens a stream for the call. Call it only if there is room. */
   carry(call: StreamCall): void {
     const { request } = call;
-    const headers = requestHeaders(request, this.#origin);
+    const headers = requestSection(request, this.#origin);
     // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
     if (!this.#socket.accepts(headers)) {
       call.fail('oversized', new Error('the upstream takes no header section of this size'));

@@ -208,7 +208,7 @@ export interface Origin {
  *
  * @param origin its authority is for requests that name no host
  */
-export function requestHeaders(request: OutgoingRequest, origin: Origin): string[] {
+export function requestSection(request: OutgoingRequest, origin: Origin): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
   const { scheme, authority } = origin;
   const headers = [':method', method, ':scheme', scheme, ':authority', authority, ':path', target];

@@ -15,7 +15,7 @@ import {
   restrictionSchema,
   restrictionsSchema,
 } from './shapes.ts';
-import { upstreamsSchema } from './upstreams-api.ts';
+import { upstreamsStatusSchema } from './upstreams-api.ts';
 
 /** Makes the description of the API, in the form of OpenAPI 3.1. */
 export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot): object {
@@ -140,7 +140,7 @@ function schemas(): object {
   registry.add(restrictionSchema, { id: 'Restriction' });
   registry.add(restrictionsSchema, { id: 'Restrictions' });
   registry.add(newRestrictionSchema, { id: 'NewRestriction' });
-  registry.add(upstreamsSchema, { id: 'Upstreams' });
+  registry.add(upstreamsStatusSchema, { id: 'Upstreams' });
   const made = z.toJSONSchema(registry, { uri: id => `#/components/schemas/${id}`, io: 'input' });
   return Object.fromEntries(
     Object.entries(made.schemas).map(([id, { $id, $schema, ...schema }]) => [id, schema]),

@@ -17,7 +17,7 @@ const endpointSchema = z.strictObject({
   requestsInFlight: z.int().describe('Requests that it has not answered yet, and open WebSockets.'),
 });
 
-export const upstreamsSchema = z.strictObject({
+export const upstreamsStatusSchema = z.strictObject({
   upstreams: z
     .array(
       z.strictObject({
@@ -37,7 +37,7 @@ export const upstreamsSchema = z.strictObject({
 
 /** Lists the upstreams with their endpoints. */
 export function listUpstreams({ endpoints }: UpstreamSources): ApiReply {
-  const upstreams: z.input<typeof upstreamsSchema>['upstreams'] = Array.from(
+  const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
     endpoints(),
     ([name, { allOut, lookupFault, endpoints }]) => ({
       ...{ name, allEndpointsOut: allOut, lookupFault },

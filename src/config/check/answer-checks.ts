@@ -1,6 +1,6 @@
 import { findConflicts, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
-import { patternsOf } from './route-checks.ts';
+import { writtenPatternsOf } from './route-checks.ts';
 
 /** Warns about redirects to a path that the same route takes again: browsers give up after twenty rounds. */
 export function checkRedirects(file: ConfigFile): void {
@@ -11,7 +11,7 @@ export function checkRedirects(file: ConfigFile): void {
     return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];
   });
   if (targets.length === 0) return;
-  const patterns = written.map(route => patternsOf(route) ?? []);
+  const patterns = written.map(route => writtenPatternsOf(route) ?? []);
   const entries = patterns.flatMap((all, value) => all.map(pattern => ({ pattern, value })));
   if (findConflicts(entries.map(({ pattern }) => pattern)).length > 0) return;
   const table = new RouteTable(entries);

@@ -9,7 +9,7 @@ import type { ProtocolKey } from '../values/index.ts';
 import { checkRedirects } from './answer-checks.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
-import { checkRoutes, patternsOf } from './route-checks.ts';
+import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import {
   checkNotices,
@@ -57,7 +57,10 @@ interface RouteSketch {
 function sketchOf(route: unknown): RouteSketch {
   const raw = asMap(route);
   const upstream = routeKeys.upstream.safeParse(raw.upstream);
-  return { patterns: patternsOf(raw), upstreams: upstream.success ? namesOf(upstream.data, raw) : null };
+  return {
+    patterns: writtenPatternsOf(raw),
+    upstreams: upstream.success ? namesOf(upstream.data, raw) : null,
+  };
 }
 
 function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {

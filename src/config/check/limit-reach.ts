@@ -6,7 +6,7 @@ import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
-import { patternsOf as patternsOfRoute } from './route-checks.ts';
+import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
 const CLASSES = ['bot', 'user', 'address'] as const;
@@ -76,7 +76,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
   if (!Array.isArray(routes)) return null;
   const takers = routes.map((route): Taker[] | null => {
     const raw = asMap(route);
-    const patterns = patternsOfRoute(raw);
+    const patterns = writtenPatternsOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (patterns === null || !authentication.success) return null;
     // A route that requires something of the token takes nobody without one.

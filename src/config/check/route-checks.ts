@@ -188,7 +188,7 @@ function checkUpstream(
 }
 
 /** Reads the patterns of a route as it is written, one for each host; `null` if it is invalid in itself. */
-export function patternsOf(route: Readonly<Record<string, unknown>>): readonly RoutePattern[] | null {
+export function writtenPatternsOf(route: Readonly<Record<string, unknown>>): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);
   const hosts = routeKeys.hosts.safeParse(route.hosts);

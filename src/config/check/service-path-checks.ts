@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 import { routeKeys, upstreamKeys } from '../schema/index.ts';
-import { patternsOf } from './route-checks.ts';
+import { writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
 
@@ -36,7 +36,7 @@ export function checkServicePaths(file: ConfigFile): void {
 
 /** Returns nothing for a route that is invalid by itself, or that serves gRPC. */
 function sentRouteOf(raw: Readonly<Record<string, unknown>>, index: number): SentRoute[] {
-  const patterns = raw.grpc === undefined ? patternsOf(raw) : null;
+  const patterns = raw.grpc === undefined ? writtenPatternsOf(raw) : null;
   const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
   if (patterns === null || !prefix.success) return [];
   const stripped = (prefix.data ?? '').split('/').length - 1;
@@ -83,7 +83,7 @@ function hintAtPrefixes(
     } else if (twice !== null) {
       const text = route.pattern.path.split('/', 1 + twice.length).join('/');
       hint(
-        `the service gets ${text} with these paths, and without it by the route in line ${lineOf(twice.other)}: add strip_prefix: ${text} if it does not know it`,
+        `the service gets these paths with ${text}, but those of the route in line ${lineOf(twice.other)} without it: if it does not know ${text}, add strip_prefix: ${text}`,
       );
     }
   }

@@ -204,7 +204,7 @@ interface ListedCaller {
   readonly provider: unknown;
 }
 
-/** Reads an entry. Where providers have no names, `provider` is a claim like any other. */
+/** Reads a caller that a list names by its claims. Where providers have no names, `provider` is a claim like any other. */
 export function listedCaller(
   entry: Readonly<Record<string, unknown>>,
   classes: readonly CallerClaims[],

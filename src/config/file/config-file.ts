@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { type Diagnostic, formatPath, type Path, type Severity, sortDiagnostics } from './diagnostic.ts';
-import type { Place } from './place.ts';
+import type { Position } from './place.ts';
 import { type Readings, readConfigFile, type Secrecy } from './readings.ts';
 import { SecretLines } from './secret-lines.ts';
 import { parseYamlText } from './yaml-text.ts';
@@ -155,7 +155,7 @@ export class ConfigFile {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
-  place(path: Path, about: About = 'value'): Place {
+  place(path: Path, about: About = 'value'): Position {
     const found = this.#find(path);
     if (found === undefined) return { line: 1, column: 1 };
     const { node } = found;

@@ -1,4 +1,4 @@
-import { type Broken, type Place, type PlacedError, UNREADABLE, type YamlExplanation } from './place.ts';
+import { type Broken, type PlacedError, type Position, UNREADABLE, type YamlExplanation } from './place.ts';
 
 /** Explains what the operator did wrong and what to write instead; the parser only says what it found. */
 export function explainYaml(broken: Broken): YamlExplanation {
@@ -174,7 +174,7 @@ function explainUnclosed({ lines, at }: Broken): YamlExplanation {
 }
 
 /** Finds the last brace or bracket before `end` that is not closed. Ignores comments. */
-function openerBefore(lines: readonly string[], end: Place): Place {
+function openerBefore(lines: readonly string[], end: Position): Position {
   let depth = 0;
   for (let line = end.line; line > 0; line--) {
     const text = (lines[line - 1] ?? '').slice(0, line === end.line ? end.column - 1 : undefined);

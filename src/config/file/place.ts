@@ -1,13 +1,13 @@
 import type { YAMLError } from 'yaml';
 
 /** A position in a file. Line and column count from 1. */
-export interface Place {
+export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 /** An error in one file, without the file's name. The message repeats no value, since any value may be a secret. */
-export interface PlacedError extends Place {
+export interface PlacedError extends Position {
   readonly message: string;
 }
 
@@ -17,10 +17,10 @@ export interface Broken {
   readonly text: string;
   readonly lines: readonly string[];
   /** Where the parser stopped. */
-  readonly at: Place;
+  readonly at: Position;
   /** The line there. */
   readonly line: string;
-  placeOf(offset: number): Place;
+  placeOf(offset: number): Position;
   /** Where the quoted text begins that should have ended at `offset`. */
   quoteAt(offset: number): number | null;
 }

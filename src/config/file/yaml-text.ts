@@ -1,6 +1,6 @@
 import { type Document, isScalar, isSeq, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
 import { explainGlued, explainYaml, isGlued, oddCharacterIn } from './explain-yaml.ts';
-import type { Broken, Place, PlacedError } from './place.ts';
+import type { Broken, PlacedError, Position } from './place.ts';
 import { SecretLines } from './secret-lines.ts';
 
 export interface YamlText {
@@ -9,7 +9,7 @@ export interface YamlText {
   readonly errors: readonly PlacedError[];
   /** Says what messages may repeat of the text. */
   readonly secrets: SecretLines;
-  placeOf(offset: number): Place;
+  placeOf(offset: number): Position;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface YamlText {
 export function parseYamlText(text: string, secretKeys: readonly string[] = []): YamlText {
   // One line counter per document: a shared one returns wrong lines.
   const lineCounter = new LineCounter();
-  const placeOf = (offset: number): Place => {
+  const placeOf = (offset: number): Position => {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
@@ -46,7 +46,7 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
 function yamlErrors(
   document: Document.Parsed,
   text: string,
-  placeOf: (offset: number) => Place,
+  placeOf: (offset: number) => Position,
   secrets: SecretLines,
 ): PlacedError[] {
   const found = [...document.errors, ...document.warnings];
@@ -108,7 +108,7 @@ function mergeConflicts(lines: readonly string[]): PlacedError[] {
 function gluedKeys(
   document: Document.Parsed,
   lines: readonly string[],
-  placeOf: (offset: number) => Place,
+  placeOf: (offset: number) => Position,
 ): PlacedError[] {
   const errors: PlacedError[] = [];
   visit(document, {
@@ -124,13 +124,13 @@ function gluedKeys(
 
 function doubledKeys(
   document: Document.Parsed,
-  placeOf: (offset: number) => Place,
+  placeOf: (offset: number) => Position,
   secrets: SecretLines,
 ): PlacedError[] {
   const errors: PlacedError[] = [];
   visit(document, {
     Map(_, map, path) {
-      const first = new Map<string, Place>();
+      const first = new Map<string, Position>();
       for (const { key } of map.items) {
         if (!isScalar(key) || !key.range) continue;
         const [name, place] = [String(key.value), placeOf(key.range[0])];
@@ -148,7 +148,7 @@ function doubledKeys(
 }
 
 /** @param name in quotes; `null` if it may be part of a secret */
-function whyDoubled(name: string | null, before: Place, inList: boolean): string {
+function whyDoubled(name: string | null, before: Position, inList: boolean): string {
   const key = name === null ? 'this key' : `the key ${name}`;
   const item = inList ? '; a new item of the list begins with "- "' : '';
   return `${key} is already there, in line ${before.line}${item}`;

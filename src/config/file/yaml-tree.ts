@@ -1,6 +1,6 @@
 import type { Document, Pair, ParsedNode, Scalar } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
-import type { Place, PlacedError } from './place.ts';
+import type { PlacedError, Position } from './place.ts';
 import type { YamlText } from './yaml-text.ts';
 
 /** Aliases multiply: a few lines can expand to billions of values. No configuration needs this many. */
@@ -10,9 +10,9 @@ const MAX_VALUES = 100_000;
 export interface YamlNode {
   /** The value with aliases, merge keys and variables resolved. Maps have no prototype. */
   value: unknown;
-  readonly place: Place;
+  readonly place: Position;
   /** Where its key is written; null in lists and at the top. */
-  readonly keyPlace: Place | null;
+  readonly keyPlace: Position | null;
   /** A scalar as written, before variables were resolved; null for maps and lists. */
   readonly written: string | null;
   /** The members of a map by key, or of a list by index (`"0"`, `"1"`, ...). */
@@ -85,11 +85,11 @@ class TreeBuilder {
     this.#environment = environment;
   }
 
-  error({ line, column }: Place, message: string): void {
+  error({ line, column }: Position, message: string): void {
     this.errors.push({ line, column, message });
   }
 
-  build(node: ParsedNode | null, keyPlace: Place | null): YamlNode {
+  build(node: ParsedNode | null, keyPlace: Position | null): YamlNode {
     if (node === null) return leaf(null, '', keyPlace ?? { line: 1, column: 1 }, keyPlace);
     const place = this.#placeOf(node.range[0]);
     if (isAlias(node)) return this.#alias(node.source, place, keyPlace);
@@ -105,7 +105,7 @@ class TreeBuilder {
     return built;
   }
 
-  #alias(name: string, place: Place, keyPlace: Place | null): YamlNode {
+  #alias(name: string, place: Position, keyPlace: Position | null): YamlNode {
     const target = this.#anchors.get(name);
     if (target) return { ...target, place, keyPlace };
     this.error(
@@ -117,7 +117,7 @@ class TreeBuilder {
     return { ...leaf(null, '', place, keyPlace), broken: true };
   }
 
-  #scalar(node: Scalar.Parsed, place: Place, keyPlace: Place | null): YamlNode {
+  #scalar(node: Scalar.Parsed, place: Position, keyPlace: Position | null): YamlNode {
     if (typeof node.value !== 'string') return leaf(node.value, node.source, place, keyPlace);
     const resolved = resolveVariables(node.value, this.#environment);
     if (resolved.ok) return leaf(resolved.text, node.value, place, keyPlace);
@@ -125,7 +125,11 @@ class TreeBuilder {
     return { ...leaf(node.value, node.value, place, keyPlace), broken: true };
   }
 
-  #collection(node: Exclude<ParsedNode, Scalar.Parsed>, place: Place, keyPlace: Place | null): YamlNode {
+  #collection(
+    node: Exclude<ParsedNode, Scalar.Parsed>,
+    place: Position,
+    keyPlace: Position | null,
+  ): YamlNode {
     const children = new Map<string, YamlNode>();
     if (isSeq(node)) {
       for (const [index, item] of node.items.entries()) children.set(String(index), this.build(item, null));
@@ -178,7 +182,7 @@ class TreeBuilder {
   }
 }
 
-function leaf(value: unknown, written: string, place: Place, keyPlace: Place | null): YamlNode {
+function leaf(value: unknown, written: string, place: Position, keyPlace: Position | null): YamlNode {
   return { value, written, place, keyPlace, children: NO_CHILDREN, count: 1, broken: false };
 }
 

@@ -4,7 +4,7 @@
 export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'group', 'resource', 'concurrent'] as const;
 export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
 
-/** What a caller is identified by: a token of a bot or of a user, or its address. */
+/** How callers are identified: by the token of a bot or of a user, or by an address. */
 export const CALLER_CLASSES = ['bot', 'user', 'address'] as const;
 export type CallerClass = (typeof CALLER_CLASSES)[number];
 

@@ -24,31 +24,31 @@ export type Destination =
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
-export type Nowhere = At<'nowhere', null>;
+export type Nowhere = DestinationOf<'nowhere', null>;
 
 /** A redirect to https. Only the host, path and query of the request matter. */
-export type Redirected = At<'redirect', null>;
+export type Redirected = DestinationOf<'redirect', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsHere = At<'options', RouteModel | null>;
+export type OptionsHere = DestinationOf<'options', RouteModel | null>;
 
 /** A browser's preflight that the gateway answers by these rules. */
-export type PreflightHere = At<'preflight', RouteModel, CorsRules>;
+export type PreflightHere = DestinationOf<'preflight', RouteModel, CorsRules>;
 
-export type SignInHere = At<'sign-in', SignInRoute>;
+export type SignInHere = DestinationOf<'sign-in', SignInRoute>;
 
-export type NoticeHere = At<'notice', NoticeRoute>;
+export type NoticeHere = DestinationOf<'notice', NoticeRoute>;
 
 /** Where clients find out whose tokens are accepted. */
-export type MetadataHere = At<'metadata', MetadataRoute>;
+export type MetadataHere = DestinationOf<'metadata', MetadataRoute>;
 
 /** An answer that the operator wrote. */
-export type AnsweredHere = At<'answer', AnswerRoute>;
+export type AnsweredHere = DestinationOf<'answer', AnswerRoute>;
 
-export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
+export type Forwarded = DestinationOf<'forward', ForwardRoute, null, PoolModel>;
 
 /** The part of a destination that does not depend on its kind. */
-export interface Place {
+export interface DestinationTarget {
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   readonly params: readonly string[];
   /** The path in its canonical form. */
@@ -64,12 +64,12 @@ export interface Place {
 }
 
 /** A destination of one kind. */
-export interface At<
+export interface DestinationOf<
   Kind extends string,
   Route extends RouteModel | null,
   Cors extends CorsRules | null = null,
   Pool extends PoolModel | null = null,
-> extends Place {
+> extends DestinationTarget {
   readonly kind: Kind;
   readonly route: Route;
   readonly cors: Cors;

@@ -7,7 +7,13 @@ import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../
 import { GRPC_METHOD, isRoutable, type RouteMatch } from '../../routing/index.ts';
 import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
-import { type At, type Destination, type Exchange, NOWHERE, type Place } from '../exchange/index.ts';
+import {
+  type Destination,
+  type DestinationOf,
+  type DestinationTarget,
+  type Exchange,
+  NOWHERE,
+} from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badCall,
@@ -254,11 +260,11 @@ function makeDestination<
   Pool extends PoolModel | null,
 >(
   kind: Kind,
-  { params, path, query, authentication, isPreflight, refusal }: Place,
+  { params, path, query, authentication, isPreflight, refusal }: DestinationTarget,
   route: Route,
   cors: Cors,
   pool: Pool,
-): At<Kind, Route, Cors, Pool> {
+): DestinationOf<Kind, Route, Cors, Pool> {
   return { kind, route, params, path, query, authentication, isPreflight, refusal, cors, pool };
 }
 

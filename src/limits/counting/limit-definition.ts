@@ -239,8 +239,8 @@ function fail(text: string, advice: string): never {
 const HASHES = 2 ** 32;
 
 /**
- * A share of all callers that is the same in every gateway and after a restart, and within any larger share. Each name picks
- * other callers, so that it is not always the same ones who meet what is new.
+ * A share of all callers that is the same in every gateway and after a restart. A larger share contains it. Each name picks other
+ * callers, so that it is not always the same ones who meet what is new.
  */
 export class CallerShare {
   readonly percent: number;

@@ -1,11 +1,11 @@
 /** Knows its place in a heap. */
-export interface Placed {
+export interface HeapItem {
   /** Set by the heap that holds it. */
   place: number;
 }
 
 /** A binary heap from which any item can be taken, in a time that grows with the logarithm of its size. */
-export class Heap<T extends Placed> {
+export class Heap<T extends HeapItem> {
   readonly #items: T[];
   readonly #isBefore: (one: T, other: T) => boolean;
 
@@ -74,13 +74,13 @@ export class Heap<T extends Placed> {
 }
 
 /** A member of a table, which the table may have to give up when it is full. */
-export interface Member extends Placed {
+export interface Member extends HeapItem {
   /** Names the network of its client; '' for all clients without one. */
   readonly network: string;
   readonly untilMs: number;
 }
 
-interface Network<T extends Member> extends Placed {
+interface Network<T extends Member> extends HeapItem {
   readonly members: Heap<T>;
 }
 

@@ -356,8 +356,8 @@ return reply
 `);
 
 /**
- * Forgets counters. KEYS: counters; if there are ARGV, the last one is the set of main values that the caller holds. ARGV: how the
- * names of further counters begin, which are among those.
+ * Forgets counters. KEYS: counters; if there are ARGV, the last one is the set of main values that the caller holds. ARGV: the
+ * beginnings of names in that set; counters with these names are forgotten as well.
  */
 export const DROP = defineScript(`
 local last = #KEYS

@@ -14,7 +14,7 @@ const FIRST_SHARE = 0.1;
 /** How often the share of an endpoint that came back is looked at again. */
 const SHARE_STEP_MS = 1_000;
 
-/** What the health of an endpoint depends on, and whom it tells. */
+/** What decides about the health of an endpoint, and who hears of its changes. */
 export interface HealthWatch {
   /** Whether one more endpoint may be ejected: never more than half are out. */
   mayEject(): boolean;

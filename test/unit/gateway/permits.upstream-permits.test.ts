@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  type Pool,
-  processPermits,
-  type UpstreamPermit,
-  type UpstreamPermits,
-} from '../../../src/gateway/permits.ts';
+import type { PoolModel } from '../../../src/config/index.ts';
+import { processPermits, type UpstreamPermit, type UpstreamPermits } from '../../../src/gateway/permits.ts';
 
-const API: Pool = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
+const API: PoolModel = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
 
 /** A permit of the caller, which there has to be. */
 function permit(permits: UpstreamPermits, caller: string, pool = API): UpstreamPermit {

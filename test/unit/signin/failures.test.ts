@@ -3,7 +3,7 @@ import { ClientError } from 'openid-client';
 import { describe, expect, test } from 'vitest';
 import type { RedeemOutcome } from '../../../src/core/index.ts';
 import { ProviderFault } from '../../../src/signin/ask-provider.ts';
-import { failureOf, judge, refusedBy } from '../../../src/signin/failures.ts';
+import { failureOf, judgeFailure, refusedBy } from '../../../src/signin/failures.ts';
 
 const refusal = (status: number, members: object, secrets: readonly string[] = []) =>
   refusedBy('token endpoint', { status, body: Buffer.from(JSON.stringify(members)) }, secrets);
@@ -107,5 +107,5 @@ test('a provider that refuses the grant has refused what the request was for', (
     outcome: 'token_refused',
     error: { status: 401, rpcCode: 16, side: 'client', fields: ['WWW-Authenticate', 'Bearer'] },
   });
-  expect(judge(refused, 'introspection', 'gateway_refused').outcome).toBe('gateway_refused');
+  expect(judgeFailure(refused, 'introspection', 'gateway_refused').outcome).toBe('gateway_refused');
 });

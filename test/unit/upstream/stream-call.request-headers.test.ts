@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { neverIndexedHeaders, originOf, requestHeaders } from '../../../src/upstream/stream-call.ts';
+import { neverIndexedHeaders, originOf, requestSection } from '../../../src/upstream/stream-call.ts';
 import { GET } from '../../support/get-request.ts';
 import { HandBody } from '../../support/hand-body.ts';
 
@@ -7,7 +7,7 @@ const HTTP = { scheme: 'http', authority: 'upstream.test:81' } as const;
 const HTTPS = { scheme: 'https', authority: 'upstream.test' } as const;
 
 it('puts Host in the place of :authority', () => {
-  const headers = requestHeaders({ ...GET, fields: ['X-One', '1', 'hOST', 'a.test'] }, HTTPS);
+  const headers = requestSection({ ...GET, fields: ['X-One', '1', 'hOST', 'a.test'] }, HTTPS);
   expect(headers).toEqual([
     ...[':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'],
     ...['X-One', '1'],
@@ -22,7 +22,7 @@ it('a request over HTTP/2 keeps the mark of a Host that is never indexed', () =>
 
 it('a request over HTTP/2 names the upstream where Host is empty or missing', () => {
   for (const fields of [['Host', ''], []])
-    expect(requestHeaders({ ...GET, fields }, HTTP).slice(4, 6)).toEqual([':authority', 'upstream.test:81']);
+    expect(requestSection({ ...GET, fields }, HTTP).slice(4, 6)).toEqual([':authority', 'upstream.test:81']);
 });
 
 it.each([
@@ -32,12 +32,12 @@ it.each([
   ['POST', 'chunked', ''],
 ] as const)('states the length of the body of a %s of %s as "%s"', (method, bodyLength, stated) => {
   const body = bodyLength === 0 ? null : new HandBody();
-  const headers = requestHeaders({ ...GET, fields: [], method, bodyLength, body }, HTTP);
+  const headers = requestSection({ ...GET, fields: [], method, bodyLength, body }, HTTP);
   expect(headers.slice(8).join()).toBe(stated);
 });
 
 it('a request over HTTP/2 says that trailers are taken', () => {
-  expect(requestHeaders({ ...GET, fields: [], takesTrailers: true }, HTTP).slice(8)).toEqual([
+  expect(requestSection({ ...GET, fields: [], takesTrailers: true }, HTTP).slice(8)).toEqual([
     'te',
     'trailers',
   ]);

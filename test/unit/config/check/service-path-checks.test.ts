@@ -31,7 +31,7 @@ describe('a route whose prefix the service may not know', () => {
         'path: /api/free, upstream: other',
       ),
     ).toEqual([
-      '4:13: hint: routes[1].path: the service gets /API with these paths, and without it by the route in line 3: add strip_prefix: /API if it does not know it',
+      '4:13: hint: routes[1].path: the service gets these paths with /API, but those of the route in line 3 without it: if it does not know /API, add strip_prefix: /API',
     ]);
   });
 
@@ -39,7 +39,7 @@ describe('a route whose prefix the service may not know', () => {
     expect(
       await found('path: "/orders/{id}", upstream: api', 'path: "/shop/orders/{order}", upstream: api'),
     ).toEqual([
-      '4:13: hint: routes[1].path: the service gets /shop with these paths, and without it by the route in line 3: add strip_prefix: /shop if it does not know it',
+      '4:13: hint: routes[1].path: the service gets these paths with /shop, but those of the route in line 3 without it: if it does not know /shop, add strip_prefix: /shop',
     ]);
   });
 

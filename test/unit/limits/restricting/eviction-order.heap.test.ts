@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Heap, type Placed } from '../../../../src/limits/restricting/eviction-order.ts';
+import { Heap, type HeapItem } from '../../../../src/limits/restricting/eviction-order.ts';
 
-interface Item extends Placed {
+interface Item extends HeapItem {
   rank: number;
 }
 
