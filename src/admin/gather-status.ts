@@ -135,7 +135,7 @@ function gatherUpstreams(
     name,
     address,
     connections: connections.get(name) ?? 0,
-    requestsInFlight: gateway.inFlightTo(name, 'requests'),
+    requestsInFlight: gateway.inFlightTo(name),
     errors: withoutKind(errors.ofUpstream(name)),
     ...endpointStatus(states.get(name)),
   }));

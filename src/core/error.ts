@@ -55,7 +55,7 @@ export const ERROR_SIDES = ['client', 'gateway', 'upstream', 'provider', 'store'
 export type ErrorSide = (typeof ERROR_SIDES)[number];
 
 /** The kinds of exchange that have caps of their own at each upstream. */
-const POOL_NAMES = ['requests', 'websockets', 'grpc_calls'] as const;
+export const POOL_NAMES = ['requests', 'websockets', 'grpc_calls'] as const;
 export type PoolName = (typeof POOL_NAMES)[number];
 
 type UpstreamCap = `max_${PoolName}` | `max_${PoolName}_per_caller`;

@@ -1,4 +1,4 @@
-import type { GatewayError, PoolName } from '../core/index.ts';
+import { type GatewayError, POOL_NAMES } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange, type Served } from './exchange/index.ts';
@@ -55,9 +55,10 @@ export class Gateway {
     return this.#state.inFlight;
   }
 
-  /** How many exchanges of one kind are in flight to an upstream. */
-  inFlightTo(upstream: string, pool: PoolName): number {
-    return this.#state.permits.upstreams.taken(upstream, pool);
+  /** How many exchanges are in flight to an upstream, calls and WebSockets included. */
+  inFlightTo(upstream: string): number {
+    const { upstreams } = this.#state.permits;
+    return POOL_NAMES.reduce((sum, pool) => sum + upstreams.taken(upstream, pool), 0);
   }
 
   /** Lets new exchanges begin with this generation. Exchanges under way keep theirs. */

@@ -185,7 +185,7 @@ test('a server that is slow gets few calls, and holds no other up', async () => 
 });
 
 test('a server that hangs costs its callers their patience, and no other call', async () => {
-  const { servers, client } = await front();
+  const { servers, gateway, client } = await front();
   servers[0].mode = null;
   const codes: number[] = [];
   const calls = Array.from({ length: 24 }, () => openCall(client, UNARY));
@@ -194,6 +194,8 @@ test('a server that hangs costs its callers their patience, and no other call', 
   await waitFor('the others have answered', () => codes.length + servers[0].hanging.size === 24);
   const { size } = servers[0].hanging;
   expect(size).toBeGreaterThan(0);
+  const [upstream] = JSON.parse((await gateway.admin('/status.json')).text).upstreams;
+  expect(upstream.requestsInFlight).toBe(size);
   for (const call of calls) call.cancel();
   await Promise.all(results);
   expect(codes.toSorted()).toEqual([

@@ -259,11 +259,13 @@ test('a WebSocket is opened at another endpoint where one refuses', async () => 
   }
 });
 
-/** How many requests are in flight to each address of the upstream, as the status page tells. */
+/** How many requests are in flight to the upstream and to each of its addresses, as the status page tells. */
 async function inFlightTo(gateway: LocalGateway): Promise<readonly number[]> {
-  const { upstreams } = JSON.parse((await gateway.admin('/status.json')).text);
-  return upstreams[0].endpoints.map((endpoint: { requestsInFlight: number }) => endpoint.requestsInFlight);
+  const [{ requestsInFlight, endpoints }] = JSON.parse((await gateway.admin('/status.json')).text).upstreams;
+  return [requestsInFlight, ...endpoints.map((each: { requestsInFlight: number }) => each.requestsInFlight)];
 }
+
+const nothingIn = (counts: readonly number[]) => counts.every(count => count === 0);
 
 test.each([
   ['HTTP/1.1', false],
@@ -273,14 +275,14 @@ test.each([
   const [endpoint] = endpoints as [TestEndpoint];
   const gateway = await startBalancer(endpoints, isHttp2 ? { protocol: 'h2' } : {});
   await load(gateway, 3);
-  expect(await inFlightTo(gateway)).toEqual([0]);
+  await waitFor('nothing is left', async () => nothingIn(await inFlightTo(gateway)));
   endpoint.mode = 'hang';
   const under = load(gateway, 4);
   await waitFor('all are there', () => endpoint.hanging === 4);
-  expect(await inFlightTo(gateway)).toEqual([4]);
+  expect(await inFlightTo(gateway)).toEqual([4, 4]);
   endpoint.release();
   expect(await under).toEqual({ 200: 4 });
-  expect(await inFlightTo(gateway)).toEqual([0]);
+  await waitFor('nothing is left', async () => nothingIn(await inFlightTo(gateway)));
 });
 
 test.each([1, 2])(
@@ -294,9 +296,9 @@ test.each([1, 2])(
     for (let i = 0; i < 20; i++) sockets.push(await openSocket(gateway));
     const each = servers.map(() => 20 / count);
     expect(servers.map(({ server }) => server.clients.size)).toEqual(each);
-    expect(await inFlightTo(gateway)).toEqual(each);
+    expect(await inFlightTo(gateway)).toEqual([20, ...each]);
     for (const socket of sockets) socket.close();
-    await waitFor('none is open', async () => (await inFlightTo(gateway)).every(count => count === 0));
+    await waitFor('none is open', async () => nothingIn(await inFlightTo(gateway)));
   },
 );
 

@@ -129,15 +129,15 @@ test('a request that left or was answered while a gate waited has returned its p
     gateway.accept(request([])),
   ] as const;
   for (const exchange of [left, answered, stays]) gateway.run(exchange);
-  expect(gateway.inFlightTo('api', 'requests')).toBe(3);
+  expect(gateway.inFlightTo('api')).toBe(3);
   gateway.over(left, false);
   gateway.fault(answered, badRequest('of something'));
-  expect(gateway.inFlightTo('api', 'requests')).toBe(1);
+  expect(gateway.inFlightTo('api')).toBe(1);
   gateway.over(answered, true);
   await decide();
-  expect(gateway.inFlightTo('api', 'requests')).toBe(1);
+  expect(gateway.inFlightTo('api')).toBe(1);
   gateway.over(stays, true);
-  expect(gateway.inFlightTo('api', 'requests')).toBe(0);
+  expect(gateway.inFlightTo('api')).toBe(0);
 });
 
 test('a request refused by limits holds no permit, however slowly its client reads the response', async () => {
@@ -147,7 +147,7 @@ test('a request refused by limits holds no permit, however slowly its client rea
   gateway.run(exchange);
   await decide({ admitted: false, role: 'global', retryAfterMs: 1_000 });
   expect(responses).toEqual([429]);
-  expect(gateway.inFlightTo('api', 'requests')).toBe(0);
+  expect(gateway.inFlightTo('api')).toBe(0);
   gateway.over(exchange, true);
-  expect(gateway.inFlightTo('api', 'requests')).toBe(0);
+  expect(gateway.inFlightTo('api')).toBe(0);
 });
