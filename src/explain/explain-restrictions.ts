@@ -124,6 +124,8 @@ function describeFailedVerifications(
 export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRow[] {
   if (cors === null) return [['CORS', 'off: preflights are ordinary requests']];
   if (route.kind === 'answer' && !route.cors) return [['CORS', 'preflights are ordinary requests here']];
+  if (route.kind === 'forward' && route.grpcWeb && !route.cors)
+    return [['CORS', 'no page of another origin may call: preflights are ordinary requests']];
   if (route.kind === 'forward' && !route.cors)
     return [['CORS', 'left to the upstream: every preflight reaches it, as OPTIONS and without a token']];
   const origins = cors.origins === null ? ['any'] : [...cors.origins];

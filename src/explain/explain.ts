@@ -191,6 +191,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
       ...describeCall(chosen.route, path, snapshot.identity),
       ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
+      ...(value.grpcWeb ? describeCors(value, snapshot) : []),
       ...rivalsOf(route, GRPC_METHOD, host, path, routes),
     ],
     taken: true,

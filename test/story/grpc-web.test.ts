@@ -422,11 +422,28 @@ describe('a route of gRPC-Web', () => {
     expect(readBody(plain.body)).toEqual({ messages: ['a'], trailers: {} });
   });
 
+  test('is explained', async () => {
+    const config = { cors: { origins: [ORIGIN] } };
+    const { gateway } = await start({ config });
+    const told = async (front: LocalGateway) => {
+      const { text: json } = await front.admin('/api/explain?method=GRPC&path=test.v1.Echo/Unary');
+      return new Map<string, string>(
+        JSON.parse(json).facts.map(({ about, text }: Record<string, string>) => [about, text]),
+      );
+    };
+    const open = await told(gateway);
+    expect(open.get('gRPC-Web')).toContain('taken on listen.http');
+    expect(open.get('CORS')).toContain(`allowed origins: ${ORIGIN}`);
+    const { gateway: closed } = await start({ config, route: { cors: false } });
+    expect((await told(closed)).get('CORS')).toContain('no page of another origin may call');
+    const { gateway: plain } = await start({ config, route: { grpc_web: false } });
+    for (const about of ['gRPC-Web', 'CORS']) expect((await told(plain)).has(about)).toBe(false);
+  });
+
   test('refuses an ambiguous request as HTTP', async () => {
     const { gateway } = await start();
-    const lines = ['Content-Type: application/grpc-web', 'Content-Length: 1', 'Content-Length: 2'];
-    const response = await gateway.ask(head('POST /test.v1.Echo/Unary', ...lines));
-    expect(response.status).toBeGreaterThan(0);
+    const response = await gateway.ask(head('POST /test.v1.Echo/%zz', 'Content-Type: application/grpc-web'));
+    expect(response.status).toBe(400);
   });
 
   test('is told from others when the configuration is checked', async () => {

@@ -31,18 +31,11 @@ export const cors = routePolicy({
   compileCall: ({ cors, grpc_web: grpcWeb }) => ({ cors: cors && grpcWeb, grpcWeb }),
   check({ file, path, route }: RouteInFile) {
     const { grpc, cors, grpc_web: grpcWeb } = route;
+    const add = (key: string, message: string) => file.add([...path, key], message, { about: 'key' });
     if (grpc === undefined && grpcWeb !== undefined)
-      file.add([...path, 'grpc_web'], 'only routes with "grpc" take gRPC-Web: leave it out', {
-        about: 'key',
-      });
+      add('grpc_web', 'only routes with "grpc" take gRPC-Web: leave it out');
     if (grpc !== undefined && cors !== undefined && grpcWeb !== true)
-      file.add(
-        [...path, 'cors'],
-        '"cors" says nothing of gRPC calls without "grpc_web: true": leave it out',
-        {
-          about: 'key',
-        },
-      );
+      add('cors', '"cors" says nothing of gRPC calls without "grpc_web: true": leave it out');
   },
   describe: ({ grpcWeb }) =>
     grpcWeb

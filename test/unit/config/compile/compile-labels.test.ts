@@ -22,12 +22,14 @@ sign_in: { refresh: /v1/refresh, sign_out: /v1/sign-out }
 routes:
   - { path: /v1/**, methods: [GET], upstream: api }
   - { path: /chat, upstream: chat, websocket: true, authentication: none }
-  - { grpc: a.B/*, upstream: calls }`);
+  - { grpc: a.B/*, upstream: calls }
+  - { grpc: a.C/*, upstream: calls, grpc_web: true }`);
     expect(routes.map(({ route, upstream, protocols }) => [route, upstream, protocols.join()])).toEqual([
       ['GET /v1/**', 'api', 'http1,h2'],
       ['/chat', 'chat', 'http1,h2'],
       ['/chat', 'chat', 'websocket'],
       ['GRPC a.B/*', 'calls', 'grpc'],
+      ['GRPC a.C/*', 'calls', 'grpc,grpc_web'],
       ['/v1/anonymous/authorize-url', 'none', 'http1,h2'],
       ['/v1/anonymous/auth', 'none', 'http1,h2'],
       ['/v1/refresh', 'none', 'http1,h2'],
@@ -40,9 +42,9 @@ routes:
     expect(endingsOf(2)).toContain('101 truncated');
     expect(endingsOf(3)).toContain('401 answered');
     expect(endingsOf(3)).not.toContain('500 forwarded');
-    expect(endingsOf(5)).not.toContain('401 answered');
-    expect(endingsOf(6)).toEqual(expect.arrayContaining(['200 answered', '401 answered']));
-    expect(endingsOf(7)).toEqual(expect.arrayContaining(['204 answered', '401 answered']));
+    expect(endingsOf(6)).not.toContain('401 answered');
+    expect(endingsOf(7)).toEqual(expect.arrayContaining(['200 answered', '401 answered']));
+    expect(endingsOf(8)).toEqual(expect.arrayContaining(['204 answered', '401 answered']));
     expect([upstreams, webSocketUpstreams]).toEqual([['api', 'chat', 'calls'], ['chat']]);
   });
 

@@ -10,6 +10,7 @@ import {
   type ExchangeRecord,
   type InvalidReason,
   isAccessValue,
+  PROTOCOLS,
   RpcCode,
 } from '../../../../src/core/index.ts';
 import { AccessLine, Pseudonyms } from '../../../../src/observe/log/access-log.ts';
@@ -47,7 +48,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     path:
       record.path === null
         ? undefined
-        : paths.rewrite(record.path, record.protocol === 'grpc', value => pseudonyms.ofPart(value)),
+        : paths.rewrite(record.path, record.protocol.startsWith('grpc'), value => pseudonyms.ofPart(value)),
     upstream: record.upstream,
     client: record.clientAddress,
     class: caller.class,
@@ -116,7 +117,7 @@ const records = fc.record<ExchangeRecord>({
   requestId: text,
   arrivedAtMs: fc.maxSafeNat(),
   sequence: fc.maxSafeNat(),
-  protocol: fc.constantFrom('http1', 'h2', 'grpc', 'websocket'),
+  protocol: fc.constantFrom(...PROTOCOLS),
   method: text,
   host: orNull(text),
   path: orNull(text),

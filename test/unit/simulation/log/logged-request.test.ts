@@ -29,6 +29,7 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
       lasted: true,
     },
     { protocol: 'grpc', grpcStatus: 8, status: 403, upstreamMs: 3 },
+    { protocol: 'grpc_web', grpcStatus: 8, status: 403, upstreamMs: 3 },
     { route: null, upstream: null, upstreamMs: null, heldMs: 1.5, retried: true, userAgent: 'curl/8' },
     { tokenRefused: { reason: 'expired', claim: null, principal: null } },
     { status: 401, tokenRefused: { reason: 'claim', claim: 'sub', principal: 'user:web ada' } },
@@ -64,8 +65,11 @@ function gatewayLines(): string[] {
 
 test('every line of a gateway about a decision, a refusal or an offence is read', () => {
   const read = gatewayLines().map(readLogLine);
-  expect(read.filter(line => typeof line === 'object')).toHaveLength(31);
+  expect(read.filter(line => typeof line === 'object')).toHaveLength(33);
   expect(read).not.toContain('broken');
+  expect(
+    read.filter(line => typeof line === 'object' && 'method' in line && line.method === 'GRPC'),
+  ).toHaveLength(4);
 });
 
 test('the order of fields in a line does not matter, nor do fields that are not known', () => {
