@@ -22,7 +22,7 @@ export interface Entry {
 /** What is known of a name. */
 interface NameState {
   /** Its entries, the newest last. */
-  readonly entries: Entry[];
+  entries: Entry[];
   /** How many values were indexed since one was used again. */
   unusedValues: number;
 }
@@ -97,7 +97,9 @@ export class EncodingTable {
     this.#evict(this.#maxBytes - bytes);
     const state = this.#stateOf(name);
     const entry = { name, value, bytes, number: this.#added++, state, isHeld: true };
-    state.entries.push(entry);
+    // Most names have one. Behind a push, an array would have room for 17.
+    if (state.entries.length === 0) state.entries = [entry];
+    else state.entries.push(entry);
     state.unusedValues++;
     this.#entries.push(entry);
     this.#bytes += bytes;

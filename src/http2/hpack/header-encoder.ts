@@ -52,9 +52,15 @@ const MAX_KEPT_BYTES = 65_536;
 export class HeaderEncoder {
   readonly #table = new EncodingTable();
   /** Hints for heads, and for trailers. */
-  readonly #headHints: Hint[] = [];
-  readonly #tailHints: Hint[] = [];
+  #headHints: Hint[] = [];
+  #tailHints: Hint[] = [];
   #at = 0;
+
+  /** Frees what only makes repeated sections cheaper. */
+  forget(): void {
+    this.#headHints = [];
+    this.#tailHints = [];
+  }
 
   /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
   limitTable(bytes: number): void {

@@ -1,19 +1,38 @@
 import type { Http2FaultReason } from '../../core/index.ts';
 import { tooMany } from '../session/index.ts';
 
-/** Counts events, of which some may come in a burst, and some each second over time. */
+/** How many events of a kind may come in a burst, and each second over time. */
+interface RateBounds {
+  readonly burst: number;
+  readonly perS: number;
+  readonly what: string;
+  readonly reason: Http2FaultReason;
+}
+
+/**
+ * Streams that were reset, by the client or by us: a client can provoke our resets. Each may have cost a request to an upstream
+ * (CVE-2023-44487, CVE-2025-8671). A burst is as when a user leaves a page.
+ */
+const RESETS: RateBounds = {
+  burst: 500,
+  perS: 50,
+  what: 'RST_STREAM, or what provokes it',
+  reason: 'resets',
+};
+const REFUSED: RateBounds = {
+  ...{ burst: 100, perS: 10 },
+  ...{ what: 'streams past the maximum', reason: 'refused_streams' },
+};
+/** Frames that are part of no request, and that no response explains. */
+const OTHERS: RateBounds = { burst: 5_000, perS: 2_000, what: 'control', reason: 'control_frames' };
+
+/** Counts events of a kind. */
 class Rate {
-  readonly #burst: number;
-  readonly #perS: number;
-  readonly #what: string;
-  readonly #reason: Http2FaultReason;
+  readonly #bounds: RateBounds;
   #count = 0;
 
-  constructor(burst: number, perS: number, what: string, reason: Http2FaultReason) {
-    this.#burst = burst;
-    this.#perS = perS;
-    this.#what = what;
-    this.#reason = reason;
+  constructor(bounds: RateBounds) {
+    this.#bounds = bounds;
   }
 
   count(): void {
@@ -22,17 +41,18 @@ class Rate {
 
   /** Throws Http2Fault if there were too many. */
   check(): void {
-    if (this.#count > this.#burst) throw tooMany(this.#what, this.#reason);
+    const { burst, what, reason } = this.#bounds;
+    if (this.#count > burst) throw tooMany(what, reason);
   }
 
   /** Takes back up to so many, or allows them in advance, up to a second burst. */
   allow(count: number): void {
-    this.#count = Math.max(this.#count - count, -this.#burst);
+    this.#count = Math.max(this.#count - count, -this.#bounds.burst);
   }
 
   /** Forgets what is as old as this. */
   pass(seconds: number): void {
-    if (this.#count > 0) this.#count = Math.max(0, this.#count - this.#perS * seconds);
+    if (this.#count > 0) this.#count = Math.max(0, this.#count - this.#bounds.perS * seconds);
   }
 }
 
@@ -41,14 +61,9 @@ const FRAMES_PER_EVENT = 4;
 
 /** Notices clients that cost more than they ask for. */
 export class ClientFloods {
-  /**
-   * Streams that were reset, by the client or by us: a client can provoke our resets. Each may have cost a request to an upstream
-   * (CVE-2023-44487, CVE-2025-8671). A burst is as when a user leaves a page.
-   */
-  readonly #resets = new Rate(500, 50, 'RST_STREAM, or what provokes it', 'resets');
-  readonly #refused = new Rate(100, 10, 'streams past the maximum', 'refused_streams');
-  /** Frames that are part of no request, and that no response explains. */
-  readonly #others = new Rate(5_000, 2_000, 'control', 'control_frames');
+  readonly #resets = new Rate(RESETS);
+  readonly #refused = new Rate(REFUSED);
+  readonly #others = new Rate(OTHERS);
   #seenMs: number | null = null;
 
   reset(): void {

@@ -109,6 +109,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     if (!this.#hasRead) {
       this.writer.rest();
       this.decoder.forget();
+      this.encoder.forget();
     }
     this.#hasRead = false;
   }
