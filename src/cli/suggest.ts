@@ -116,16 +116,16 @@ function cells(limit: SuggestedLimit): string[] {
     needs,
     periodMs,
     now,
-    claim,
+    part,
     callersOverNow,
     suggested,
   } = limit;
   const period = formatDuration(periodMs);
   return [
     bucket ?? '(global)',
-    callerClass,
+    part === null ? callerClass : `${callerClass} (${part})`,
     ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
-    ...[`${claim === null ? '' : 'up to '}${now}/${period}`, percent(callersOverNow, callers)],
+    ...[`${now}/${period}`, percent(callersOverNow, callers)],
     suggested === null ? '-' : `${suggested}/${period}`,
   ];
 }
@@ -162,9 +162,7 @@ function countOrNone(number: number | null): string {
 function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
   const few = FEWEST_CALLERS[percentile];
   const names = [
-    ...limits
-      .filter(({ claim }) => claim === null)
-      .map(each => ({ ...each, name: `${each.bucket ?? 'global'}, ${each.class}`, of: each.callers })),
+    ...limits.map(each => ({ ...each, name: nameOf(each), of: each.callers })),
     ...restrictions
       .filter(({ by }) => by === 'address' || by === 'webhook')
       .map(each => ({ ...each, name: `${each.rule}, ${each.by}`, of: each.senders })),
@@ -183,14 +181,10 @@ function notes(suggestion: Suggestion): string {
   return sentences([
     ...(hasNumbers ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`] : []),
     ...tooFew(suggestion),
-    ...limits.flatMap(({ bucket, class: name, claim }) =>
-      claim === null
-        ? []
-        : [`${bucket ?? 'global'}, ${name}: the claim ${claim} says the number, so none is suggested`],
-    ),
+    ...limits.flatMap(limit => claimNotes(limit, limits)),
     ...refused.map(
       limit =>
-        `${limit.bucket ?? 'global'}, ${limit.class}: ${formatCount(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,
+        `${nameOf(limit)}: ${formatCount(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,
     ),
     ...(restrictions.length > 0
       ? [
@@ -210,6 +204,31 @@ function notes(suggestion: Suggestion): string {
       : []),
     ...logNotes(log, unanswered),
   ]);
+}
+
+/** Names a row of the table. */
+function nameOf({ bucket, class: callerClass, part }: SuggestedLimit): string {
+  return `${bucket ?? 'global'}, ${callerClass}${part === null ? '' : ` (${part})`}`;
+}
+
+/** What the logs cannot tell of the numbers beside a claim: that of each caller is sold, and not measured. */
+function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): string[] {
+  const { bucket, class: callerClass, claim, part, highestSaid, suggested } = limit;
+  if (part === null) return [];
+  const isTold = limits.some(
+    each => each.bucket === bucket && each.class === callerClass && each.part !== part,
+  );
+  if (part === 'otherwise')
+    return isTold
+      ? []
+      : [
+          `${nameOf(limit)}: no token in the logs says a number in the claim ${claim}, so they tell nothing of max: it must allow the largest plan that you sell`,
+        ];
+  const cut = suggested !== null && highestSaid > suggested;
+  return [
+    `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', which the suggested max cuts: keep what you sell' : ''}`,
+    ...(isTold ? [] : [`${nameOf(limit)}: every token says a number, so the logs tell nothing of otherwise`]),
+  ];
 }
 
 /** A limits file with the suggested numbers. Its name is '' if the limits are a single file. */
@@ -256,7 +275,8 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
-  return keys.map(key => [...within, ...key]).find(path => written.has(path)) ?? null;
+  const of = limit.part === null ? [] : [limit.part];
+  return keys.map(key => [...within, ...key, ...of]).find(path => written.has(path)) ?? null;
 }
 
 function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly string[])[] {
@@ -269,10 +289,11 @@ function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly str
 const WHO: Readonly<Record<string, string | undefined>> = { group: 'groups', resource: 'main values' };
 
 function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
-  const { callers, class: callerClass, periodMs, needs, now, suggested: units } = limit;
+  const { callers, class: callerClass, part, periodMs, needs, now, suggested: units } = limit;
   if (units === null) return [];
   const { percentile } = suggestion;
-  const who = WHO[callerClass] ?? `callers of class ${callerClass}`;
+  const said = part === null ? '' : part === 'max' ? ' whose tokens say a number' : ' whose tokens say none';
+  const who = WHO[callerClass] ?? `callers of class ${callerClass}${said}`;
   const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
   return [{ path, units, periodMs, why }];
 }

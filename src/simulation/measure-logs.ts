@@ -25,9 +25,16 @@ export interface Measured {
   readonly callerClass: ClassName;
   readonly demand: Demand;
   requests: number;
+  /** Where a claim may say the number: whether it does so for these callers. `null`: limits.yaml alone says it. */
+  readonly part: ClaimedPart | null;
   /** Requests that the limit refused when the log was written. They count as demand too. */
   refused: number;
+  /** The highest number that the claim of one of these callers says. */
+  highestSaid: number;
 }
+
+/** The two numbers beside a claim: `max` bounds what it says, `otherwise` is for tokens without it. */
+export type ClaimedPart = 'max' | 'otherwise';
 
 export interface MeasuredLogs {
   readonly offences: readonly MeasuredOffences[];
@@ -64,7 +71,7 @@ class Measuring {
   /** Measurements by limit identity and caller class. */
   readonly #rows = new Map<string, Measured>();
   /** A faster index of the same rows: building a text key for each request is slow. */
-  readonly #rowOfLimit = new Map<Limit, Map<ClassName, Measured>>();
+  readonly #rowOfLimit = new Map<Limit, Map<string, Measured>>();
   readonly #offences: OffenceDemand;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
@@ -152,7 +159,7 @@ class Measuring {
       const limit = limitOf(limitRequest, role);
       if (limit === null) continue;
       const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupCounterKey(group, main) : main}`;
-      this.#rowFor(limit, limitRequest).demand.refund(atMs, request.decidedAtMs, key, cost);
+      this.#rowFor(limit, limitRequest, undefined).demand.refund(atMs, request.decidedAtMs, key, cost);
     }
   }
 
@@ -172,41 +179,53 @@ class Measuring {
   #consume(
     limit: Limit | null,
     limitRequest: LimitRequest,
-    { outcome }: LoggedRequest,
+    { outcome, claimed }: LoggedRequest,
     atMs: number,
     owner: string,
     key: string,
   ): void {
     if (limit === null) return;
-    const row = this.#rowFor(limit, limitRequest);
+    const claim = limit.role === 'caller' ? limit.claim : null;
+    const said = claim === null ? undefined : claimed?.numbers.get(claim);
+    const row = this.#rowFor(limit, limitRequest, said);
     row.requests++;
+    if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
     row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
   }
 
-  #rowFor(limit: Limit, limitRequest: LimitRequest): Measured {
+  /** @param said the number that the caller's token says */
+  #rowFor(limit: Limit, limitRequest: LimitRequest, said: number | undefined): Measured {
     const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
+    const part =
+      limit.role !== 'caller' || limit.claim === null ? null : said === undefined ? 'otherwise' : 'max';
+    const key = part === null ? callerClass : `${callerClass} ${part}`;
     let classes = this.#rowOfLimit.get(limit);
     if (classes === undefined) {
       classes = new Map();
       this.#rowOfLimit.set(limit, classes);
     }
-    let row = classes.get(callerClass);
+    let row = classes.get(key);
     if (row === undefined) {
-      row = this.#rowNamed(limit, callerClass, limitRequest);
-      classes.set(callerClass, row);
+      row = this.#rowNamed(limit, callerClass, part, limitRequest);
+      classes.set(key, row);
     }
     return row;
   }
 
-  #rowNamed(limit: Limit, callerClass: ClassName, { bucket }: LimitRequest): Measured {
-    const name = `${limit.identity} ${callerClass}`;
+  #rowNamed(
+    limit: Limit,
+    callerClass: ClassName,
+    part: ClaimedPart | null,
+    { bucket }: LimitRequest,
+  ): Measured {
+    const name = `${limit.identity} ${callerClass} ${part}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
     // Callers whose tokens say different numbers are in one row.
-    const demand = new Demand({ ...limit, units: limit.maxUnits }, this.#room);
+    const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
-    const row = { bucket: owner, callerClass, demand, requests: 0, refused: 0 };
+    const row = { bucket: owner, callerClass, part, demand, requests: 0, refused: 0, highestSaid: 0 };
     this.#rows.set(name, row);
     return row;
   }

@@ -3,7 +3,7 @@ import { formatDuration } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
-import type { Measured, MeasuredLogs } from './measure-logs.ts';
+import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
 import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
 
 /** The percentiles of callers that the report shows. */
@@ -57,9 +57,13 @@ export interface SuggestedLimit {
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
   readonly needs: Needs;
-  /** The claim that says the number of a caller; `null` if limits.yaml does. */
+  /** The claim that may say the number of a caller; `null` if limits.yaml alone does. */
   readonly claim: string | null;
-  /** The quota in limits.yaml; where a claim says the number, the most that it may say. */
+  /** Which number beside the claim this is, for the callers whose tokens say one (`max`), or say none (`otherwise`); `null` without a claim. */
+  readonly part: ClaimedPart | null;
+  /** The highest number that the claim says in the logs; 0 if it says none. */
+  readonly highestSaid: number;
+  /** The quota in limits.yaml. */
   readonly now: number;
   readonly callersOverNow: number;
   /** The quota to set; `null` if there are too few callers for the requested percentile. */
@@ -100,9 +104,10 @@ export function suggestLimits(
     from: new Date(measured.startMs).toISOString(),
     to: new Date(measured.endMs).toISOString(),
     ...{ requests: measured.requests, percentile, headroomPercent, unmeasured: measured.unmeasured },
-    limits: rows
-      .filter(({ requests }) => requests > 0)
-      .map(row => suggestionOf(row, percentile, headroomPercent)),
+    limits: fitting(
+      rows.filter(({ requests }) => requests > 0).map(row => suggestionOf(row, percentile, headroomPercent)),
+      limits,
+    ),
     restrictions: measured.offences.map(row => restrictionOf(row, percentile, headroomPercent)),
     unused: order.filter(name => name !== null && !used.has(name)).map(String),
     log: logReportOf(measured, store),
@@ -112,9 +117,12 @@ export function suggestLimits(
 
 /** The panels of the picture: one for each limit, and one for each rule that restricts. */
 export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Suggestion): NeedPanel[] {
-  const ofLimits = limits.flatMap(({ bucket, class: callerClass, periodMs, suggested, now }) => {
-    const row = measured.rows.find(each => each.bucket === bucket && each.callerClass === callerClass);
-    const title = `${bucket ?? 'global limit'}, ${callerClass}, in ${formatDuration(periodMs)}`;
+  const ofLimits = limits.flatMap(({ bucket, class: callerClass, part, periodMs, suggested, now }) => {
+    const row = measured.rows.find(
+      each => each.bucket === bucket && each.callerClass === callerClass && each.part === part,
+    );
+    const who = part === null ? callerClass : `${callerClass} (${part})`;
+    const title = `${bucket ?? 'global limit'}, ${who}, in ${formatDuration(periodMs)}`;
     return row === undefined ? [] : [{ title, needs: row.demand.needs, suggested, now }];
   });
   const ofRules = restrictions.flatMap(({ rule, by, periodMs, suggested, now }) => {
@@ -130,20 +138,32 @@ export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Sugge
 function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
   const { limit, needs: sorted } = row.demand;
   const needs = needsOf(sorted);
-  const claim = limit.role === 'caller' ? limit.claim : null;
-  // What a claim may say is sold, not measured.
-  const suggested =
-    claim === null ? withHeadroom(needs[percentile], headroomPercent, limit.largestCost) : null;
   return {
-    claim,
+    ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
     ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
     needs,
     now: limit.units,
     callersOverNow: countOver(sorted, limit.units),
-    suggested,
+    suggested: withHeadroom(needs[percentile], headroomPercent, limit.largestCost),
   };
+}
+
+/** Makes the numbers beside a claim fit each other, and those in the file that stay: `otherwise` may not be larger than `max`. */
+function fitting(limits: readonly SuggestedLimit[], { buckets }: LimitsModel): SuggestedLimit[] {
+  return limits.map(limit => {
+    const { bucket, class: callerClass, part, suggested } = limit;
+    if (part === null || suggested === null) return limit;
+    const set = buckets.find(({ name }) => name === bucket)?.sets.of(callerClass);
+    const { units = 0, maxUnits = MAX_UNITS } = set?.caller ?? set?.shadow?.caller ?? {};
+    if (part === 'otherwise') return { ...limit, suggested: Math.min(suggested, maxUnits) };
+    const otherwise = limits.find(
+      each => each.bucket === bucket && each.class === callerClass && each.part === 'otherwise',
+    );
+    const least = Math.min(otherwise?.suggested ?? units, maxUnits);
+    return { ...limit, suggested: Math.max(suggested, least) };
+  });
 }
 
 function restrictionOf(

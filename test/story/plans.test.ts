@@ -331,10 +331,11 @@ it('simulate and suggest say what the log lacks of the plans that they are given
     '--limits',
     await tempText('l.yaml', stringify(limits)),
   );
-  expect(told).toMatch(/^b +user +1 .* up to 9\/1m +0 % +-$/m);
+  expect(told).toMatch(/^b +user \(max\) +1 .* 9\/1m +0 % +8\/1m$/m);
   expect(told).toMatch(/^b +partner +1 .* 20\/1m +0 % +3\/1m$/m);
   expect(told).toMatch(/^b +group +1 .* 5\/1m +100 % +8\/1m$/m);
-  expect(told).toContain('b, user: the claim rate says the number, so none is suggested.');
+  expect(told).toMatch(/b, user \(max\): tokens say up to 4 in the claim rate/i);
+  expect(told).toContain('every token says a number, so the logs tell nothing of otherwise');
   expect(told).not.toContain('no request in the log has');
   const others = {
     ...limits,

@@ -77,6 +77,44 @@ test('fewer callers than a percentile needs get no number of it, and are told', 
   expect(all.text).toContain('user: 87/5s');
 });
 
+test('both numbers beside a claim are found, each by its own callers, and what the logs do not tell is said', async () => {
+  const limits = `global: off
+buckets:
+  messages: { main: channel, user: { claim: rate, max: 50/5s, otherwise: 2/5s } }
+routes: { "GET /v1/channels/{channel}/messages": messages }
+`;
+  /** A hundred callers who send up to so many requests at once. */
+  const callers = (name: string, most: number, change: object = {}) =>
+    Array.from({ length: 100 }, (_, i) =>
+      Array.from({ length: Math.min(i + 1, most) }, () => line(i, { caller: `${name}${i}`, ...change })),
+    ).flat();
+  const sold = callers('sold', 30, { numbers: { rate: 90 } });
+  const plain = callers('plain', 10);
+  const suggestion = await suggestFor([...sold, ...plain], limits, '--headroom', '0');
+  expect(suggestion.limits).toMatchObject([
+    { claim: 'rate', part: 'max', callers: 100, now: 50, suggested: 30, highestSaid: 90 },
+    { claim: 'rate', part: 'otherwise', callers: 100, now: 2, suggested: 10 },
+  ]);
+  const file = await tempText('limits.yaml', limits);
+  const told = async (lines: readonly string[], ...args: string[]) =>
+    (await run('--limits', file, '--headroom', '0', ...args, await tempText('weir.log', lines.join(''))))
+      .text;
+  expect(await told([...sold, ...plain])).toContain(
+    'tokens say up to 90 in the claim rate, which the suggested max cuts: keep what you sell',
+  );
+  expect(await told([...sold, ...plain], '--format', 'yaml')).toContain(
+    'user: { claim: rate, max: 30/5s, otherwise: 10/5s }',
+  );
+  expect(await told(plain)).toContain(
+    'messages, user (otherwise): no token in the logs says a number in the claim rate, so they tell nothing of max: it must allow the largest plan that you sell',
+  );
+  expect(await told(sold)).toContain('every token says a number, so the logs tell nothing of otherwise');
+  // Of two that do not fit each other, the larger one counts: no token may have less for its number than without.
+  const few = callers('sold', 5, { numbers: { rate: 5 } });
+  expect(await told([...few, ...plain], '--format', 'yaml')).toContain('max: 10/5s, otherwise: 10/5s');
+  expect(await told(callers('plain', 80), '--format', 'yaml')).toContain('max: 50/5s, otherwise: 50/5s');
+});
+
 test('the picture shows each limit with the numbers suggested and written', async () => {
   const svg = join(await tempFolder(), 'needs.svg');
   await suggestFor(HUNDRED, LIMITS, '--svg', svg);
