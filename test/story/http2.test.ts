@@ -1,5 +1,7 @@
-import { constants } from 'node:http2';
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect, constants } from 'node:http2';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/core/index.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C, read } from '../support/http2-client.ts';
@@ -7,6 +9,7 @@ import { connectFrames, FLAG, frame, headers, request, TYPE, uint32 } from '../s
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
 import { stillClock } from '../support/still-clock.ts';
+import { startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import {
   type CaptureUpstream,
@@ -248,6 +251,52 @@ test('a client that does not answer the PING of a drain is told the last stream 
   await waitFor('the connection closes', () => client.closed);
   expect(client.lastStreams).toEqual([0x7fffffff, 0]);
   expect(await drained).toBe(true);
+});
+
+/** RFC 5246, 6.2.1: the content type of alerts, such as close_notify. */
+const ALERT = 0x15;
+
+/** Passes one connection on to a port of this machine, and returns what came back once that has ended. */
+async function startRelay(port: number) {
+  const seen: Buffer[] = [];
+  const ended = Promise.withResolvers<Buffer>();
+  const server = createServer(client => {
+    const gateway = createConnection(port, '127.0.0.1');
+    client.on('data', bytes => gateway.write(bytes)).on('error', () => {});
+    gateway.on('data', bytes => {
+      seen.push(bytes);
+      client.write(bytes);
+    });
+    gateway.on('end', () => {
+      ended.resolve(Buffer.concat(seen));
+      client.end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, ended: ended.promise };
+}
+
+/** The content types of the TLS records in these bytes. */
+function recordTypes(bytes: Buffer): number[] {
+  const types: number[] = [];
+  for (let at = 0; at + 5 <= bytes.length; at += 5 + bytes.readUInt16BE(at + 3)) types.push(bytes[at] ?? 0);
+  return types;
+}
+
+test('over TLS a drained connection ends with a close_notify behind its last response', async () => {
+  const { gateway } = await startTlsGateway();
+  const relay = await startRelay(gateway.port);
+  // TLS 1.3 hides what is an alert.
+  const tls = { maxVersion: 'TLSv1.2', rejectUnauthorized: false } as const;
+  const session = connect(`https://localhost:${relay.port}`, tls);
+  session.on('error', () => {});
+  onTestFinished(() => session.destroy());
+  expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 200, rstCode: 0 });
+  expect(await gateway.app.drain()).toBe(true);
+  const seen = await relay.ended;
+  expect(recordTypes(seen).at(-1)).toBe(ALERT);
 });
 
 test('a response that the client resets before its end counts as abandoned, though the upstream had sent it whole', async () => {
