@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { diagnosticsIn } from '../support/config-text.ts';
+import { fastClock } from '../support/fast-clock.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startDyingServer, startGrpcServer } from '../support/grpc.ts';
 import {
@@ -20,6 +21,7 @@ import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { TestTime } from '../support/test-time.ts';
+import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 type More = {
@@ -354,6 +356,22 @@ describe('a route of gRPC-Web', () => {
     }
     expect(readBody(body)).toMatchObject({ messages: ['1', '2'], trailers: { 'grpc-status': '16' } });
     await expect.poll(() => service.open[0]?.cancelled).toBe(true);
+  });
+
+  test('waits no longer for a request that comes too slowly', async () => {
+    const service = await startWebService();
+    const config = { listen: H2C, ...webRoute(service.port) };
+    const gateway = await startGateway({ upstreamPort: service.port, config, clock: fastClock(20) });
+    const client = await gateway.connect();
+    const lines = ['Content-Type: application/grpc-web', 'Content-Length: 100005'];
+    await client.send(head('POST /test.v1.Echo/Unary', ...lines));
+    await client.send(Buffer.from([0, 0, 1, 0x86, 0xa0]));
+    const answer = client.answer();
+    for (let isOver = false; !isOver; isOver = client.end !== null) {
+      await client.send('x');
+      await sleep(50);
+    }
+    expect(readBody((await answer).body).trailers['grpc-status']).toBe('4');
   });
 
   test('lets the service know when the client has gone', async () => {
