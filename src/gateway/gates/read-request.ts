@@ -7,13 +7,8 @@ import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../
 import { GRPC_METHOD, isRoutable, type RouteMatch } from '../../routing/index.ts';
 import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
-import {
-  type Destination,
-  type DestinationOf,
-  type DestinationTarget,
-  type Exchange,
-  NOWHERE,
-} from '../exchange/index.ts';
+import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
+import { NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badCall,
