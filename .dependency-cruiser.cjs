@@ -95,9 +95,9 @@ module.exports = {
     {
       name: 'codec-without-sockets',
       comment:
-        'http1/ and http2/ turn bytes into messages and back. Sockets and timers are in server/ and upstream/.',
+        'http1/, http2/ and grpc-web/ turn bytes into messages and back. Sockets and timers are in server/ and upstream/.',
       severity: 'error',
-      from: { path: '^src/http[12]/' },
+      from: { path: '^src/(http[12]|grpc-web)/' },
       to: { path: '^(node:)?(net|tls|stream|timers)(/|$)' },
     },
     {
