@@ -3,9 +3,11 @@ import { atTurnEnd, type TurnTask } from './system.ts';
 
 /** Gathers bytes that a socket is to write. */
 export interface GatheredBytes {
-  /** Returns what was gathered. The next byte that is gathered overwrites it, unless `giveAway` was called: then it is the caller's. */
+  /** Returns what was gathered. The next byte that is gathered overwrites it, unless `lend` was called: then it stays. */
   take(): Buffer;
-  giveAway(): void;
+  lend(): void;
+  /** Called when all that was lent may be overwritten. Some is never given back: the garbage collector frees it. */
+  giveBack(): void;
   /** Whether the system takes more. Set after each write: while it does not, no more should be gathered than must be. */
   writable: boolean;
 }
@@ -61,6 +63,7 @@ export class TurnWriter implements TurnTask {
 
   #onDrain(): void {
     this.#isFull = false;
+    this.#source.giveBack();
     this.#source.writable = true;
     this.#flush();
   }
@@ -73,7 +76,7 @@ export class TurnWriter implements TurnTask {
   #write(bytes: Buffer): void {
     if (bytes.length === 0) return;
     this.#isFull = !this.#socket.write(bytes, this.#written());
-    if (this.#socket.writableLength > 0) this.#source.giveAway();
+    if (this.#socket.writableLength > 0) this.#source.lend();
     this.#source.writable = !this.#isFull;
   }
 }

@@ -4,7 +4,7 @@ import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
 const FIRST_BYTES = 4_096;
 const MAX_KEPT_BYTES = 262_144;
 /** From this size on, no more DATA should be written before a `take`. */
-const FULL_BYTES = 262_144;
+const FULL_BYTES = 65_536;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Stands for the stream of the last DATA frame while there is none. */
 const NO_STREAM = 0;
@@ -13,6 +13,8 @@ const NO_STREAM = 0;
 export class FrameWriter {
   readonly #wake: () => void;
   #room = NO_BYTES;
+  /** The buffer that others still read; empty if there is none. */
+  #lent = NO_BYTES;
   #at = 0;
   /** How many bytes were taken last. */
   #taken = 0;
@@ -35,20 +37,27 @@ export class FrameWriter {
     return this.#at >= FULL_BYTES;
   }
 
-  /** Returns what was written since the last time. The next frame overwrites it, unless `giveAway` is called before. */
+  /** Returns what was written since the last time. The next frame overwrites it, unless `lend` is called before. */
   take(): Buffer {
     const taken = this.#room.subarray(0, this.#at);
     this.#taken = this.#at;
     this.#at = 0;
     this.#dataStream = NO_STREAM;
     // A burst must not keep its memory for good.
-    if (this.#room.length > MAX_KEPT_BYTES) this.giveAway();
+    if (this.#room.length > MAX_KEPT_BYTES) this.#room = NO_BYTES;
     return taken;
   }
 
-  /** Leaves what was taken last to those who still read it. */
-  giveAway(): void {
+  /** Leaves what was taken last to those who still read it, until `giveBack` is called. */
+  lend(): void {
+    this.#lent = this.#room;
     this.#room = NO_BYTES;
+  }
+
+  /** Notes that nobody reads what was lent any more: its buffer is used again. */
+  giveBack(): void {
+    if (this.#at === 0) this.#room = this.#lent;
+    this.#lent = NO_BYTES;
   }
 
   /** Frees the buffer if nothing has been written for some time. Call it now and then. */

@@ -75,7 +75,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   }
 
   /**
-   * Returns what is to be written. The next frame overwrites the bytes, unless `giveAway` was called: then they are the caller's.
+   * Returns what is to be written. The next frame overwrites the bytes, unless `lend` was called: then they stay until `giveBack` is.
    */
   take(): Buffer {
     this.floods.acknowledgementsLeft();
@@ -86,8 +86,12 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return bytes;
   }
 
-  giveAway(): void {
-    this.writer.giveAway();
+  lend(): void {
+    this.writer.lend();
+  }
+
+  giveBack(): void {
+    this.writer.giveBack();
   }
 
   /** Sets whether the socket takes more. While it does not, no DATA is sent. */

@@ -92,13 +92,16 @@ test('the first frame of each turn wakes the one who writes', () => {
   expect(woken()).toBe(2);
 });
 
-test('what was taken and given away is not written over', () => {
+test('what was taken and lent is not written over, until it is given back', () => {
   const { writer } = writing();
   writer.data(1, Buffer.from('first'));
   const first = writer.take();
-  writer.giveAway();
+  writer.lend();
   writer.data(1, Buffer.from('other'));
   expect([first.subarray(9).toString(), writer.take().subarray(9).toString()]).toEqual(['first', 'other']);
+  writer.giveBack();
+  writer.data(1, Buffer.from('third'));
+  expect([first.subarray(9).toString(), writer.take().subarray(9).toString()]).toEqual(['third', 'third']);
 });
 
 test('the memory of a burst is not kept', () => {
