@@ -1,10 +1,18 @@
-import type { ServerOptions } from 'node:http2';
-import { expect, test } from 'vitest';
+import {
+  type ClientHttp2Stream,
+  type ClientSessionOptions,
+  connect,
+  constants,
+  type ServerOptions,
+} from 'node:http2';
+import { expect, onTestFinished, test } from 'vitest';
 import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../support/fuzz/http2-fuzz.ts';
 import { fuzzBlocks, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
+import { startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
+import { H2C } from '../support/http2-client.ts';
 import { Random } from '../support/random.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { send } from '../support/transport-calls.ts';
@@ -77,3 +85,58 @@ test.each<[string, ServerOptions['settings']]>([
     expect(sink.trailers).toEqual(['x-length', String(text.length), 'x-end', 'ÄÖ']);
   }
 });
+
+test.each<[string, ClientSessionOptions]>([
+  ['as it is', {}],
+  ['without a table for headers', { settings: { headerTableSize: 0 }, maxDeflateDynamicTableSize: 0 }],
+  ['with small windows', { settings: { initialWindowSize: 1_000 } }],
+  ['with large frames', { settings: { maxFrameSize: 1_000_000, initialWindowSize: 10_000_000 } }],
+  ['that pads all it can', { paddingStrategy: constants.PADDING_STRATEGY_MAX }],
+])("what Node's client %s sends through a gateway comes back as it was", async (_, options) => {
+  const upstream = await startH2Upstream(echo);
+  const api = { protocol: 'h2', max_requests_per_caller: '100%' };
+  const gateway = await startGateway({ upstreamPort: upstream.port, api, config: { listen: H2C } });
+  const session = connect(`http://127.0.0.1:${gateway.port}`, { maxSessionMemory: 100, ...options });
+  onTestFinished(() => session.destroy());
+  const random = new Random(fuzzSeed);
+  const calls = Array.from({ length: 100 }, (_, i) => {
+    const fields = someFields(random);
+    const text = String(i).repeat(random.below(random.pick([2, 300, 30_000])));
+    const stream = session.request([':method', 'POST', ':path', `/${i}`, ':authority', 'a.test', ...fields]);
+    for (let at = 0; at < text.length; ) {
+      const to = at + 1 + random.below(random.pick([10, 20_000]));
+      stream.write(text.slice(at, to));
+      at = to;
+    }
+    stream.end();
+    return { fields, text, response: read(stream) };
+  });
+  for (const { fields, text, response } of calls) {
+    const { section, body, trailers } = await response;
+    expect(section[1]).toBe('200');
+    expect(section.slice(2, 2 + fields.length)).toEqual(fields);
+    expect(body === text).toBe(true);
+    expect(trailers).toEqual(['x-length', String(text.length), 'x-end', 'ÄÖ']);
+  }
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
+interface Received {
+  section: string[];
+  body: string;
+  trailers: string[];
+}
+
+function read(stream: ClientHttp2Stream): Promise<Received> {
+  const received: Received = { section: [], body: '', trailers: [] };
+  stream.on('response', (_headers, _flags, section: string[]) => {
+    received.section = section;
+  });
+  stream.on('trailers', (_headers, _flags, section: string[]) => {
+    received.trailers = section;
+  });
+  stream.setEncoding('latin1').on('data', text => {
+    received.body += text;
+  });
+  return new Promise((resolve, reject) => stream.on('close', () => resolve(received)).on('error', reject));
+}
