@@ -4,7 +4,14 @@ import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../config/
 import { formatHostPort } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type ByClass, type Limit, type LimitSet, type LimitsByRole, NO_LIMITS } from '../limits/index.ts';
+import {
+  type ByClass,
+  callersInFlight,
+  type Limit,
+  type LimitSet,
+  type LimitsByRole,
+  NO_LIMITS,
+} from '../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';
@@ -72,7 +79,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     store: storeStatus(sources.limiting),
     log: observation.logLosses,
     buckets: gatherBuckets(snapshot, recent),
-    concurrent: gatherConcurrent(snapshot, sources.limiting),
+    concurrent: sources.limiting.counts.concurrent,
     callers: showCallers ? gatherCallers(sources) : null,
     certificates: sources.certificates(),
     upstreams: gatherUpstreams(sources, snapshot, recent),
@@ -214,7 +221,7 @@ function gatherCallers({ limiting, observation }: CallerSources): CallersStatus 
   return {
     refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
-    mostInFlight: callersInFlight(limiting)
+    mostInFlight: callersInFlight(limiting.memory.inFlight)
       .toSorted((one, other) => other.inFlight - one.inFlight)
       .slice(0, MAX_LISTED)
       .map(({ caller, ...counted }) => ({ ...nameOf(!isPrincipal(caller), caller), ...counted })),
@@ -228,27 +235,6 @@ function gatherCallers({ limiting, observation }: CallerSources): CallersStatus 
         untilMs: untilEpochMs,
       })),
   };
-}
-
-/** Adds up what each caller has in flight in each bucket, for all main values. */
-function callersInFlight({ memory }: Pick<Limiting, 'memory'>) {
-  const ofCallers = Map.groupBy(memory.inFlight.counts, ({ bucket, caller }) => `${caller}\0${bucket}`);
-  return [...ofCallers.values()].flatMap(counts =>
-    counts.slice(0, 1).map(({ bucket, caller }) => ({
-      ...{ bucket, caller },
-      inFlight: counts.reduce((sum, { count }) => sum + count, 0),
-    })),
-  );
-}
-
-function gatherConcurrent({ limits }: Snapshot, limiting: Limiting): GatewayStatus['concurrent'] {
-  const inBuckets = Map.groupBy(callersInFlight(limiting), ({ bucket }) => bucket);
-  return limits.buckets.flatMap(({ name: bucket, concurrent: perCaller }) => {
-    if (perCaller === null) return [];
-    const callers = inBuckets.get(bucket) ?? [];
-    const inFlight = callers.reduce((sum, { inFlight }) => sum + inFlight, 0);
-    return [{ bucket, perCaller, inFlight, callers: callers.length }];
-  });
 }
 
 /** The limits of a bucket, or of requests without one. */

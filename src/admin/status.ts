@@ -1,5 +1,6 @@
 import type { Reload } from '../config/index.ts';
 import { escapeUnseen, type OutReason, type UnlistedProxy } from '../core/index.ts';
+import type { BucketInFlight } from '../limits/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 
@@ -66,13 +67,7 @@ export interface GatewayStatus {
   /** Counts by bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
   /** The buckets that bound how many requests of a caller are in flight, and how many are at this gateway. */
-  readonly concurrent: readonly {
-    readonly bucket: string;
-    readonly perCaller: number;
-    readonly inFlight: number;
-    /** How many callers have some in flight. */
-    readonly callers: number;
-  }[];
+  readonly concurrent: readonly BucketInFlight[];
   /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
   /** The certificates that listeners serve. */

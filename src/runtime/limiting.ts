@@ -13,6 +13,7 @@ import { networkOfKey } from '../http/index.ts';
 import type {
   AllowanceReading,
   AllowanceStore,
+  BucketInFlight,
   CountedIn,
   Decision,
   IgnoredRefusals,
@@ -27,7 +28,13 @@ import type {
   StoreCounts,
   WebhookNotFound,
 } from '../limits/index.ts';
-import { DEFAULT_MAX_EVENT_KEYS, LIMIT_ROLES, MemoryStore, Restrictions } from '../limits/index.ts';
+import {
+  bucketsInFlight,
+  DEFAULT_MAX_EVENT_KEYS,
+  LIMIT_ROLES,
+  MemoryStore,
+  Restrictions,
+} from '../limits/index.ts';
 import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
@@ -69,6 +76,7 @@ export class Limiting {
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
   readonly #restricting: Restricting;
+  #buckets: LimitsModel['buckets'] = [];
   readonly #clock: TimerClock;
   readonly #restrictingClock: StoppableClock;
   #sweeper: Timer | null = null;
@@ -130,6 +138,7 @@ export class Limiting {
   }
 
   use(model: LimitsModel): void {
+    this.#buckets = model.buckets;
     followLimits(this.memory, model);
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.#restricting.use(model);
@@ -163,10 +172,11 @@ export class Limiting {
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
-  get counts(): StoreCounts {
-    const { counts } = this.memory;
+  get counts(): StoreCounts & { readonly concurrent: readonly BucketInFlight[] } {
+    const { counts, inFlight } = this.memory;
     return {
       ...counts,
+      concurrent: bucketsInFlight(this.#buckets, inFlight),
       callerOverflows: counts.callerOverflows + (this.shared?.limits.callerOverflows ?? 0),
     };
   }

@@ -57,6 +57,12 @@ describe('a bucket with "concurrent"', () => {
       { bucket: 'exports', perCaller: 2, inFlight: 2, callers: 1 },
       { bucket: 'bare', perCaller: 1, inFlight: 1, callers: 1 },
     ]);
+    expect(await front.gateway.metric('weir_limit_in_flight')).toEqual(
+      new Map([
+        ['{bucket="exports"}', 2],
+        ['{bucket="bare"}', 1],
+      ]),
+    );
     const caller = expect.stringMatching(/^[\w-]{22}$/);
     expect(status.callers.mostInFlight).toEqual([
       { caller, bucket: 'exports', inFlight: 2 },

@@ -69,6 +69,41 @@ export class ProcessInFlight implements InFlight {
   }
 }
 
+/** Adds up what each caller has in flight in each bucket, for all main values. */
+export function callersInFlight({ counts }: Pick<InFlight, 'counts'>) {
+  const sums = new Map<string, { readonly bucket: string; readonly caller: string; inFlight: number }>();
+  for (const { bucket, caller, count } of counts) {
+    const key = `${caller}\0${bucket}`;
+    const sum = sums.get(key) ?? { bucket, caller, inFlight: 0 };
+    sum.inFlight += count;
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+}
+
+/** How many requests are in flight in a bucket that bounds them for each caller. */
+export interface BucketInFlight {
+  readonly bucket: string;
+  readonly perCaller: number;
+  readonly inFlight: number;
+  /** How many callers have some in flight. */
+  readonly callers: number;
+}
+
+/** Adds up what is in flight in each of these buckets; leaves out those that do not bound it. */
+export function bucketsInFlight(
+  buckets: readonly { readonly name: string; readonly concurrent: number | null }[],
+  inFlight: Pick<InFlight, 'counts'>,
+): BucketInFlight[] {
+  const inBuckets = Map.groupBy(callersInFlight(inFlight), ({ bucket }) => bucket);
+  return buckets.flatMap(({ name: bucket, concurrent: perCaller }) => {
+    if (perCaller === null) return [];
+    const callers = inBuckets.get(bucket) ?? [];
+    const sum = callers.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    return [{ bucket, perCaller, inFlight: sum, callers: callers.length }];
+  });
+}
+
 /** No caller's key and no main value holds a NUL. */
 function keyOf({ identity }: Limit, caller: string, main: string): string {
   return `${identity}\0${caller}\0${main}`;

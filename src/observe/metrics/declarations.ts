@@ -377,6 +377,10 @@ export const METRICS = {
     'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
     { table: RESTRICTION_TABLES },
   ),
+  weir_limit_in_flight: gauge(
+    'Requests in flight in each bucket with "concurrent", streams and WebSockets included.',
+    { bucket: 'as configured' },
+  ),
   weir_limit_keys: gauge('Counters held in memory.'),
   weir_limit_caller_overflows_total: counter(
     'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',

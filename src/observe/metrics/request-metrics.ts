@@ -185,6 +185,8 @@ function responseClass({ status, grpcStatus }: ExchangeRecord): (typeof RESPONSE
 export interface StoreView {
   readonly keys: number;
   readonly callerOverflows: number;
+  /** What is in flight now in each bucket that bounds it. */
+  readonly concurrent: readonly { readonly bucket: string; readonly inFlight: number }[];
   readonly partitions: readonly PartitionView[];
 }
 
@@ -237,6 +239,9 @@ export class LimitMetrics implements LimitListener {
       });
     this.#set.read('weir_limit_keys', () => store().keys);
     this.#set.read('weir_limit_caller_overflows_total', () => store().callerOverflows);
+    this.#set.read('weir_limit_in_flight', () =>
+      store().concurrent.map(({ bucket, inFlight }) => [{ bucket }, inFlight]),
+    );
     this.#set.read('weir_limit_keys_evicted_total', () => byPartition(({ evictions }) => evictions));
     this.#set.read('weir_limit_shared_overflows_total', () => byPartition(({ overflows }) => overflows));
   }
