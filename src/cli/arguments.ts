@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { didYouMean } from '../config/index.ts';
+import { errorText } from '../core/index.ts';
 import { UsageError } from './command.ts';
-import { errorText } from './output.ts';
 
 /** The configuration file in the working directory, used if the command line names none. */
 const DEFAULT_CONFIG = 'gateway.yaml';

@@ -4,8 +4,8 @@ import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
+import { errorText } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
-import { errorText } from './output.ts';
 
 const TIMEOUT_MS = 3_000;
 /** A gateway that listens on all addresses of the machine is asked at this one. */

@@ -1,6 +1,6 @@
+import { errorText } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
-import { errorText } from './output.ts';
 
 const PORT = { type: 'string' } as const;
 

@@ -18,11 +18,6 @@ export function reportErrors({ err }: CommandOutput, diagnostics: readonly Diagn
   return ExitCode.configuration;
 }
 
-/** The message of a thrown value, which may be no `Error`. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Formats rows as two columns. Shows a repeated label once. */
 export function formatRows(rows: readonly ExplainedRow[]): string {
   const width = Math.max(...rows.map(([label]) => label.length));

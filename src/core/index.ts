@@ -6,5 +6,5 @@ export * from './fields.ts';
 export * from './listeners/index.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './system.ts';
-export { asciiJson, digestOf, escapeUnseen, formatDuration, ownString, parseDurationMs } from './text.ts';
+export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

@@ -53,3 +53,13 @@ export function asciiJson(value: unknown): string {
     c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** The message of a thrown value, which may be no `Error`. */
+export function errorText(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The stack of a thrown value, or what else it says. */
+export function errorStack(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}

@@ -1,28 +1,29 @@
-import type {
-  AuthListener,
-  Clock,
-  ConnectionListener,
-  DecisionEvent,
-  DiscoveryEvent,
-  EvictionEvent,
-  ExchangeListener,
-  ExchangeRecord,
-  HandshakeOutcome,
-  Http2FaultReason,
-  IntrospectionEvent,
-  InvalidReason,
-  LimitListener,
-  NoticeEvent,
-  NoticeListener,
-  ProxyHeaderFault,
-  RedeemEvent,
-  RestrictionRefusal,
-  SignInListener,
-  SignOutEvent,
-  StoreFailure,
-  StoreListener,
-  Timer,
-  TimerClock,
+import {
+  type AuthListener,
+  type Clock,
+  type ConnectionListener,
+  type DecisionEvent,
+  type DiscoveryEvent,
+  type EvictionEvent,
+  type ExchangeListener,
+  type ExchangeRecord,
+  errorText,
+  type HandshakeOutcome,
+  type Http2FaultReason,
+  type IntrospectionEvent,
+  type InvalidReason,
+  type LimitListener,
+  type NoticeEvent,
+  type NoticeListener,
+  type ProxyHeaderFault,
+  type RedeemEvent,
+  type RestrictionRefusal,
+  type SignInListener,
+  type SignOutEvent,
+  type StoreFailure,
+  type StoreListener,
+  type Timer,
+  type TimerClock,
 } from '../core/index.ts';
 import type { LimitTallies, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
@@ -167,11 +168,11 @@ export class RecentErrors implements Partial<Heard> {
   }
 
   keySetFailed(cause: unknown): void {
-    this.#note(this.#kinds, 'keys of the provider', text(cause));
+    this.#note(this.#kinds, 'keys of the provider', errorText(cause));
   }
 
   discovered({ outcome, cause }: DiscoveryEvent): void {
-    if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', text(cause));
+    if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', errorText(cause));
   }
 
   redeemed(event: RedeemEvent): void {
@@ -180,7 +181,7 @@ export class RecentErrors implements Partial<Heard> {
 
   introspected({ error, outcome }: IntrospectionEvent): void {
     if (error !== null)
-      this.#note(this.#kinds, `introspection: ${outcome}`, text(error.cause ?? error.message));
+      this.#note(this.#kinds, `introspection: ${outcome}`, errorText(error.cause ?? error.message));
   }
 
   signedOut(event: SignOutEvent): void {
@@ -237,7 +238,7 @@ export class RecentErrors implements Partial<Heard> {
   /** Leaves out errors of clients, which are everyday events. */
   #noteAttempt(what: string, { error, outcome }: RedeemEvent | SignOutEvent): void {
     if (error === null || error.side === 'client') return;
-    const cause = error.cause === undefined ? error.message : text(error.cause);
+    const cause = error.cause === undefined ? error.message : errorText(error.cause);
     this.#note(this.#kinds, `${what}: ${outcome}`, cause);
   }
 
@@ -263,8 +264,4 @@ function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentErr
 
 function describe({ message, cause }: NonNullable<ExchangeRecord['error']>): string {
   return cause ?? message;
-}
-
-function text(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { type Files, thisMachine } from '../../core/index.ts';
+import { errorText, type Files, thisMachine } from '../../core/index.ts';
 import type { Diagnostic, Path } from './diagnostic.ts';
 
 /** What was read: a file anyone may see, one with a secret or key, or the list of files in a folder. */
@@ -200,7 +200,7 @@ function unreadable(file: string, error: unknown): ReadResult {
     case 'EPERM':
       return failed(file, 'the file cannot be read: permission denied');
     default: {
-      const said = error instanceof Error ? error.message : String(error);
+      const said = errorText(error);
       return failed(file, `the file cannot be read: ${said}`, null, `the file cannot be read (${code})`);
     }
   }

@@ -1,4 +1,4 @@
-import type { Files, Timer, TimerClock } from '../../core/index.ts';
+import { errorText, type Files, type Timer, type TimerClock } from '../../core/index.ts';
 import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -155,7 +155,7 @@ export class ConfigWatcher {
     } catch (fault) {
       // Whatever a file contains, it must not end the process.
       this.#known = seen ?? this.#known;
-      sink.refuse([this.#diagnostic(`the configuration cannot be used: ${textOf(fault)}`)]);
+      sink.refuse([this.#diagnostic(`the configuration cannot be used: ${errorText(fault)}`)]);
     }
     // Files may have changed in between, and new ones may be in other folders.
     this.#lookSoon();
@@ -186,8 +186,4 @@ export class ConfigWatcher {
   #diagnostic(message: string): Diagnostic {
     return { file: this.#options.path, line: null, column: null, message, severity: 'error' };
   }
-}
-
-function textOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault);
 }

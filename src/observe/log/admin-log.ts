@@ -1,4 +1,5 @@
 import type { AdminApiListener, AdminChange, AdminEndpoint, AdminRefusal, Clock } from '../../core/index.ts';
+import { errorStack } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
 
@@ -42,7 +43,7 @@ export class AdminLog implements AdminApiListener {
   failed(endpoint: AdminEndpoint, error: unknown): void {
     const requests = this.#requests.count(endpoint);
     if (requests === 0) return;
-    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const cause = errorStack(error);
     this.#log.error({ type: 'admin', endpoint, requests, cause }, 'the admin listener failed to answer');
   }
 }

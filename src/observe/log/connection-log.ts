@@ -1,4 +1,4 @@
-import type { Clock, ConnectionListener, ProxyHeaderFault } from '../../core/index.ts';
+import { type Clock, type ConnectionListener, errorStack, type ProxyHeaderFault } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
 
@@ -50,7 +50,7 @@ export class ListenerFaults {
   #note(method: string, fault: unknown): void {
     const faults = this.#faults.count(method);
     if (faults === 0) return;
-    const cause = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+    const cause = errorStack(fault);
     this.#log.error(
       { type: 'fault', side: 'gateway', method, faults, cause },
       'metrics or logs lack something: their code failed',

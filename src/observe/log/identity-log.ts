@@ -1,14 +1,15 @@
-import type {
-  AuthListener,
-  Clock,
-  DiscoveryEvent,
-  FlawedKey,
-  IntrospectionEvent,
-  NoticeEvent,
-  NoticeListener,
-  RedeemEvent,
-  SignInListener,
-  SignOutEvent,
+import {
+  type AuthListener,
+  type Clock,
+  type DiscoveryEvent,
+  errorText,
+  type FlawedKey,
+  type IntrospectionEvent,
+  type NoticeEvent,
+  type NoticeListener,
+  type RedeemEvent,
+  type SignInListener,
+  type SignOutEvent,
 } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
@@ -131,8 +132,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
 }
 
 function textOf(cause: unknown): string | null {
-  if (cause === null || cause === undefined) return null;
-  return cause instanceof Error ? cause.message : String(cause);
+  return cause === null || cause === undefined ? null : errorText(cause);
 }
 
 /** Logs what providers tell. A logout is an everyday event, which metrics count. */

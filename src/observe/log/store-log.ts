@@ -9,6 +9,7 @@ import type {
   RestrictionEvent,
   StoreListener,
 } from '../../core/index.ts';
+import { errorStack, errorText } from '../../core/index.ts';
 import type { Pseudonyms } from './access-log.ts';
 import type { Logger } from './logging.ts';
 
@@ -54,7 +55,7 @@ export class StoreLog implements Partial<StoreListener> {
   }
 
   shareFailed(skippedFacts: number, error: unknown): void {
-    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const cause = errorStack(error);
     this.#log.error(
       { type: 'store', skippedFacts, cause },
       'a fault of this gateway: it could not apply what other gateways have revoked, restricted or lifted',
@@ -183,7 +184,7 @@ export class ReloadLog implements Partial<ReloadListener> {
 
   unwatched(cause: unknown): void {
     this.#log.warn(
-      { type: 'reload', cause: cause instanceof Error ? cause.message : String(cause) },
+      { type: 'reload', cause: errorText(cause) },
       'cannot watch the configuration files; polling them every few seconds',
     );
   }

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { errorText } from '../../core/index.ts';
 import { type LoggedRequest, readLogLine } from './logged-request.ts';
 
 const CHUNK = 262_144;
@@ -16,7 +17,7 @@ export async function* readLogFile(path: string, counts: ReadCounts): AsyncGener
   } catch (error) {
     if (error instanceof ReplayError || (error as NodeJS.ErrnoException).syscall === 'open') throw error;
     // Keep what was read before the damage.
-    counts.torn.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    counts.torn.push(`${path}: ${errorText(error)}`);
     yield reader.finish();
   }
 }

@@ -1,5 +1,5 @@
 import type { BodySink, BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
-import { firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../core/index.ts';
+import { errorText, firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, UpstreamFailure } from '../transport.ts';
 
@@ -95,7 +95,7 @@ abstract class Check implements CallSink {
   }
 
   fail({ kind, cause }: UpstreamFailure): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     this.#done({ why, reached: kind !== 'connect' });
   }
 
