@@ -508,6 +508,19 @@ test.each([
   await waitFor('the connection closes', () => client.closed);
 });
 
+test('a connection that stops inside of a frame, of its head or of a header block is closed after keep_alive', async () => {
+  const { gateway, upstream } = await start({ timeouts: { keep_alive: '1s' } });
+  const ping = frame(TYPE.ping, 0, 0, Buffer.alloc(8));
+  const parts = [ping.subarray(0, 5), ping.subarray(0, 12), headers(1, request()).subarray(0, 20)];
+  const clients = [...parts, headers(1, request(), FLAG.endStream)].map(async bytes => {
+    const client = await (await connectFrames(gateway.port)).begin();
+    await client.send(bytes);
+    await waitFor('the connection closes', () => client.closed);
+  });
+  await Promise.all(clients);
+  expect(upstream.requests).toEqual([]);
+});
+
 test('an idle connection gets a GOAWAY after keep_alive, and is closed', async () => {
   const { gateway } = await start({ timeouts: { keep_alive: '1s' } });
   const client = await (await connectFrames(gateway.port)).begin();
