@@ -285,6 +285,6 @@ test('what is well-formed passes: two spellings of one host, TE of trailers, tra
   );
   expect(await Promise.all([client.status(1), client.status(3), client.status(5)])).toEqual([200, 200, 204]);
   const [first, second] = upstream.requests.toSorted((a, b) => a.method.localeCompare(b.method));
-  expect([first?.method, header(first ?? { fields: [] }, 'host')]).toEqual(['GET', 'A.test']);
+  expect([first?.method, header(first ?? { fields: [] }, 'host')]).toEqual(['GET', 'a.test']);
   expect([second?.method, second?.body.toString(), second?.trailers]).toEqual(['POST', 'abc', []]);
 });

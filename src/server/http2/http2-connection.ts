@@ -4,6 +4,7 @@ import {
   type GatewayError,
   inNextTurn,
   Roster,
+  readDirectly,
   StallTimer,
   type TimerClock,
   TurnWriter,
@@ -79,7 +80,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#heads = new HeadReader(state.randomBytes);
     this.#session = new ServerSession(sessionOptions(state, serves), this);
     this.#writer = new TurnWriter(socket, this.#session, () => this.#writing());
-    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    readDirectly(socket, bytes => this.#read(bytes));
     // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
     socket.on('end', () => this.#end());
     // 'close' follows. TLS that breaks leaves its socket open.
@@ -207,26 +208,20 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }
 
-  #read(bytes: Buffer): void {
-    if (this.#phase !== 'closing') this.#contain(() => void this.#session.read(bytes, bytes.length));
-  }
-
-  /** Runs what reads, and then what waits for its turn, a part in each turn of the event loop. */
-  #contain(read: () => void): void {
+  /** Reads bytes, or with `null` those that wait for their turn: a part in each turn of the event loop. */
+  #read(bytes: Buffer | null): void {
+    if (this.#phase === 'closing') return;
     try {
-      read();
+      if (bytes === null) this.#session.readOn();
+      else this.#session.read(bytes, bytes.length);
     } catch (fault) {
       this.#faulty(fault);
       return;
     }
-    if (!this.#session.isBehind) {
-      if (this.socket.isPaused()) this.socket.resume();
-      return;
-    }
-    this.socket.pause();
-    inNextTurn(() => {
-      if (this.#phase !== 'closing') this.#contain(() => this.#session.readOn());
-    });
+    if (this.#session.isBehind) {
+      this.socket.pause();
+      inNextTurn(() => this.#read(null));
+    } else if (this.socket.isPaused()) this.socket.resume();
   }
 
   #faulty(fault: unknown): void {
