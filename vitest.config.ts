@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           ...STORIES,
           name: 'story',
-          include: ['test/!(unit|chart|clients|cluster|keycloak)/**/*.test.ts'],
+          include: ['test/!(unit|chart|clients|cluster|keycloak|migrating)/**/*.test.ts'],
           exclude: ALONE,
           isolate: false,
         },

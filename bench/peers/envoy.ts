@@ -13,7 +13,7 @@ import {
 const TYPES = 'type.googleapis.com/envoy.extensions';
 const FILTERS = `${TYPES}.filters.http`;
 /** Used if it is not on the PATH. */
-const COMMAND = process.env['ENVOY'] ?? 'envoy';
+export const COMMAND = process.env['ENVOY'] ?? 'envoy';
 
 export const envoy: Peer = {
   name: 'Envoy',

@@ -1,51 +1,18 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startNginx } from '../support/balancers.ts';
-import { examplesIn } from '../support/doc-examples.ts';
-import { startGatewayFrom } from '../support/gateway.ts';
+import { exampleOf, examples, gatewayYaml, placed, startFile, startTask } from '../support/migrating.ts';
 import { head } from '../support/requests.ts';
-import { tempFolder } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { type CapturedRequest, connectRaw, startUpstream, values } from '../support/wire/index.ts';
 
-const document = await readFile('docs/migrating.md', 'utf8');
-const examples = examplesIn('docs/migrating.md', document);
-const nginxExamples = Array.from(document.matchAll(/^```nginx\n([\s\S]*?)^```$/gm), ([, text = '']) => text);
-
-/** Puts the addresses of this machine in place of those that an example shows; each must be there. */
-function placed(text: string, addresses: Readonly<Record<string, string>>): string {
-  let out = text;
-  for (const [shown, real] of Object.entries(addresses)) {
-    expect(out).toContain(shown);
-    out = out.replaceAll(shown, real);
-  }
-  return out;
-}
-
-const gatewayYaml = (word: string) =>
-  examples.find(({ file, text }) => file === 'gateway.yaml' && text.includes(word))?.text ?? '';
-
-async function startFile(text: string, limits: string | null = null) {
-  const folder = await tempFolder();
-  if (limits !== null) await writeFile(join(folder, 'limits.yaml'), limits);
-  const path = join(folder, 'gateway.yaml');
-  await writeFile(path, text);
-  return startGatewayFrom(path, { OIDC_CLIENT_SECRET: 'test' });
-}
+it('every file of Weir on the page is started here', () => {
+  expect(examples.map(({ file }) => file)).toEqual(['gateway.yaml', 'limits.yaml', 'gateway.yaml']);
+  expect([gatewayYaml('identity_headers'), gatewayYaml('strip_prefix')]).not.toContain('');
+});
 
 it('the configuration for the task of the page does what the page says', async () => {
   const [issuer, upstream] = [await startIssuer(), await startUpstream()];
-  const text = placed(gatewayYaml('identity_headers'), {
-    '0.0.0.0:8080': '127.0.0.1:0',
-    'https://id.example.com/realms/main': issuer.url,
-    '127.0.0.1:3000': `127.0.0.1:${upstream.port}`,
-  });
-  const limits = examples.find(({ file }) => file === 'limits.yaml')?.text ?? '';
-  const gateway = await startFile(
-    `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
-    limits,
-  );
+  const gateway = await startTask(issuer.url, upstream.port);
   const bearer = issuer.bearer({ sub: 'alice' });
   await expect.poll(async () => (await gateway.ask(head('GET /v1/a', bearer))).status).toBe(200);
   expect((await gateway.ask(head('GET /v1/a'))).status).toBe(401);
@@ -113,10 +80,8 @@ describe('the server block of nginx and its counterpart', () => {
       '127.0.0.1:3001': `127.0.0.1:${one}`,
       '127.0.0.1:3002': `127.0.0.1:${two}`,
     });
-    const gateway = await startFile(
-      `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
-    );
-    const block = nginxExamples.find(example => example.includes('server_name')) ?? '';
+    const gateway = await startFile(text);
+    const block = exampleOf('nginx', 'server_name');
     const nginx = await startNginx(port =>
       placed(block, {
         'events {}\n': '',

@@ -76,12 +76,17 @@ export function startNginx(section: (port: number) => string): Promise<number> {
 
 type Configuration = (port: number, folder: string) => string;
 
-/** The end of the running test ends it. */
-async function startBalancer(command: string, args: string[], configuration: Configuration): Promise<number> {
+/** Starts a proxy with a configuration in a folder of its own; returns its port. The end of the running test ends it. */
+export async function startBalancer(
+  command: string,
+  args: string[],
+  configuration: Configuration,
+  name = 'balancer.conf',
+): Promise<number> {
   const [folder, port] = [await tempFolder(), await freePort()];
-  const file = join(folder, 'balancer.conf');
+  const file = join(folder, name);
   await writeFile(file, configuration(port, folder));
-  const balancer = spawn(command, [...args, file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const balancer = spawn(command, [...args, file], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const gone = once(balancer, 'exit');
   let output = '';
   balancer.stderr.on('data', text => (output += String(text)));
