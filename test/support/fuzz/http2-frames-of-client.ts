@@ -52,7 +52,9 @@ function pseudoFields(random: Random): Pairs {
   ];
   if (random.chance(0.2)) pairs.reverse();
   if (random.chance(0.03)) pairs.splice(random.below(4), 1);
-  if (random.chance(0.03)) pairs.push([':protocol', 'websocket']);
+  // RFC 8441.
+  if (random.chance(0.05)) pairs.splice(0, 1, [':method', 'CONNECT'], [':protocol', 'websocket']);
+  if (random.chance(0.02)) pairs.push([':protocol', 'websocket']);
   if (random.chance(0.02)) pairs.push([':method', 'CONNECT']);
   return pairs;
 }

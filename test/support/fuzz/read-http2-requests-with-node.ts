@@ -11,6 +11,7 @@ const OPTIONS = {
     maxConcurrentStreams: REQUEST_BOUNDS.maxStreams,
     initialWindowSize: REQUEST_BOUNDS.streamWindow,
     maxHeaderListSize: REQUEST_BOUNDS.maxBytes,
+    enableConnectProtocol: REQUEST_BOUNDS.offersConnect,
   },
   maxHeaderListPairs: REQUEST_BOUNDS.maxFields,
   maxSessionInvalidFrames: 100,

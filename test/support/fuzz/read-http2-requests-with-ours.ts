@@ -10,7 +10,7 @@ import type { Http2Reading } from './http2-reading.ts';
 
 export const REQUEST_BOUNDS = {
   ...{ maxBytes: 65_536, maxFields: 501, streamWindow: 131_072, connectionWindow: 8_388_608 },
-  ...{ maxStreams: 100, offersConnect: false, maxUnsent: 1_000_000 },
+  ...{ maxStreams: 100, offersConnect: true, maxUnsent: 1_000_000 },
 };
 
 /** Reads the bytes as the requests of a client, by stream. It answers none of them but those that are malformed. */
