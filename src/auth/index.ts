@@ -1,14 +1,5 @@
 export * from './budget.ts';
-export {
-  type Caller,
-  type CallerKind,
-  claimOf,
-  fieldValueOf,
-  isPrincipal,
-  principalOf,
-  shortfallOf,
-  type Verdict,
-} from './caller.ts';
+export * from './caller.ts';
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export { MAX_NOTICE_BYTES } from './notice-token.ts';
