@@ -18,6 +18,9 @@ export function weirBefore(checkout: string): Peer {
   return checkoutPeer('Weir before', checkout);
 }
 
+/** As the image and the units start it. */
+const MEMORY_OPTION = '--max-semi-space-size=16';
+
 /** WEIR_PROFILE names a directory that takes processor profiles. */
 function checkoutPeer(name: string, checkout: string): Peer {
   return {
@@ -32,7 +35,7 @@ function checkoutPeer(name: string, checkout: string): Peer {
       return startPart(
         {
           command: process.execPath,
-          parameters: [...flags, await mainOf(checkout), 'serve', '--config', file],
+          parameters: [MEMORY_OPTION, ...flags, await mainOf(checkout), 'serve', '--config', file],
           outputFile: join(surroundings.directory, 'weir.log'),
         },
         surroundings.port,

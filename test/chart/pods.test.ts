@@ -140,7 +140,8 @@ describe('the heap', () => {
     ['0.001Pi', '--max-old-space-size=644245'],
     ['1Ei', '--max-old-space-size=659706976665'],
   ])('has 60 percent of a memory limit of %s', async (memory, options) => {
-    expect(await optionsWith({ resources: { limits: { memory } } })).toBe(options);
+    const written = await optionsWith({ resources: { limits: { memory } } });
+    expect(written).toBe(`${options} --max-semi-space-size=16`);
   });
 
   it('is left to Node.js without a memory limit', async () => {
@@ -148,14 +149,14 @@ describe('the heap', () => {
   });
 
   it('has the size that the pod asks for', async () => {
-    const options = await optionsWith({ nodeOptions: '--max-semi-space-size=16' });
+    const options = await optionsWith({ nodeOptions: '--max-semi-space-size=32' });
     const script = 'console.log(v8.getHeapStatistics().heap_size_limit / 2 ** 20)';
     const env = { ...process.env, NODE_OPTIONS: options };
     const limitMiB = Number(
       execFileSync(process.execPath, ['-p', script], { env, encoding: 'utf8' }).split('\n')[0],
     );
     // 614 MiB, and three semi-spaces.
-    expect(limitMiB).toBe(614 + 3 * 16);
+    expect(limitMiB).toBe(614 + 3 * 32);
   });
 });
 

@@ -87,9 +87,9 @@
 {{- mulf (trimSuffix $unit $quantity | float64) $perUnit | printf "%f" -}}
 {{- end -}}
 
-{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. */}}
+{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. The image's own option is repeated: this replaces it. */}}
 {{- define "weir.nodeOptions" -}}
 {{- $limit := include "weir.memoryLimit" . | int64 -}}
 {{- $heapMiB := div (mul $limit .Values.heapPercent) 102400 -}}
-{{- printf "%s %s" (gt $limit 0 | ternary (printf "--max-old-space-size=%d" $heapMiB) "") .Values.nodeOptions | trim -}}
+{{- printf "%s %s" (gt $limit 0 | ternary (printf "--max-old-space-size=%d --max-semi-space-size=16" $heapMiB) "") .Values.nodeOptions | trim -}}
 {{- end -}}
