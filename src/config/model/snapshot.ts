@@ -130,7 +130,7 @@ export interface Http2Model {
   readonly streamWindowBytes: number;
   /** How much of all bodies on a connection a client may send before the gateway acknowledges it. */
   readonly connectionWindowBytes: number;
-  /** Memory of one connection beyond which no further stream is accepted. */
+  /** Most bytes of responses that wait on one connection; beyond it no further stream is accepted. */
   readonly sessionMemoryBytes: number;
   /** True if a route serves WebSockets, so that clients are told that they may ask for one (RFC 8441). */
   readonly webSockets: boolean;

@@ -86,7 +86,7 @@ export const http2Schema = z
   .strictObject({
     max_streams: means('maximum', count(10_000))
       .prefault(128)
-      .describe('Requests that one connection may have in flight; a further one closes it.'),
+      .describe('Requests that one connection may have in flight; a further one is refused.'),
     stream_window: size({ min: '1KiB', max: '16MiB' })
       .prefault('64KiB')
       .describe('How much of one request body a client may send before the gateway reads it.'),
@@ -98,7 +98,7 @@ export const http2Schema = z
     session_memory: size({ min: '1MiB', max: '1GiB' })
       .prefault('32MiB')
       .describe(
-        'Maximum memory of one connection for header sections and for responses that its client has not read; beyond it new requests on it are reset.',
+        'Maximum memory of one connection for responses that its client has not read; beyond it new requests on it are refused.',
       ),
   })
   .prefault({})
