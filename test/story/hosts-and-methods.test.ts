@@ -11,7 +11,6 @@ import { startUpstream, values } from '../support/wire/index.ts';
 describe('a Host that names one place', () => {
   test.each([
     'gateway.test',
-    'GATEWAY.test',
     'gateway.test:8080',
     'gateway.test:65535',
     '127.0.0.1',

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { TurnWriter } from '../../../src/core/index.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 
-/** Gathers text; what was given away must not change, and the rest may. */
+/** Gathers text, and counts how often what it gathered was lent, and given back. */
 class Gathered {
   text = '';
-  given = 0;
+  lent = 0;
+  givenBack = 0;
   writable = true;
 
   take(): Buffer {
@@ -14,8 +15,12 @@ class Gathered {
     return bytes;
   }
 
-  giveAway(): void {
-    this.given++;
+  lend(): void {
+    this.lent++;
+  }
+
+  giveBack(): void {
+    this.givenBack++;
   }
 }
 
@@ -60,14 +65,14 @@ test('nothing is taken while the system takes no more, and all of it as soon as 
   socket.hold();
   gather('x'.repeat(100_000));
   await turn();
-  expect(source).toMatchObject({ writable: false, given: 1 });
+  expect(source).toMatchObject({ writable: false, lent: 1, givenBack: 0 });
   gather('b');
   await turn();
   expect(source.text).toBe('b');
   socket.release();
   await turn();
   expect(socket.written.length).toBe(100_001);
-  expect(source.writable).toBe(true);
+  expect(source).toMatchObject({ writable: true, lent: 1, givenBack: 1 });
 });
 
 test('the last bytes are written even if the system takes no more, and none behind them', async () => {
