@@ -136,8 +136,8 @@ export const REVOCATION_KINDS = [
 type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
 /**
- * A bounded table of marks (times) by digest. Drops the oldest first: at once if every token that they refuse has expired, else only
- * when the table is full, which it reports.
+ * A bounded table of marks (times) by digest. Drops the oldest marks first: those whose refused tokens have all expired at once,
+ * and others only when the table is full. It reports the latter.
  */
 export class MarkTable {
   readonly #marks = new Map<string, number>();

@@ -251,7 +251,7 @@ export interface PathChange {
 
 /**
  * Returns the path that a service is sent for a canonical path: without its first segments, behind the base of the service's URL.
- * Canonical again: a path is cut only at a slash, and a base is canonical and ends without one.
+ * The result is canonical, too: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments }: PathChange, base: string): string {
   const rest = strippedSegments === 0 ? path : withoutSegments(path, strippedSegments);

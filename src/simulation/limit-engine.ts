@@ -136,7 +136,7 @@ function heardAtMs([, { clock }]: readonly [string, LimitEngine]): number {
   return clock.epochMs();
 }
 
-/** Gateway instances counted separately. Each start of a gateway is a new instance. */
+/** The most gateway instances whose requests are counted apart. Each start of a gateway is a new instance. */
 export const MAX_INSTANCES = 1_000;
 
 /** Rejects logs in which the same caller has several pseudonyms. */

@@ -13,7 +13,7 @@ const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
-/** What the sessions of a pool share, and tell it. */
+/** What the sessions of a pool have in common, and how they tell the pool of their changes. */
 export interface SessionShare extends PoolTerms {
   /** Called when there may be room for another call: the session is new, or a stream has closed. */
   vacant(session: UpstreamSession): void;

@@ -89,7 +89,7 @@ export function keysUnreachable(retryAfterMs: number): GatewayError {
   });
 }
 
-/** While Redis is unreachable and `on_failure: closed` refuses requests until it is back. */
+/** For a request that comes while Redis is unreachable and `on_failure` is `closed`. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
