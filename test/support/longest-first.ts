@@ -55,7 +55,6 @@ const LONG = [
   'story/revoked-tokens',
   'story/uploads',
   'story/simulate',
-  'story/http2-garbage',
   'unit/limits/counting/memory-store.histories',
   'unit/config/reload/config-watcher',
   'unit/config/schema/json-schema',
