@@ -68,6 +68,38 @@ describe('a session of a server', () => {
     expect(scripted.request(11).head === one).toBe(false);
   });
 
+  test('frees what it can while its client rests, and loses nothing by it', () => {
+    const scripted = ScriptedClient.begun();
+    const fields = ['x-a', 'b', 'x-c', 'd'];
+    const answer = () => {
+      scripted.requests.at(-1)?.stream.respond(200, fields, true);
+      return scripted.frames();
+    };
+    scripted.send(get(1));
+    const before = scripted.requests[0]?.head;
+    expect(answer()).toEqual(['headers 1 :status,200,x-a,b,x-c,d end']);
+    for (const nowMs of [0, 500, 1_000, 1_500]) scripted.session.sweep(nowMs);
+    scripted.send(get(3));
+    expect(scripted.requests[1]?.head).toEqual(before);
+    expect(scripted.requests[1]?.head === before).toBe(false);
+    expect(answer()).toEqual(['headers 3 :status,200,x-a,b,x-c,d end']);
+  });
+
+  test('fills one write after the other with a large response, and stops where the socket is full', () => {
+    const scripted = ScriptedClient.begun([[4, 1_000_000]]);
+    scripted.send(get(1), windowUpdate(0, 1_000_000));
+    const { stream, events } = scripted.request(1);
+    stream.respond(200, [], false);
+    expect(stream.write(Buffer.alloc(150_000))).toBe(false);
+    const bytes = () => scripted.rawFrames().reduce((sum, { payload }) => sum + payload.length, 0);
+    const first = bytes();
+    expect([first < 100_000, stream.unsent]).toEqual([true, 150_000 - (first - 1)]);
+    scripted.session.writable = false;
+    expect(bytes()).toBe(0);
+    scripted.session.writable = true;
+    expect([bytes() > 0, bytes() > 0, stream.unsent, events.at(-1)]).toEqual([true, true, 0, 'drained']);
+  });
+
   test('says when a client has settings or a GOAWAY, and acknowledges what is due', () => {
     const scripted = ScriptedClient.begun();
     scripted.send(settings([2, 1], [3, 5]), ping, frame(TYPE.settings, 1, 0));
@@ -166,6 +198,8 @@ describe('a client is at fault', () => {
   test.each<[string, number, Buffer[]]>([
     ['with a stream of an even number', 1, [get(2)]],
     ['with a stream below one that was opened', 1, [get(5), get(3)]],
+    ['with a stream below the last number there is', 1, [get(0x7fffffff), get(0x7ffffffd)]],
+    ['with the last number there is once more', 5, [get(0x7fffffff), get(0x7fffffff)]],
     ['with HEADERS on a stream that has ended', 5, [get(1), get(1)]],
     ['with DATA on a stream that has ended', 5, [get(1), data(1, 'x')]],
     ['with DATA on a stream that it has reset', 5, [post(1), reset(1), data(1, 'x')]],
