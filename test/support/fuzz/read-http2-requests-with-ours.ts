@@ -88,13 +88,13 @@ class RequestReading implements RequestHandler {
 /** Matches a token (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Whether the request has what the gateway looks at behind the session, where nghttp2 does: a method, a path and a host. */
+/** Whether the request has what the gateway looks at behind the session, where nghttp2 does: a method, a path and one host. */
 function isForGates(fields: readonly string[]): boolean {
   const read = (name: string) =>
     fields[fields.findIndex((each, i) => i % 2 === 0 && each === name) + 1] ?? '';
-  const [method, path] = [read(':method'), read(':path')];
-  const host = readHost(read(fields.includes(':authority') ? ':authority' : 'host'));
-  return (
-    TOKEN.test(method) && host !== null && (path.startsWith('/') || (path === '*' && method === 'OPTIONS'))
-  );
+  const has = (name: string) => fields.some((each, i) => i % 2 === 0 && each === name);
+  const [authority, host, path] = [read(':authority'), read('host'), read(':path')];
+  if (has(':authority') && has('host') && host.toLowerCase() !== authority.toLowerCase()) return false;
+  if (!TOKEN.test(read(':method')) || readHost(has(':authority') ? authority : host) === null) return false;
+  return path.startsWith('/') || (path === '*' && read(':method') === 'OPTIONS');
 }
