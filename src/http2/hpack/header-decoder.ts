@@ -179,7 +179,7 @@ export class HeaderDecoder {
   }
 
   #takeSpecial(value: string, grade: FieldGrade): void {
-    if (grade === FieldGrade.MALFORMED) this.#flaw ??= 'a field that cannot be';
+    if (grade === FieldGrade.MALFORMED) this.#flaw ??= 'a field that HTTP/2 forbids';
     else if (grade === FieldGrade.LENGTH) {
       if (this.#length !== null) this.#flaw ??= 'content-length that comes twice';
       this.#length = value;

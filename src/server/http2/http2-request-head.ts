@@ -113,11 +113,11 @@ export class HeadReader {
       bytes,
       fault: isTooLarge ? headTooLarge() : flaw === null ? null : badRequest(flaw),
     };
-    return pseudo.protocol === 'websocket' ? this.#handshake(head) : head;
+    return pseudo.protocol === 'websocket' ? this.#handshake(head, bodiless) : head;
   }
 
   /** Makes of a request for a WebSocket what HTTP/1.1 would say: a GET with a key, which the service proves to have read. */
-  #handshake(head: Http2RequestHead): Http2RequestHead {
+  #handshake(head: Http2RequestHead, bodiless: boolean): Http2RequestHead {
     const { fields, framing } = head;
     const bodyLength = framing.bodyLength === 'chunked' ? 0 : framing.bodyLength;
     const key = this.#randomBytes(KEY_BYTES).toString('base64');
@@ -127,6 +127,8 @@ export class HeadReader {
       method: 'GET',
       fields: [...others, KEY, key],
       framing: { ...framing, bodyLength, upgrade: 'websocket' },
+      // Such a client could never close its WebSocket.
+      fault: head.fault ?? (bodiless ? badRequest('a request for a WebSocket ends its stream') : null),
     };
   }
 
@@ -215,7 +217,7 @@ function readSection(raw: readonly string[], from: number, authority: string | n
     } else if (name !== 'cookie') fields.push(name, value);
     // RFC 9113, 8.2.3: join the parts of a cookie to one field before they go on over HTTP/1.1.
     else if (cookieAt === -1) cookieAt = fields.push(name, value) - 1;
-    else fields[cookieAt] += `; ${value}`;
+    else if (value !== '') fields[cookieAt] += `; ${value}`;
   }
   return { authority, raw, from, fields, bytes, ...framings(fields), flaw };
 }

@@ -41,6 +41,10 @@ describe('the head of a request', () => {
     expect(fields).toEqual(['host', 'a.test', 'cookie', 'a=1; b=2; c=3', 'x', 'y']);
   });
 
+  test('has no blank at the end of its cookie for a crumb that is empty', () => {
+    expect(read([...PSEUDO, 'cookie', 'a=1', 'cookie', '']).fields).toEqual(['host', 'a.test', 'cookie', 'a=1']);
+  });
+
   test.each([
     ['no body where it ends the stream', true, [], 0],
     ['a body of unknown length where it does not, and says none', false, [], 'chunked'],
@@ -83,11 +87,11 @@ describe('the head of a request', () => {
   test('is at fault with a scheme other than http and https, and with whatever the codec found', () => {
     expect(read(PSEUDO.with(3, 'ftp')).fault).toMatchObject({ status: 400 });
     const { fault } = new HeadReader(NO_RANDOM).read(
-      sectionOf(PSEUDO, 'a field that cannot be'),
+      sectionOf(PSEUDO, 'a field that HTTP/2 forbids'),
       true,
       16_384,
     );
-    expect(fault).toMatchObject({ status: 400, message: expect.stringContaining('a field that cannot be') });
+    expect(fault).toMatchObject({ status: 400, message: expect.stringContaining('a field that HTTP/2 forbids') });
   });
 
   test('is at fault where it ends the request and says that a body follows', () => {
@@ -103,6 +107,11 @@ describe('the head of a request', () => {
     expect(head.framing).toMatchObject({ upgrade: 'websocket', bodyLength: 0 });
     const key = Buffer.alloc(16).toString('base64');
     expect(head.fields).toEqual(['host', 'a.test', 'sec-websocket-version', '13', 'sec-websocket-key', key]);
+  });
+
+  test('is at fault where it asks for a WebSocket and ends its stream, since nothing could close that', () => {
+    const extended = [...PSEUDO.with(1, 'CONNECT'), ':protocol', 'websocket'];
+    expect(read([...extended, 'sec-websocket-version', '13']).fault).toMatchObject({ status: 400 });
   });
 
   test('asks for no WebSocket where its protocol is another one', () => {
