@@ -21,7 +21,8 @@ export function readPriority(value: string): Priority {
 /** Priorities of streams that have not been opened yet. */
 export class EarlyPriorities {
   readonly #most: number;
-  readonly #values = new Map<number, string>();
+  /** What was read, not the text, which may have 16 KiB each and would be kept for nothing. */
+  readonly #values = new Map<number, Priority>();
 
   /** @param most how many are remembered; others are ignored */
   constructor(most: number) {
@@ -29,11 +30,12 @@ export class EarlyPriorities {
   }
 
   set(stream: number, priority: string): void {
-    if (this.#values.size < this.#most || this.#values.has(stream)) this.#values.set(stream, priority);
+    if (this.#values.size < this.#most || this.#values.has(stream))
+      this.#values.set(stream, readPriority(priority));
   }
 
   /** Returns the priority of a stream that is being opened, and forgets those of older ones; undefined if there is none. */
-  take(stream: number): string | undefined {
+  take(stream: number): Priority | undefined {
     const priority = this.#values.get(stream);
     for (const id of this.#values.keys()) if (id <= stream) this.#values.delete(id);
     return priority;

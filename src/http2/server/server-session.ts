@@ -244,8 +244,9 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     const length = section.length === null || flaw !== null ? ANY_LENGTH : Number(section.length);
     const isMalformed = flaw !== null && flaw !== TOO_LARGE;
     const stream = new ServerStream(id, this, this.peer.window, ends, length, isMalformed);
-    const priority = this.#early?.take(id) ?? section.priority;
-    if (priority !== null) Object.assign(stream, readPriority(priority));
+    const early = this.#early?.take(id);
+    if (early !== undefined) Object.assign(stream, early);
+    else if (section.priority !== null) Object.assign(stream, readPriority(section.priority));
     this.streams.add(stream);
     // A section that repeats an earlier one stays the same object.
     const judged = flaw === section.flaw ? section : { ...section, flaw };
