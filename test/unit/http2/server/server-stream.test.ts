@@ -127,7 +127,11 @@ describe('a malformed request', () => {
       [data('12345'), headers(1, [[':path', '/']])],
       'a pseudo-field in trailers',
     ],
-    ['with trailers that cannot be', [data('12345'), headers(1, [['X', '1']])], 'a field that HTTP/2 forbids'],
+    [
+      'with trailers that cannot be',
+      [data('12345'), headers(1, [['X', '1']])],
+      'a field that HTTP/2 forbids',
+    ],
   ])('is one with a body %s, answered or not', (_, frames, why) => {
     const unanswered = posting({}, true, LONG);
     unanswered.scripted.send(...frames);

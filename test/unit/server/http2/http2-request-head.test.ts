@@ -42,7 +42,12 @@ describe('the head of a request', () => {
   });
 
   test('has no blank at the end of its cookie for a crumb that is empty', () => {
-    expect(read([...PSEUDO, 'cookie', 'a=1', 'cookie', '']).fields).toEqual(['host', 'a.test', 'cookie', 'a=1']);
+    expect(read([...PSEUDO, 'cookie', 'a=1', 'cookie', '']).fields).toEqual([
+      'host',
+      'a.test',
+      'cookie',
+      'a=1',
+    ]);
   });
 
   test.each([
@@ -91,7 +96,10 @@ describe('the head of a request', () => {
       true,
       16_384,
     );
-    expect(fault).toMatchObject({ status: 400, message: expect.stringContaining('a field that HTTP/2 forbids') });
+    expect(fault).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('a field that HTTP/2 forbids'),
+    });
   });
 
   test('is at fault where it ends the request and says that a body follows', () => {
