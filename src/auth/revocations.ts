@@ -185,6 +185,8 @@ export class IssuerRevocations {
   }
 
   #raise(kind: MarkKind, digest: string, markS: number): boolean {
+    // In a full table it would take the place of one that refuses more.
+    if (markS <= this.#floorS) return false;
     const raised = this.#tables[kind].raise(digest, markS, this.#nowS - this.#keepS);
     if (raised) this.#version = this.#dependencies.nextVersion();
     return raised;
