@@ -185,7 +185,7 @@ export class IssuerRevocations {
   }
 
   #raise(kind: MarkKind, digest: string, markS: number): boolean {
-    // In a full table it would take the place of one that refuses more.
+    // An entry that refuses nothing more would take the place of another in a full table.
     if (markS <= this.#floorS) return false;
     const raised = this.#tables[kind].raise(digest, markS, this.#nowS - this.#keepS);
     if (raised) this.#version = this.#dependencies.nextVersion();
