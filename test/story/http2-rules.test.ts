@@ -231,6 +231,15 @@ test.each(STREAM_ERRORS)(
   },
 );
 
+test('what a client sends behind its own reset is a fault of that stream alone (5.1)', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(post(1), frame(TYPE.rstStream, 0, 1, uint32(8)), data(1), headers(3, request('/')));
+  expect(await client.reset(1)).toBe(CODE.streamClosed);
+  expect(await client.status(3)).toBe(200);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
 test('DATA behind the end of a stream that is closed ends the connection (5.1)', async () => {
   const { gateway } = await start();
   const client = await (await connectFrames(gateway.port)).begin();

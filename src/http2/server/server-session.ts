@@ -27,7 +27,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   /** The streams that the client passed over last, up to but without the second. */
   #skippedFrom = 0;
   #skippedTo = 0;
-  /** The last streams that we reset before their requests had ended. */
+  /** The last streams that were reset before their requests had ended; by the client: below 0. */
   readonly #resets: number[] = [];
   #resetAt = 0;
   #phase: 'open' | 'shutting down' | 'gone' = 'open';
@@ -137,8 +137,10 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override reset(id: number, code: number): void {
-    if (this.streams.get(id) === undefined) this.#floods.controlFrame();
+    const stream = this.streams.get(id);
+    if (stream === undefined) this.#floods.controlFrame();
     else this.#floods.reset();
+    if (stream?.isReceived === false) this.#rememberReset(-id);
     super.reset(id, code);
   }
 
@@ -210,7 +212,9 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     const stream = super.receiving(id);
     if (stream !== undefined) return stream;
     this.#floods.controlFrame();
-    if (id <= this.#lastServed && !this.#resets.includes(id)) throw closedFault();
+    // RFC 9113, 5.1: the stream alone is at fault. gRPC for Java on OkHttp sends what was under way.
+    if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
+    else if (id <= this.#lastServed && !this.#resets.includes(id)) throw closedFault();
     return undefined;
   }
 

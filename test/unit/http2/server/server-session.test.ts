@@ -202,8 +202,6 @@ describe('a client is at fault', () => {
     ['with the last number there is once more', 5, [get(0x7fffffff), get(0x7fffffff)]],
     ['with HEADERS on a stream that has ended', 5, [get(1), get(1)]],
     ['with DATA on a stream that has ended', 5, [get(1), data(1, 'x')]],
-    ['with DATA on a stream that it has reset', 5, [post(1), reset(1), data(1, 'x')]],
-    ['with HEADERS on a stream that it has reset', 5, [post(1), reset(1), get(1)]],
     ['with DATA on an idle stream', 1, [data(1, 'x')]],
     ['with RST_STREAM of an idle stream', 1, [reset(1)]],
     ['with WINDOW_UPDATE of an idle stream', 1, [windowUpdate(1, 1)]],
