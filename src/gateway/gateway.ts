@@ -6,7 +6,7 @@ import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
-import { internalFault, noRoute, RateLimitError, renderError } from './responses/index.ts';
+import { errors, RateLimitError, renderError } from './responses/index.ts';
 import {
   forward,
   serveAnswer,
@@ -135,7 +135,7 @@ export class Gateway {
     try {
       stopWork(exchange, delivered);
     } catch (fault) {
-      response.error = internalFault(fault);
+      response.error = errors.internalFault(fault);
     }
     // 12c. Make room for others.
     exchange.upstreamPermit?.giveBack();
@@ -145,7 +145,7 @@ export class Gateway {
     try {
       applyOutcome(exchange, state);
     } catch (fault) {
-      response.error = internalFault(fault);
+      response.error = errors.internalFault(fault);
     }
     // 12e. Record it: for metrics, the log and spans.
     state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
@@ -244,7 +244,7 @@ function serve(exchange: Exchange, state: GatewayState): Served {
     case 'options':
       return serveOptions(exchange, destination);
     case 'nowhere':
-      return exchange.answerError(noRoute());
+      return exchange.answerError(errors.noRoute());
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { isInvalid, type Limiting } from '../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { internalFault, RateLimitError } from './responses/index.ts';
+import { errors, RateLimitError } from './responses/index.ts';
 
 /** Step 12d: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
 export function applyOutcome(exchange: Exchange, state: GatewayState): void {
@@ -101,7 +101,7 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord 
     const { downstream, protocol, requestId, sequence, arrivedAtMs, startedAtMs, response } = exchange;
     const sender = { peer: downstream.peer, protocol };
     return {
-      ...refusalRecord(sender, internalFault(fault), requestId, sequence, arrivedAtMs),
+      ...refusalRecord(sender, errors.internalFault(fault), requestId, sequence, arrivedAtMs),
       status: response.status,
       outcome: response.outcome,
       durationMs: nowMs - startedAtMs,

@@ -1,14 +1,7 @@
 import type { Socket } from 'node:net';
 import { type GatewayError, readDirectly, StallTimer } from '../core/index.ts';
 import type { RenderedResponse, Successor } from '../gateway/index.ts';
-import {
-  badRequest,
-  bodyTooLarge,
-  ConnectionMemory,
-  headTooLarge,
-  internalFault,
-  versionNotSupported,
-} from '../gateway/index.ts';
+import { ConnectionMemory, errors } from '../gateway/index.ts';
 import type { IncomingHead, RequestBody, RequestReaderOwner, ResponseTerms } from '../http1/index.ts';
 import {
   MalformedMessage,
@@ -128,7 +121,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 
   bodyTooLarge(): void {
-    this.refuse(bodyTooLarge());
+    this.refuse(errors.bodyTooLarge());
   }
 
   sweep(nowMs: number): void {
@@ -181,7 +174,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     } catch (error) {
       if (error instanceof UnknownMethod) this.#serveLast(error.head);
       // The sink of the body may have failed.
-      else this.refuse(error instanceof MalformedMessage ? errorFor(error) : internalFault(error));
+      else this.refuse(error instanceof MalformedMessage ? errorFor(error) : errors.internalFault(error));
     }
     this.#followReader();
     this.#regulate();
@@ -370,12 +363,12 @@ class SocketProgress {
 
 /** Returns the error that answers bytes that are not a request. */
 function errorFor(fault: MalformedMessage): GatewayError {
-  if (fault instanceof OversizedHead) return headTooLarge();
-  return fault instanceof OtherVersion ? versionNotSupported(fault.isPreface) : notValid();
+  if (fault instanceof OversizedHead) return errors.headTooLarge();
+  return fault instanceof OtherVersion ? errors.versionNotSupported(fault.isPreface) : notValid();
 }
 
 function notValid(): GatewayError {
-  return badRequest('it is not valid HTTP/1.1');
+  return errors.badRequest('it is not valid HTTP/1.1');
 }
 
 /** Writes a whole response as text. */

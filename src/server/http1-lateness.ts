@@ -1,5 +1,5 @@
 import type { GatewayError } from '../core/index.ts';
-import { bodyTooSlow, clientTooSlow, type Exchange } from '../gateway/index.ts';
+import { type Exchange, errors } from '../gateway/index.ts';
 import type { ListenerState } from './client-connection.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
 
@@ -57,7 +57,7 @@ function latenessOfHead(
   { timeouts, draining }: ListenerState,
   { nowMs, waitedMs, insideHead }: Wait,
 ): Lateness {
-  if (sinceMs !== null && nowMs - sinceMs > timeouts.clientHeaderMs) return clientTooSlow();
+  if (sinceMs !== null && nowMs - sinceMs > timeouts.clientHeaderMs) return errors.clientTooSlow();
   const idleMs = draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS;
   return closeIf(!insideHead && waitedMs > idleMs);
 }
@@ -67,11 +67,11 @@ function latenessInExchange(
   { timeouts }: ListenerState,
   { waitedMs, isTooSlow, halfClosed }: Wait,
 ): Lateness {
-  if (isTooSlow) return bodyTooSlow();
+  if (isTooSlow) return errors.bodyTooSlow();
   if (halfClosed) return closeIf(waitedMs >= HALF_CLOSED_MS);
   if (awaitsReader) return closeIf(waitedMs > timeouts.clientReadMs);
   if (!awaitsClient) return 'not awaited';
-  return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+  return waitedMs > timeouts.clientBodyIdleMs ? errors.clientTooSlow() : null;
 }
 
 function closeIf(late: boolean): Lateness {

@@ -2,7 +2,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../config/index.ts';
 import { type Cap, inNextTurn, type Network } from '../core/index.ts';
-import { overloaded } from '../gateway/index.ts';
+import { errors } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
 import { Accepted, type ListenerState, oldAtMs } from './client-connection.ts';
@@ -146,7 +146,7 @@ export class Listener {
   /** A refused connection lingers for a moment, unless a flood brings too many. */
   #refuse(connection: Accepted, cap: Cap): void {
     if (this.#connections.size > 2 * this.#caps.maxConnections) connection.socket.destroy();
-    else connection.refuse(overloaded(cap));
+    else connection.refuse(errors.overloaded(cap));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../config/index.ts';
 import { type GatewayError, GrowingBytes, type ProxyHeaderFault } from '../core/index.ts';
-import { clientTooSlow } from '../gateway/index.ts';
+import { errors } from '../gateway/index.ts';
 import { type ProxyHeader, readProxyHeader } from '../proxy-protocol/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { Http1Connection } from './http1-connection.ts';
@@ -199,7 +199,7 @@ class FirstBytes implements ClientConnection {
   }
 
   sweep(nowMs: number): void {
-    if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(clientTooSlow());
+    if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(errors.clientTooSlow());
   }
 
   /** Treats the silent connection as one of HTTP/1.1: draining closes it soon, because it is idle. */

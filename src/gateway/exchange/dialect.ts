@@ -8,6 +8,7 @@ import type { LimitedBy } from '../../runtime/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import {
   callReset,
+  errors,
   grpcCodeOf,
   grpcStatusFields,
   grpcStatusIn,
@@ -16,7 +17,6 @@ import {
   renderError,
   renderGrpcError,
   renderGrpcWebError,
-  upstreamFailed,
 } from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
 
@@ -84,7 +84,7 @@ export const HTTP_DIALECT: Dialect = {
   isPaced: true,
   routedMethod: ({ method }) => method,
   timeoutMs: () => null,
-  upstreamFailed: ({ cause }) => upstreamFailed(cause),
+  upstreamFailed: ({ cause }) => errors.upstreamFailed(cause),
   render: renderError,
   codeOf: () => null,
   trailersFor: () => null,
@@ -100,7 +100,7 @@ export const GRPC_DIALECT: Dialect = {
   routedMethod: () => GRPC_CALL,
   timeoutMs: readGrpcTimeout,
   upstreamFailed: ({ resetCode, cause }) =>
-    resetCode === null ? upstreamFailed(cause) : callReset(resetCode, cause),
+    resetCode === null ? errors.upstreamFailed(cause) : callReset(resetCode, cause),
   render: renderGrpcError,
   codeOf: grpcCodeOf,
   trailersFor: grpcStatusFields,

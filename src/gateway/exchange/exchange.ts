@@ -27,12 +27,11 @@ import {
   addOwnFields,
   addSetFields,
   deadlineExceeded,
+  errors,
   httpStatusOf,
-  internalFault,
   nameResource,
   RateLimitError,
   reportsRate,
-  upstreamFailed,
 } from '../responses/index.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
@@ -211,12 +210,12 @@ export class Exchange {
    * and the client only learns that the gateway failed. Never throws: nothing above its callers would catch it.
    */
   fault(fault: unknown): void {
-    const error = fault instanceof GatewayError ? fault : internalFault(fault);
+    const error = fault instanceof GatewayError ? fault : errors.internalFault(fault);
     try {
       this.stop();
       this.answerError(error);
     } catch (second) {
-      this.response.error ??= internalFault(second);
+      this.response.error ??= errors.internalFault(second);
       this.response.outcome = 'truncated';
       this.downstream.abort();
     }
@@ -450,7 +449,7 @@ export class ExchangeResponse {
   /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
   write(chunk: Buffer, release: Release | null): boolean {
     const bytes = this.#translation === null ? chunk : this.#translation.responseBytes(chunk);
-    if (bytes === null) throw upstreamFailed('the response holds something else than messages');
+    if (bytes === null) throw errors.upstreamFailed('the response holds something else than messages');
     this.bytesSent += bytes.length;
     if (bytes === chunk) return this.#downstream.write(chunk, release);
     release?.();
@@ -459,7 +458,8 @@ export class ExchangeResponse {
 
   /** Ends a response that was begun. */
   end(trailers: Fields): void {
-    if (!this.#endWith(trailers, 'forwarded')) throw upstreamFailed('the response ends within a message');
+    if (!this.#endWith(trailers, 'forwarded'))
+      throw errors.upstreamFailed('the response ends within a message');
   }
 
   /** Ends the response with these trailers, unless a message is incomplete that would swallow them. Returns whether it did. */

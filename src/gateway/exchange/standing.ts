@@ -7,7 +7,7 @@ import {
   addressRestricted,
   CALLER_BLOCKED,
   callerRestricted,
-  unauthenticated,
+  errors,
 } from '../responses/index.ts';
 import type { ValidToken } from './downstream.ts';
 
@@ -55,7 +55,7 @@ export class Standing {
     if (flaw === null) return null;
     const refusedToken: EndedToken = { ...invalid(flaw), reason: flaw, principal: caller.principal };
     verifier.refuse(refusedToken, caller);
-    return { error: unauthenticated(refusedToken), refusedToken };
+    return { error: errors.unauthenticated(refusedToken), refusedToken };
   }
 }
 

@@ -10,10 +10,8 @@ import {
   ADDRESS_BLOCKED,
   CALLER_BLOCKED,
   callerRestricted,
+  errors,
   globallyRefused,
-  insufficient,
-  keysUnreachable,
-  unauthenticated,
   webhookRestricted,
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
@@ -118,7 +116,7 @@ function conclude(
       return null;
     case 'unavailable':
       // Never 401: clients discard a token that they are told is invalid, and this one may be valid.
-      return keysUnreachable(verdict.retryAfterMs);
+      return errors.keysUnreachable(verdict.retryAfterMs);
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }
@@ -137,9 +135,10 @@ export function judge(exchange: Exchange): GateResult {
 
 /** Step 9: refuses requests without a valid token, or whose token lacks something that the route requires (docs/contract.md, 2.1). */
 export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
-  if (destination.authentication === 'required' && token === null) return unauthenticated(refusedToken);
+  if (destination.authentication === 'required' && token === null)
+    return errors.unauthenticated(refusedToken);
   const requirement = shortfall === null ? null : requirementAt(destination);
-  return shortfall === null || requirement === null ? null : insufficient(requirement, shortfall);
+  return shortfall === null || requirement === null ? null : errors.insufficient(requirement, shortfall);
 }
 
 /**

@@ -5,19 +5,14 @@ import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/in
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
 import {
-  badRequest,
   bucketRefused,
-  fallenBehind,
+  errors,
   globallyRefused,
-  overloaded,
   policyFields,
   policyReportOf,
-  poolFull,
   type RateReport,
   rateReport,
   refusedAtOnce,
-  shareTaken,
-  storeUnreachable,
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
@@ -28,7 +23,7 @@ import type { GateResult } from './gate.ts';
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const limitRequest = limitRequestOf(exchange);
   return limitRequest === null
-    ? badRequest('the path holds bytes that are not UTF-8')
+    ? errors.badRequest('the path holds bytes that are not UTF-8')
     : consume(exchange, limitRequest, state);
 }
 
@@ -75,7 +70,7 @@ function conclude(
   // Its client may have gone while the store decided.
   if (exchange.response.isOver) place?.leave();
   else exchange.place ??= place;
-  if (!admitted && role === null && !atOnce) return storeUnreachable(retryAfterMs);
+  if (!admitted && role === null && !atOnce) return errors.storeUnreachable(retryAfterMs);
   if (admitted && exchange.noRoom !== null) return null;
   const outcome = admitted ? 'admitted' : atOnce ? 'concurrent' : (role ?? 'global');
   const name = bucket === null ? null : bucket.name;
@@ -216,12 +211,12 @@ function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult
 
 /** Step 3: refuses requests while the process is too far behind to serve them in time. */
 export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
-  return overload.admits() ? null : fallenBehind();
+  return overload.admits() ? null : errors.fallenBehind();
 }
 
 /** Step 3: keeps the cap on everything in flight. */
 export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
-  if (!permits.requests.take(exchange.snapshot.caps.requests)) return overloaded('requests');
+  if (!permits.requests.take(exchange.snapshot.caps.requests)) return errors.overloaded('requests');
   exchange.hasPermit = true;
   return null;
 }
@@ -230,7 +225,7 @@ export function capacity(exchange: Exchange, { permits }: GatewayState): GateRes
 export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { requestsPerAddress } = exchange.snapshot.caps;
   if (!state.permits.addresses.take(exchange.addressKey, requestsPerAddress))
-    return overloaded('requests_per_address');
+    return errors.overloaded('requests_per_address');
   exchange.hasAddressPermit = true;
   return null;
 }
@@ -249,7 +244,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {
-    const error = permit === 'full' ? poolFull(pool.name) : shareTaken(pool.name);
+    const error = permit === 'full' ? errors.poolFull(pool.name) : errors.shareTaken(pool.name);
     exchange.noRoom = { upstream: pool.upstream, error };
   }
   return null;

@@ -10,20 +10,7 @@ import { judgeHandshake } from '../../websocket/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import {
-  badCall,
-  badRequest,
-  expectationNotMet,
-  foreignOrigin,
-  headTooLarge,
-  methodNotSupported,
-  noRoute,
-  notGrpc,
-  notGrpcWeb,
-  otherVersion,
-  USUAL_METHODS,
-  upgradeNotServed,
-} from '../responses/index.ts';
+import { badCall, errors, notGrpc, notGrpcWeb, USUAL_METHODS } from '../responses/index.ts';
 import type { Gate, GateResult } from './gate.ts';
 import { recallToken, restrictCaller } from './identify.ts';
 import { consume } from './limit.ts';
@@ -31,8 +18,8 @@ import { consume } from './limit.ts';
 /** Step 2: rejects a head that is too large, not for this gateway, or open to more than one reading. */
 export function readHead(exchange: Exchange): GateResult {
   const { fields, framing, memory } = exchange.downstream;
-  if (fields.length > exchange.snapshot.caps.fields * 2) return headTooLarge();
-  if (typeof framing.bodyLength === 'object') return badRequest(framing.bodyLength.rejected);
+  if (fields.length > exchange.snapshot.caps.fields * 2) return errors.headTooLarge();
+  if (typeof framing.bodyLength === 'object') return errors.badRequest(framing.bodyLength.rejected);
   if (memory.arrival === exchange.arrival) return null;
   const result = judgeFields(exchange);
   if (result === null) memory.arrival = exchange.arrival;
@@ -40,9 +27,9 @@ export function readHead(exchange: Exchange): GateResult {
 }
 
 function judgeFields({ head, arrival }: Exchange): GateResult {
-  if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
+  if (head.doubled !== null) return errors.badRequest(`the header field "${head.doubled}" came twice`);
   if (arrival.host !== null) return null;
-  return badRequest('the Host header is missing or not a plain host');
+  return errors.badRequest('the Host header is missing or not a plain host');
 }
 
 /** Reads how far an OPTIONS may go (RFC 9110, 7.6.2). With other methods the field is ignored and passed on unchanged. */
@@ -50,7 +37,7 @@ export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
   // Reads all fields, not only those kept: a client could hide `Max-Forwards` by naming it in `Connection` (RFC 9110, 7.6.1).
   const maxForwards = readMaxForwards(exchange.downstream.fields);
-  if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.rejected);
+  if (typeof maxForwards === 'object' && maxForwards !== null) return errors.badRequest(maxForwards.rejected);
   exchange.maxForwards = maxForwards;
   return null;
 }
@@ -63,7 +50,7 @@ export function refuseMethod(exchange: Exchange): GateResult {
   if (isRoutable(exchange.downstream.method)) return null;
   // Only tells which methods there are, since the gateway's own endpoints have others. No route serves the request.
   const { route } = whereTo(exchange);
-  return methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
+  return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
 }
 
 /** Starts the time that the client gives the exchange, where its protocol has a way to say so. */
@@ -81,11 +68,11 @@ export function judgeUpgrade(exchange: Exchange): GateResult {
   if (downstream.framing.upgrade === 'none') return null;
   exchange.protocol = downstream.framing.upgrade;
   const { route } = exchange.destination;
-  if (route?.kind !== 'forward' || route.websocket === null) return upgradeNotServed();
+  if (route?.kind !== 'forward' || route.websocket === null) return errors.upgradeNotServed();
   const fault = judgeHandshake(downstream.method, exchange.bodyLength, exchange.head.kept);
-  if (fault === 'version') return otherVersion();
-  if (fault !== null) return badRequest(fault.refused);
-  if (!mayUse(exchange, route)) return foreignOrigin();
+  if (fault === 'version') return errors.otherVersion();
+  if (fault !== null) return errors.badRequest(fault.refused);
+  if (!mayUse(exchange, route)) return errors.foreignOrigin();
   return null;
 }
 
@@ -131,7 +118,7 @@ function refuseAndConsume(
 
 /** Refuses an expectation other than `100-continue` (RFC 9110, 10.1.1). */
 export function refuseExpectation({ downstream }: Exchange): GateResult {
-  return downstream.framing.expectation === 'unknown' ? expectationNotMet() : null;
+  return downstream.framing.expectation === 'unknown' ? errors.expectationNotMet() : null;
 }
 
 /** Refuses everything but gRPC calls on a listener that serves nothing else. */
@@ -188,7 +175,7 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
 function whereTo(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
-  if ('rejected' in target) return { ...NOWHERE, refusal: badRequest(target.rejected) };
+  if ('rejected' in target) return { ...NOWHERE, refusal: errors.badRequest(target.rejected) };
   if (downstream.redirects) {
     const { path, query } = target;
     return { ...NOWHERE, kind: 'redirect', path, query };
@@ -202,7 +189,7 @@ function whereTo(exchange: Exchange): Destination {
       : routeOfPreflight(snapshot, host, target.path, asked);
   if (match !== null) return destinationOf(exchange, target, match, asked === null ? null : cors);
   const refusal =
-    target.semicolon && refusesSemicolons(null) ? badRequest(SEMICOLON) : noRouteFor(exchange, target);
+    target.semicolon && refusesSemicolons(null) ? errors.badRequest(SEMICOLON) : noRouteFor(exchange, target);
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
 }
 
@@ -210,7 +197,9 @@ function whereTo(exchange: Exchange): Destination {
 function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target): GatewayError {
   const isWebCall =
     downstream.method === 'POST' && isGrpcWeb(firstValue(downstream.fields, 'content-type') ?? '');
-  return isWebCall && snapshot.routes.find(GRPC_METHOD, host, path) !== null ? notGrpcWeb() : noRoute();
+  return isWebCall && snapshot.routes.find(GRPC_METHOD, host, path) !== null
+    ? notGrpcWeb()
+    : errors.noRoute();
 }
 
 const SEMICOLON = 'the path holds a semicolon';
@@ -227,7 +216,7 @@ function destinationOf(
 ): Destination {
   const isPreflight = cors !== null;
   const authentication = isPreflight ? 'none' : route.authentication;
-  const refusal = semicolon && refusesSemicolons(route) ? badRequest(SEMICOLON) : null;
+  const refusal = semicolon && refusesSemicolons(route) ? errors.badRequest(SEMICOLON) : null;
   const place = { params, path, query, authentication, isPreflight, refusal };
   if (cors !== null && answersPreflights(route))
     return makeDestination('preflight', place, route, cors, null);

@@ -1,4 +1,5 @@
-export * from './errors.ts';
+export * as errors from './errors.ts';
+export { USUAL_METHODS } from './errors.ts';
 export * from './own-fields.ts';
 export * from './rate-limit-error.ts';
 export * from './render-error.ts';

@@ -16,14 +16,7 @@ import type { RequestGeneration } from '../../runtime/index.ts';
 import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import {
-  addOwnFields,
-  answeredWithoutGrpc,
-  badCall,
-  bodyTooLarge,
-  headTooLarge,
-  upstreamTooSlow,
-} from '../responses/index.ts';
+import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -35,7 +28,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   const { route, isPreflight } = destination;
   const { maxBytes } = route.body;
   if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
-    return exchange.answerError(bodyTooLarge());
+    return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const forwarding = new Forwarding(exchange, destination, state, {
@@ -359,8 +352,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #errorOf(failure: UpstreamFailure): GatewayError {
-    if (failure.kind === 'timeout') return upstreamTooSlow(failure.cause);
-    if (failure.kind === 'oversized') return headTooLarge();
+    if (failure.kind === 'timeout') return errors.upstreamTooSlow(failure.cause);
+    if (failure.kind === 'oversized') return errors.headTooLarge();
     return this.#exchange.dialect.upstreamFailed(failure);
   }
 

@@ -17,24 +17,14 @@ import {
   type Served,
   type SignInHere,
 } from '../exchange/index.ts';
-import {
-  addOwnFields,
-  addSetFields,
-  badRequest,
-  bodyTooLarge,
-  noRoute,
-  signedInElsewhere,
-  USUAL_METHODS,
-  unauthenticated,
-  wrongMethod,
-} from '../responses/index.ts';
+import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   const signIn = exchange.generation.identity?.signIn ?? null;
-  if (signIn === null) return exchange.answerError(noRoute());
+  if (signIn === null) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
-    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+    return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { addressKey } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
@@ -51,12 +41,12 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
 /** Signs out the caller whom the gates have identified, once the whole body has come. */
 function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
-  if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
+  if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken));
   const endSession = () => generation.identity?.endSession(caller);
   if (caller.issuer !== signIn.issuer) {
     // Its refresh token belongs to another provider than the one that would get it.
     endSession();
-    return exchange.answerError(signedInElsewhere());
+    return exchange.answerError(errors.signedInElsewhere());
   }
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
@@ -74,7 +64,8 @@ function serveBody(exchange: Exchange, use: Use): Served {
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
-  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
+  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES)
+    return errors.bodyTooLarge();
   return mediaTypeRefusal(firstValue(exchange.downstream.fields, 'content-type')) ?? null;
 }
 
@@ -92,9 +83,9 @@ function reply(exchange: Exchange, response: SignInResponse | GatewayError): Ser
 /** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
 export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
   const notices = exchange.generation.identity?.notices;
-  if (notices === undefined) return exchange.answerError(noRoute());
+  if (notices === undefined) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
-    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+    return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   return readWhole(exchange, MAX_NOTICE_BYTES, body => {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     // The promise always settles: fetching keys has a timeout, and so has Redis.
@@ -122,7 +113,7 @@ export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere):
 /** Serves the document that says whose tokens are accepted (RFC 9728). */
 export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Served {
   if (!route.methods.includes(exchange.downstream.method))
-    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+    return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { document } = route;
   const fields = ['Content-Type', 'application/json', 'Content-Length', String(document.length)];
   addOwnFields(fields, exchange, exchange.rate);
@@ -139,13 +130,13 @@ const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 
 function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
   if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
-    return exchange.answerError(bodyTooLarge());
+    return exchange.answerError(errors.bodyTooLarge());
   const joined = new GrowingBytes(maxBytes);
   let whole: Buffer = Buffer.alloc(0);
   exchange.downstream.body(BODY_TERMS).start({
     chunk: bytes => {
       if (!exchange.response.isAwaited) return true;
-      if (whole.length + bytes.length > maxBytes) exchange.answerError(bodyTooLarge());
+      if (whole.length + bytes.length > maxBytes) exchange.answerError(errors.bodyTooLarge());
       else whole = joined.join(whole, bytes);
       return true;
     },
@@ -216,9 +207,9 @@ const HTTPS_PORT = 443;
 export function serveRedirect(exchange: Exchange, { path, query }: Redirected): Served {
   const { redirect } = exchange.snapshot.listen;
   const host = (exchange.head.host ?? '').replace(/:\d*$/, '');
-  if (redirect === null || path === '*') return exchange.answerError(noRoute());
+  if (redirect === null || path === '*') return exchange.answerError(errors.noRoute());
   if (redirect.hosts.find(host) === undefined)
-    return exchange.answerError(badRequest('no certificate of this gateway is for the Host'));
+    return exchange.answerError(errors.badRequest('no certificate of this gateway is for the Host'));
   const port = redirect.httpsPort === HTTPS_PORT ? '' : `:${redirect.httpsPort}`;
   const fields = ['Location', `https://${host}${port}${path}${query}`, 'Content-Length', '0'];
   addTrace(fields, exchange.requestId);

@@ -6,7 +6,7 @@ import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.t
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import type { UpstreamPermit } from '../permits.ts';
-import { internalFault, upstreamFailed } from '../responses/index.ts';
+import { errors } from '../responses/index.ts';
 
 /** A WebSocket handshake that the upstream has accepted. */
 interface AgreedHandshake {
@@ -27,7 +27,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   const fault = judgeSwitch(asked, answered);
   if (fault !== null || route?.kind !== 'forward' || route.websocket === null) {
     stream.destroy();
-    exchange.answerError(upstreamFailed(new Error(fault ?? 'an upgrade that was not asked for')));
+    exchange.answerError(errors.upstreamFailed(new Error(fault ?? 'an upgrade that was not asked for')));
     return;
   }
   out.push('Connection', 'Upgrade', 'Upgrade', 'websocket');
@@ -148,7 +148,9 @@ export class WebSocketSession implements Successor {
       durationMs: clock.monotonicMs() - this.#options.startedAtMs,
       tokenRefused: this.#tokenRefused ?? this.#record.tokenRefused,
       error:
-        tunnel.failure === null ? (this.#error ?? faultOf(tunnel)) : internalFault(tunnel.failure.thrown),
+        tunnel.failure === null
+          ? (this.#error ?? faultOf(tunnel))
+          : errors.internalFault(tunnel.failure.thrown),
     };
     listener.finished(recordOfSocket(this.#record, end));
   }

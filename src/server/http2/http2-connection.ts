@@ -10,7 +10,7 @@ import {
   TurnWriter,
   type Written,
 } from '../../core/index.ts';
-import { ConnectionMemory, type Gateway, internalFault } from '../../gateway/index.ts';
+import { ConnectionMemory, errors, type Gateway } from '../../gateway/index.ts';
 import {
   ErrorCode,
   type HeaderSection,
@@ -168,7 +168,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     try {
       return this.#serve(stream, section, ends);
     } catch (fault) {
-      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
+      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, errors.internalFault(fault));
       stream.cancel(ErrorCode.INTERNAL_ERROR);
       return NO_HANDLER;
     }
@@ -229,7 +229,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
       this.#state.connectionListener.http2Closed(fault.reason);
       this.#giveUp(fault.code);
     } else {
-      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, internalFault(fault));
+      this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, errors.internalFault(fault));
       this.#giveUp(ErrorCode.INTERNAL_ERROR);
     }
   }

@@ -12,13 +12,10 @@ import {
   type TimerClock,
 } from '../../core/index.ts';
 import {
-  badRequest,
-  bodyTooLarge,
-  bodyTooSlow,
   type ConnectionMemory,
-  clientTooSlow,
   type Downstream,
   type Exchange,
+  errors,
   type Gateway,
   type Successor,
 } from '../../gateway/index.ts';
@@ -185,7 +182,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   bodyTooLarge(): void {
-    this.exchange.fault(bodyTooLarge());
+    this.exchange.fault(errors.bodyTooLarge());
   }
 
   // From here on, the session reports what comes on the stream.
@@ -217,7 +214,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   malformed(why: string): void {
-    this.exchange.fault(badRequest(why));
+    this.exchange.fault(errors.badRequest(why));
   }
 
   /** A client that has the whole response may reset what is left of its request (RFC 9113, 8.1). */
@@ -347,9 +344,9 @@ export class StreamWaits {
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     if (isAnsweredEarly) return waitedMs >= DROPPED_MAX_MS ? 'enough' : null;
     if (!exchange.dialect.isPaced) return null;
-    if (body?.done === false && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
+    if (body?.done === false && this.#isTooSlow(nowMs, body)) return errors.bodyTooSlow();
     if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
-    if (awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+    if (awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? errors.clientTooSlow() : null;
     this.#stall.begin();
     return null;
   }

@@ -7,7 +7,7 @@ import {
   NO_NAMES,
   type RandomBytes,
 } from '../../core/index.ts';
-import { badRequest, headTooLarge } from '../../gateway/index.ts';
+import { errors } from '../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../http2/index.ts';
 
@@ -111,7 +111,7 @@ export class HeadReader {
       neverIndexed: passedOn(section.neverIndexed),
       framing,
       bytes,
-      fault: isTooLarge ? headTooLarge() : flaw === null ? null : badRequest(flaw),
+      fault: isTooLarge ? errors.headTooLarge() : flaw === null ? null : errors.badRequest(flaw),
     };
     return pseudo.protocol === 'websocket' ? this.#handshake(head, bodiless) : head;
   }

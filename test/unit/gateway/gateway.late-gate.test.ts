@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
 import { NO_NAMES, systemClock } from '../../../src/core/index.ts';
 import {
-  badRequest,
   ConnectionMemory,
   type Downstream,
+  errors,
   Gateway,
   UnlistedProxies,
 } from '../../../src/gateway/index.ts';
@@ -106,7 +106,7 @@ test('a request that was answered while a gate waited is not sent to the upstrea
   const responses: number[] = [];
   const exchange = gateway.accept(request(responses));
   gateway.run(exchange);
-  gateway.fault(exchange, badRequest('of something'));
+  gateway.fault(exchange, errors.badRequest('of something'));
   await decide();
   expect(responses).toEqual([400]);
   expect(sent).toEqual([]);
@@ -131,7 +131,7 @@ test('a request that left or was answered while a gate waited has returned its p
   for (const exchange of [left, answered, stays]) gateway.run(exchange);
   expect(gateway.inFlightTo('api')).toBe(3);
   gateway.over(left, false);
-  gateway.fault(answered, badRequest('of something'));
+  gateway.fault(answered, errors.badRequest('of something'));
   expect(gateway.inFlightTo('api')).toBe(1);
   gateway.over(answered, true);
   await decide();

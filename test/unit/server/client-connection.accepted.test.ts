@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { overloaded } from '../../../src/gateway/index.ts';
+import { errors } from '../../../src/gateway/index.ts';
 import { Accepted, type ClientConnection } from '../../../src/server/client-connection.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 
@@ -31,7 +31,7 @@ test('the present stage alone hears what becomes of an accepted socket', () => {
   accepted.sweep(1);
   accepted.become(second);
   accepted.sweep(2);
-  accepted.refuse(overloaded('connections'));
+  accepted.refuse(errors.overloaded('connections'));
   accepted.drain();
   expect(first.heard).toEqual(['sweep 1']);
   expect(second.heard).toEqual(['sweep 2', 'refuse', 'drain']);

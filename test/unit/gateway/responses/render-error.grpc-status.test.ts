@@ -2,16 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, RpcCode } from '../../../../src/core/index.ts';
 import {
   addressRestricted,
-  bodyTooLarge,
   bucketRefused,
+  errors,
   globallyRefused,
-  headTooLarge,
-  noRoute,
-  overloaded,
   renderGrpcError,
-  unauthenticated,
-  upstreamFailed,
-  upstreamTooSlow,
 } from '../../../../src/gateway/responses/index.ts';
 import {
   grpcCodeOf,
@@ -22,15 +16,15 @@ import {
 
 describe('the status of a refused gRPC call', () => {
   it.each([
-    ['no valid token', unauthenticated(null), 'UNAUTHENTICATED', 16],
+    ['no valid token', errors.unauthenticated(null), 'UNAUTHENTICATED', 16],
     ['a spent limit', globallyRefused(1), 'RESOURCE_EXHAUSTED', 8],
     ['a restriction', addressRestricted(1, 'invalid_requests'), 'RESOURCE_EXHAUSTED', 8],
-    ['no route', noRoute(), 'UNIMPLEMENTED', 12],
-    ['overload', overloaded('requests'), 'UNAVAILABLE', 14],
-    ['an upstream that fails', upstreamFailed(null), 'UNAVAILABLE', 14],
-    ['an upstream that is too slow', upstreamTooSlow(null), 'DEADLINE_EXCEEDED', 4],
-    ['a body that is too large', bodyTooLarge(), 'RESOURCE_EXHAUSTED', 8],
-    ['a head that is too large', headTooLarge(), 'RESOURCE_EXHAUSTED', 8],
+    ['no route', errors.noRoute(), 'UNIMPLEMENTED', 12],
+    ['overload', errors.overloaded('requests'), 'UNAVAILABLE', 14],
+    ['an upstream that fails', errors.upstreamFailed(null), 'UNAVAILABLE', 14],
+    ['an upstream that is too slow', errors.upstreamTooSlow(null), 'DEADLINE_EXCEEDED', 4],
+    ['a body that is too large', errors.bodyTooLarge(), 'RESOURCE_EXHAUSTED', 8],
+    ['a head that is too large', errors.headTooLarge(), 'RESOURCE_EXHAUSTED', 8],
   ])('for %s is %s', (_, error, __, code) => {
     expect(grpcCodeOf(error)).toBe(code);
   });
@@ -53,7 +47,7 @@ describe('the status of a refused gRPC call', () => {
   });
 
   it('has no details where trying again does not help', () => {
-    expect(grpcStatusFields(noRoute())).not.toContain('grpc-status-details-bin');
+    expect(grpcStatusFields(errors.noRoute())).not.toContain('grpc-status-details-bin');
   });
 });
 

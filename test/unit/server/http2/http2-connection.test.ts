@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Downstream, type Exchange, type Gateway, overloaded } from '../../../../src/gateway/index.ts';
+import { type Downstream, type Exchange, errors, type Gateway } from '../../../../src/gateway/index.ts';
 import { Http2Connection } from '../../../../src/server/http2/index.ts';
 import { FLAG, frame, headers, request, settings, TYPE } from '../../../support/http2-frames.ts';
 import { listenerState } from '../../../support/listener-state.ts';
@@ -157,7 +157,7 @@ describe('a connection over HTTP/2', () => {
 
   test('for which there is no room is told to calm down', async () => {
     const conversation = await Conversation.begun();
-    conversation.connection.refuse(overloaded('connections'));
+    conversation.connection.refuse(errors.overloaded('connections'));
     await conversation.turns(2);
     expect(conversation.frames()).toEqual(['goaway 0 000000000000000b']);
     expect(conversation.exchanges.refused).toBe(1);
