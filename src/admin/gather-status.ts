@@ -4,14 +4,8 @@ import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../config/
 import { formatHostPort } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import {
-  type ByClass,
-  callersInFlight,
-  type Limit,
-  type LimitSet,
-  type LimitsByRole,
-  NO_LIMITS,
-} from '../limits/index.ts';
+import type { ByClass, Limit, LimitSet, LimitsByRole } from '../limits/index.ts';
+import { callersInFlight, NO_LIMITS } from '../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';

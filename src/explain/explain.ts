@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
-import { isOfFile, type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
+import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
+import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
 import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
 import {
@@ -12,12 +13,11 @@ import {
   routeRow,
   routesOf,
 } from './describe-route.ts';
-import { chooseFor } from './describe-shares.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import type { ActiveRestrictions } from './explain-restrictions.ts';
 import { describeActive, describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
-import type { AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
+import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 
 /** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
@@ -237,4 +237,43 @@ function describeServerWide(): ExplainedRow[] {
     ['authentication', 'none: open to everyone'],
     ['limits', 'none: it draws on nothing'],
   ];
+}
+
+/** The route that a caller takes where several upstreams share its callers, and what to say about it. */
+interface Chosen {
+  readonly route: ForwardRoute;
+  readonly rows: readonly ExplainedRow[];
+}
+
+/** Finds the upstream of a caller. Where the caller is not known, it is the one with the largest share. */
+function chooseFor(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): Chosen {
+  const { shares } = route;
+  if (shares === null) return { route, rows: [] };
+  const listed = shares.map(share => `${share.route.upstream.name} for ${share.percent}%`).join(', ');
+  const key = keyOf(route, caller, ipv6Prefix);
+  if (key === null)
+    return {
+      route,
+      rows: [
+        ['shares', `${listed} of callers; which one is this caller's is not known: name it, or its address`],
+      ],
+    };
+  const chosen = routeOfCaller(route, key);
+  const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
+  return {
+    route: chosen,
+    rows: [['shares', `${listed} of callers; ${which} goes to ${chosen.upstream.name}`]],
+  };
+}
+
+/** The key that decides; `null` if it is not known. */
+function keyOf(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): string | null {
+  const { as, address, principal } = caller;
+  if (route.authentication !== 'none' && as !== 'address' && !mayHaveToken(route, caller)) return principal;
+  return address === null ? null : addressKey(address, ipv6Prefix);
+}
+
+/** Whether the route takes this caller with a token and without one, and none was told. */
+function mayHaveToken({ authentication }: ForwardRoute, { as, principal }: AskedCaller): boolean {
+  return authentication === 'optional' && as === null && principal === null;
 }

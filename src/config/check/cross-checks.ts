@@ -1,12 +1,12 @@
 import { parseDurationMs } from '../../core/index.ts';
 import { missingSdk } from '../../observe/index.ts';
-import { findConflicts, findHidden, GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
+import type { RoutePattern } from '../../routing/index.ts';
+import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort, OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
 import { listenSchema, PROTOCOL_KEYS, type RouteConfig, routeKeys } from '../schema/index.ts';
 import type { ProtocolKey } from '../values/index.ts';
-import { checkRedirects } from './answer-checks.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
@@ -217,4 +217,35 @@ function checkSpanExport(file: ConfigFile): void {
   if (!isMap(asMap(asMap(file.value).tracing).export)) return;
   const missing = missingSdk();
   if (missing !== null) file.add(path, missing, { severity: 'warning' });
+}
+
+/** Warns about redirects to a path that the same route takes again: browsers give up after twenty rounds. */
+function checkRedirects(file: ConfigFile): void {
+  const { routes } = asMap(file.value);
+  const written = (Array.isArray(routes) ? routes : []).map(asMap);
+  const targets = written.flatMap(({ redirect }, index) => {
+    const { to } = asMap(redirect);
+    return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];
+  });
+  if (targets.length === 0) return;
+  const patterns = written.map(route => writtenPatternsOf(route) ?? []);
+  const entries = patterns.flatMap((all, value) => all.map(pattern => ({ pattern, value })));
+  if (findConflicts(entries.map(({ pattern }) => pattern)).length > 0) return;
+  const table = new RouteTable(entries);
+  for (const { index, to } of targets) {
+    if (!patterns[index]?.some(pattern => leadsTo(table, index, pattern, to))) continue;
+    const message = 'this route takes that path itself: clients would be redirected in a circle';
+    file.add(['routes', index, 'redirect', 'to'], message, { severity: 'warning' });
+  }
+}
+
+/** Whether a request that follows the redirect takes the same route. A wildcard stands for any of its hosts. */
+function leadsTo(
+  table: RouteTable<number>,
+  index: number,
+  { methods, host }: RoutePattern,
+  to: string,
+): boolean {
+  const path = to.split(/[?#]/)[0] ?? to;
+  return table.find(methods?.[0] ?? 'GET', (host ?? '').replace('*', 'any'), path)?.value === index;
 }

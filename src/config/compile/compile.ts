@@ -2,24 +2,32 @@ import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
+import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import type {
-  ListenModel,
-  Outline,
-  OwnRoute,
-  RedirectModel,
-  RouteModel,
-  RouteOfFile,
-  Snapshot,
-  StoreModel,
+import {
+  formatHostPort,
+  type ListenModel,
+  type Outline,
+  type OwnRoute,
+  type RedirectModel,
+  type RouteModel,
+  type RouteOfFile,
+  type Snapshot,
+  type StoreModel,
+  type UpstreamModel,
 } from '../model/index.ts';
-import { claimFieldsIn, Requirements } from '../policies/index.ts';
-import type { CorsConfig, EffectiveConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import { claimFieldsIn, compileUpstreamSettings, Requirements } from '../policies/index.ts';
+import type {
+  CorsConfig,
+  EffectiveConfig,
+  GatewayConfig,
+  LimitsConfig,
+  UpstreamConfig,
+} from '../schema/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, pathNaming, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
-import { compileUpstream } from './compile-upstream.ts';
 import { metadataUrlOf } from './protected-resource.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import type { ListenerTls } from './read-tls.ts';
@@ -226,4 +234,54 @@ function compileRedirect(
 function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
   const isAsked = [http, grpc].some(tls => tls?.clientCertificates);
   return isAsked ? ['Client-Cert', 'Client-Cert-Chain'] : [];
+}
+
+/**
+ * Compiles an upstream.
+ *
+ * @param files what it names under `tls`
+ */
+function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+  const listed = listedUrls(config);
+  const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
+  const hasOthers = others.some(other => other !== authority);
+  const isTls = listed.some(({ url }) => url.tls);
+  const { protocol } = config;
+  const { options, ...settings } = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
+  return {
+    name,
+    protocol,
+    base: listed[0]?.url.base ?? '',
+    endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
+    options: { ...options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
+    ...settings,
+    health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
+  };
+}
+
+/** Lists the addresses under `url` or `urls`. The checks see to it that there is exactly one of both keys. */
+function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['urls']> {
+  return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
+}
+
+/**
+ * Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). Of an SRV name it is the
+ * host behind the service and its protocol.
+ */
+function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
+  if (url.lookup === 'srv') return serviceHost(url.host);
+  return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
+}
+
+function compileUpstreamTls(
+  { server_name, verify }: UpstreamConfig['tls'],
+  files: TlsFiles | undefined,
+): UpstreamTls {
+  return {
+    serverName: server_name ?? null,
+    ca: files?.ca ?? null,
+    certificate: files?.certificate ?? null,
+    key: files?.key ?? null,
+    verify,
+  };
 }

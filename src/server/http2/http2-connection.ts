@@ -1,27 +1,16 @@
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../../config/index.ts';
-import {
-  type GatewayError,
-  inNextTurn,
-  Roster,
-  readDirectly,
-  StallTimer,
-  type TimerClock,
-  TurnWriter,
-  type Written,
-} from '../../core/index.ts';
+import type { GatewayError, TimerClock, Written } from '../../core/index.ts';
+import { inNextTurn, Roster, readDirectly, StallTimer, TurnWriter } from '../../core/index.ts';
 import { ConnectionMemory, errors, type Gateway } from '../../gateway/index.ts';
-import {
-  ErrorCode,
-  type HeaderSection,
-  Http2Fault,
-  Liveness,
-  type RequestHandler,
-  ServerSession,
-  type ServerSessionOptions,
-  type ServerSessionOwner,
-  type ServerStream,
+import type {
+  HeaderSection,
+  RequestHandler,
+  ServerSessionOptions,
+  ServerSessionOwner,
+  ServerStream,
 } from '../../http2/index.ts';
+import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../http2/index.ts';
 import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';

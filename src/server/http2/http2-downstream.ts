@@ -1,24 +1,16 @@
 import type { ListenerModel, TimeoutsModel } from '../../config/index.ts';
-import {
-  type BodySource,
-  type FieldNames,
-  type Fields,
-  firstValue,
-  type GatewayError,
-  NO_NAMES,
-  type Release,
-  type RosterEntry,
-  StallTimer,
-  type TimerClock,
+import type {
+  BodySource,
+  FieldNames,
+  Fields,
+  GatewayError,
+  Release,
+  RosterEntry,
+  TimerClock,
 } from '../../core/index.ts';
-import {
-  type ConnectionMemory,
-  type Downstream,
-  type Exchange,
-  errors,
-  type Gateway,
-  type Successor,
-} from '../../gateway/index.ts';
+import { firstValue, NO_NAMES, StallTimer } from '../../core/index.ts';
+import type { ConnectionMemory, Downstream, Exchange, Gateway, Successor } from '../../gateway/index.ts';
+import { errors } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import { ErrorCode, type RequestHandler, type ServerStream } from '../../http2/index.ts';
 import { BodyPace, type PacedBody } from '../body-pace.ts';

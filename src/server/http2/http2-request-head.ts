@@ -1,12 +1,6 @@
 import { METHODS } from 'node:http';
-import {
-  type FieldNames,
-  type Fields,
-  firstValue,
-  type GatewayError,
-  NO_NAMES,
-  type RandomBytes,
-} from '../../core/index.ts';
+import type { FieldNames, Fields, GatewayError, RandomBytes } from '../../core/index.ts';
+import { firstValue, NO_NAMES } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../http2/index.ts';
@@ -128,7 +122,7 @@ export class HeadReader {
       fields: [...others, KEY, key],
       framing: { ...framing, bodyLength, upgrade: 'websocket' },
       // Such a client could never close its WebSocket.
-      fault: head.fault ?? (bodiless ? badRequest('a request for a WebSocket ends its stream') : null),
+      fault: head.fault ?? (bodiless ? errors.badRequest('a request for a WebSocket ends its stream') : null),
     };
   }
 
