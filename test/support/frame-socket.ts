@@ -35,6 +35,7 @@ export class FrameSocket extends EventEmitter {
   drain(): void {
     this.full = false;
     this.writableLength = 0;
+    this.#written = this.#written.map(bytes => Buffer.from(bytes));
     this.emit('drain');
   }
 

@@ -8,9 +8,12 @@ export interface Priority {
 const URGENCY = /(?:^|[,;\s])u\s*=\s*([0-7])(?![\w.])/;
 const INCREMENTAL = /(?:^|[,;\s])i(?:\s*=\s*\?1)?\s*(?:[,;]|$)/;
 const DEFAULT_URGENCY = 3;
+/** A value holds two short members; of a longer one, no more is read. */
+const MAX_LENGTH = 64;
 
 /** Reads the value of a `priority` field. What is not understood counts as absent. */
-export function readPriority(value: string): Priority {
+export function readPriority(text: string): Priority {
+  const value = text.slice(0, MAX_LENGTH);
   const urgency = URGENCY.exec(value)?.[1];
   return {
     urgency: urgency === undefined ? DEFAULT_URGENCY : Number(urgency),

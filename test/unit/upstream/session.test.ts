@@ -284,9 +284,9 @@ test('what a full socket has not taken is not written over', async () => {
   socket.full = true;
   carry('/one');
   await turn();
-  socket.full = false;
-  socket.emit('drain');
   carry('/two');
+  await turn();
+  socket.drain();
   await turn();
   expect(socket.sent()).toEqual(['headers 1 /one', 'headers 3 /two']);
 });

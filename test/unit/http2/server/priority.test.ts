@@ -18,6 +18,10 @@ test.each<[string, number, boolean]>([
   expect(readPriority(value)).toEqual({ urgency, isIncremental });
 });
 
+test('of a long priority, only the beginning is read', () => {
+  expect(readPriority(`u=1${' '.repeat(16_000)}, i`)).toEqual({ urgency: 1, isIncremental: false });
+});
+
 test('priorities of streams that are not open yet are kept as what they say, a bounded number', () => {
   const early = new EarlyPriorities(2);
   for (const id of [3, 5, 7, 5]) early.set(id, `u=${id}, i${' '.repeat(16_000)}`);
