@@ -23,29 +23,23 @@ export default async function setup(): Promise<void> {
 }
 
 /**
- * Weir's image without an image: what the last stage of the Dockerfile says, with the bundle, the packages and the Node
- * of this machine in their places, and no shell.
+ * Weir's image without an image: what the last stage of the Dockerfile and those below it say, with the bundle, the packages and
+ * the Node of this machine in their places, and no shell.
  */
 export function weirImage(): Image {
-  const stage =
-    readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-      .split(/^FROM /m)
-      .at(-1) ?? '';
+  const text = lastStage(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
   const said = (pattern: RegExp): string => {
-    const found = pattern.exec(stage)?.[1];
+    const found = pattern.exec(text)?.[1];
     if (found === undefined) throw new Error(`the Dockerfile says nothing like ${pattern}`);
     return found;
   };
   const home = said(/^WORKDIR (\S+)$/m);
+  const variables = [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = '']) => pairs.split(' '));
   return {
     entrypoint: JSON.parse(said(/^ENTRYPOINT (\[.*\])$/m)),
     cmd: JSON.parse(said(/^CMD (\[.*\])$/m)),
     user: Number(said(/^USER (\d+):\d+$/m)),
-    environment: Object.fromEntries(
-      said(/^ENV (.*)$/m)
-        .split(' ')
-        .map(pair => pair.split('=')),
-    ),
+    environment: Object.fromEntries(variables.map(pair => pair.split(/=(.*)/s).slice(0, 2))),
     files: new Map([
       ['/usr/local/bin/node', process.execPath],
       [`${home}/dist`, BUNDLED],
@@ -55,4 +49,15 @@ export function weirImage(): Image {
       ...['/lib', '/lib64', '/usr/lib'].filter(existsSync).map(path => [path, path] as const),
     ]),
   };
+}
+
+/** The text of the last stage of a Dockerfile, behind those of the stages that it stands on. */
+function lastStage(dockerfile: string): string {
+  const stages = dockerfile.split(/^FROM /m).slice(1);
+  const textOf = (stage: string): string => {
+    const base = stage.slice(0, stage.search(/\s/));
+    const below = stages.find(each => /^\S+ AS (\S+)$/m.exec(each)?.[1] === base);
+    return (below === undefined ? '' : textOf(below)) + stage;
+  };
+  return textOf(stages.at(-1) ?? '');
 }
