@@ -199,7 +199,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   };
 }
 
-/** Says why the host of a URL is refused; `null` if it is not, or if there is none. */
+/** Says why the host of a URL is refused; `null` if it is accepted, or if the URL has no host. */
 function whyNoHost(sent: string): string | null {
   const authority = authorityOf(sent);
   const isPlain = authority === null || readHost(authority) !== null;

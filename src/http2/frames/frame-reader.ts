@@ -73,7 +73,7 @@ export class FrameReader {
     const at = PREFACE.length - this.#prefaceLeft;
     const taken = Math.min(this.#prefaceLeft, end - from);
     if (bytes.compare(PREFACE, at, at + taken, from, from + taken) !== 0)
-      throw protocolFault('a preface that is none');
+      throw protocolFault('an invalid preface of the client');
     this.#prefaceLeft -= taken;
     return from + taken;
   }

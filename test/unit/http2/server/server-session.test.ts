@@ -189,7 +189,7 @@ describe('GOAWAY', () => {
 
 describe('a client is at fault', () => {
   test.each<[string, number, Buffer[]]>([
-    ['with a preface that is none', 1, [Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')]],
+    ['with an invalid preface', 1, [Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')]],
     ['with no SETTINGS behind its preface', 1, [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), ping]],
   ])('%s', (_, code, bytes) => {
     expect(() => new ScriptedClient().send(...bytes)).toThrow(expect.objectContaining({ code }));
