@@ -66,6 +66,11 @@ const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./health.ts')).health,
   },
   {
+    name: 'version',
+    summary: 'print the version; --verbose: also that of Node.js, with its known holes',
+    load: async () => (await import('./version.ts')).version,
+  },
+  {
     name: 'demo',
     summary: 'try it: an identity provider, a backend and the gateway in front of both',
     load: async () => (await import('./demo.ts')).demo,
@@ -78,7 +83,7 @@ weir COMMAND [OPTIONS]
 
 ${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n')}
 
-Run "weir COMMAND --help" for one command, "weir --version" for the version.
+Run "weir COMMAND --help" for one command.
 `;
 
 /** Runs `weir` with its command-line arguments. Resolves to the exit code. */
@@ -116,7 +121,7 @@ function whyNoCommand(word: string | undefined): string {
   const names = COMMANDS.map(({ name }) => name);
   if (word === undefined) return `missing command: use ${names.join(', ')}`;
   if (word === 'help') return 'unknown command "help": write weir COMMAND --help, or weir --help';
-  if (word === 'version' || word === '-v' || word === '-V') return `write weir --version, not "${word}"`;
+  if (word === '-v' || word === '-V') return `write weir --version, not "${word}"`;
   if (!word.startsWith('-')) return `unknown command "${word}"${didYouMean(word, names)}`;
   const suggestion = didYouMean(word, ['--help', '--version']);
   return `unknown option "${word}"${suggestion === '' ? ': options follow the command' : suggestion}`;

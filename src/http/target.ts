@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { Fields } from '../core/index.ts';
 import type { Rejection } from '../http1/index.ts';
 
@@ -196,6 +196,17 @@ export function readHost(value: string): string | null {
   const [, name, address] = match;
   if (name !== undefined) return name.toLowerCase();
   return address !== undefined && isIPv6(address) ? new URL(`http://[${address}]`).hostname : null;
+}
+
+/**
+ * Whether the host of an http or https URL is an IPv4 address in another form than four decimal numbers, such as `0x7f.1`.
+ * Programs disagree about which host that is, and so may those that check the name in a certificate.
+ * Source: https://url.spec.whatwg.org/#concept-ipv4-parser
+ */
+export function hasOddIpv4(url: string): boolean {
+  const hostname = URL.parse(url)?.hostname ?? '';
+  const [, written] = /^https?:[\\/]*(?:[^/?#\\]*@)?([^/?#:\\]*)/i.exec(url) ?? [];
+  return isIPv4(hostname) && written !== hostname;
 }
 
 /** Returns the value of a `Host` field in one spelling: the host that `readHost` found in it, and its port without zeros in front. */

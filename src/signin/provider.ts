@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { SignInListener, System, Timer } from '../core/index.ts';
+import { hasOddIpv4 } from '../http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
 
@@ -269,6 +270,7 @@ export function addressError(text: string, allowHttp: boolean): string | undefin
   if (url === null) return 'is not an absolute URL';
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
   if (url.hash !== '') return 'must not have a fragment';
+  if (hasOddIpv4(text)) return `has an IPv4 address in an unusual form: write ${url.hostname}`;
   if (url.protocol === 'https:') return undefined;
   if (url.protocol !== 'http:') return 'must begin with https://';
   if (allowHttp || isLoopback(url.hostname)) return undefined;

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { nodeHoles } from '../../src/core/index.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Ended {
@@ -112,6 +113,15 @@ describe('weir', () => {
   it('says its version', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8'));
     expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
+    expect(await weir(['version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
+  it('says in full what runs it, and which holes that is known to have', async () => {
+    const { code, out, err } = await weir(['version', '--verbose']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain(`node     ${process.versions.node}, `);
+    for (const hole of nodeHoles(process.versions.node)) expect(out).toContain(`  - ${hole}\n`);
+    expect(out).toMatch(/known on \d{4}-\d\d-\d\d/);
   });
 
   it.each([
@@ -125,6 +135,7 @@ describe('weir', () => {
     ['who'],
     ['schema'],
     ['health'],
+    ['version'],
     ['demo'],
   ])('says how %s is used', async command => {
     const help = await weir([command, '--help']);
@@ -137,7 +148,7 @@ describe('weir', () => {
   it.each<[string[], string]>([
     [
       [],
-      'weir: missing command: use serve, check, diff, test, explain, simulate, suggest, who, schema, health, demo',
+      'weir: missing command: use serve, check, diff, test, explain, simulate, suggest, who, schema, health, version, demo',
     ],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
-import { OWNED_OF_RESPONSES } from '../../http/index.ts';
+import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
 import { httpToken, mapExpected, shown } from '../values/index.ts';
@@ -34,7 +34,7 @@ function isPath(to: string): boolean {
 
 function isHttpUrl(to: string): boolean {
   const url = /^https?:\/\/[^/]/i.test(to) ? URL.parse(to) : null;
-  return url !== null && url.username === '' && url.password === '';
+  return url !== null && url.username === '' && url.password === '' && !hasOddIpv4(to);
 }
 
 export const redirectSchema = z

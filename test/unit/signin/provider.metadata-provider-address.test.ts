@@ -6,7 +6,6 @@ test.each([
   'http://localhost:8080/',
   'http://127.0.0.1:1/',
   'http://127.9.9.9/',
-  'http://2130706433/',
   'http://[::1]:8080/',
   'HTTPS://ID.example',
 ])('%s may be used', address => expect(addressError(address, false)).toBeUndefined());
@@ -32,4 +31,9 @@ test.each([
   ['javascript:alert(1)', 'must begin with https://'],
   ['https://user:secret@id.example.com', 'must not hold a user name or password'],
   ['https://id.example.com/#x', 'must not have a fragment'],
+  ['http://2130706433/', 'has an IPv4 address in an unusual form: write 127.0.0.1'],
+  ['https://0x7f.1/realms/main', 'has an IPv4 address in an unusual form: write 127.0.0.1'],
+  ['https://010.0.0.1:8443/', 'has an IPv4 address in an unusual form: write 8.0.0.1'],
+  ['https://10.0.0.1./', 'has an IPv4 address in an unusual form: write 10.0.0.1'],
+  ['https:\\\\10.1', 'has an IPv4 address in an unusual form: write 10.0.0.1'],
 ])('%j may not be used', (address, error) => expect(addressError(address, true)).toBe(error));
