@@ -1,25 +1,23 @@
 import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
-import type { System, TimerClock } from '../core/index.ts';
-import type { GatewayPermits, NewHeldRequests } from '../gateway/index.ts';
+import type { NewPermits, System, TimerClock } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { NewBudget, Replication } from '../runtime/index.ts';
-import type { BoundAddresses, ConnectionCaps, Listeners } from '../server/index.ts';
+import type { BoundAddresses, Listeners } from '../server/index.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
   /** How gateways inform each other. Default: through Redis, if the configuration names one. */
   readonly replication?: Replication;
-  /** Count requests in flight up to their caps, in all, by address and by upstream. Default: each gateway counts its own. */
-  readonly permits?: GatewayPermits;
+  /**
+   * Makes what counts connections, handshakes, requests in flight (in all, by address, by upstream and its callers), requests that are
+   * held, and those to providers, up to their caps. Default: each gateway counts its own.
+   */
+  readonly newPermits?: NewPermits;
   /** Counts requests against their limits. Default: each gateway counts in its own memory. */
   readonly counters?: LocalStore;
   /** Makes the budgets of addresses for wrong tokens and notices. Default: each gateway has its own. */
   readonly newBudget?: NewBudget;
-  /** Makes what holds requests for `patience`. Default: each gateway has lines of its own. */
-  readonly newHeldRequests?: NewHeldRequests;
-  /** Count open connections and TLS handshakes up to their caps. Default: each gateway counts its own. */
-  readonly connectionCaps?: ConnectionCaps;
 }
 
 /** What a gateway needs besides its configuration. */

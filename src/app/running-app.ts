@@ -86,7 +86,7 @@ class RunningApp implements App {
         gateway: this.#gateway,
         ...system,
         connectionListener: this.#observation.connections,
-        connectionCaps: shared.connectionCaps,
+        newPermits: shared.newPermits,
       }),
       (listeners, next) => listeners.use(next.snapshot),
     );
@@ -154,7 +154,7 @@ class RunningApp implements App {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newBudget }: SharedParts): Generations {
+  #makeGenerations(first: Snapshot, { newBudget, newPermits }: SharedParts): Generations {
     const { reloads } = this.#observation;
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
@@ -163,6 +163,7 @@ class RunningApp implements App {
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
         newBudget,
+        newPermits,
         notices: {
           clock: this.#clock,
           listener: this.#observation.notices,
@@ -201,7 +202,7 @@ class RunningApp implements App {
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
   }
 
-  #makeGateway({ permits, newHeldRequests }: SharedParts): Gateway {
+  #makeGateway({ newPermits }: SharedParts): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
       ...this.#system,
@@ -210,8 +211,7 @@ class RunningApp implements App {
       limiting: this.#limiting,
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
-      permits,
-      newHeldRequests,
+      newPermits,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }

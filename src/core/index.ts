@@ -6,6 +6,7 @@ export * from './fields.ts';
 export * from './listeners/index.ts';
 export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
+export * from './permits.ts';
 export * from './system.ts';
 export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

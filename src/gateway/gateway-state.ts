@@ -1,10 +1,10 @@
-import type { ExchangeListener, HeldOutcome, RandomBytes, TimerClock } from '../core/index.ts';
-import { hexSource } from '../core/index.ts';
+import type { ExchangeListener, NewPermits, Permits, RandomBytes, TimerClock } from '../core/index.ts';
+import { hexSource, ownPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
-import { HeldRequests, type NewHeldRequests, type RequestHolder } from './held-requests.ts';
-import { type GatewayPermits, processPermits } from './permits.ts';
+import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
+import { UpstreamPermits } from './upstream-permits.ts';
 
 /** What a gateway is made of. */
 export interface GatewayDependencies {
@@ -17,10 +17,8 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  /** The permits, if several gateways share them. Default: permits of this process alone. */
-  readonly permits?: GatewayPermits | undefined;
-  /** Makes what holds requests for `patience`. Default: lines of this process alone. */
-  readonly newHeldRequests?: NewHeldRequests | undefined;
+  /** Default: permits of this gateway alone. */
+  readonly newPermits?: NewPermits | undefined;
 }
 
 /** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
@@ -33,15 +31,18 @@ export class GatewayState {
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
-  readonly held: RequestHolder;
+  readonly held: HeldRequests;
   readonly randomHex: (bytes: number) => string;
-  readonly permits: GatewayPermits;
+  /** The permits of exchanges, in all and by address. */
+  readonly permits: Permits;
+  readonly upstreamPermits: UpstreamPermits;
   generation: RequestGeneration;
   /** Exchanges under way, those included that are being refused. */
   inFlight = 0;
   sequence = 0;
 
   constructor(parts: GatewayDependencies) {
+    const { newPermits = ownPermits } = parts;
     this.generation = parts.generation;
     this.randomBytes = parts.randomBytes;
     this.randomHex = hexSource(parts.randomBytes);
@@ -49,10 +50,10 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
-    const ended = (outcome: HeldOutcome) => parts.limiting.listener.held(outcome);
-    this.held = parts.newHeldRequests?.(parts.clock, ended) ?? new HeldRequests(parts.clock, ended);
+    this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome), newPermits);
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
-    this.permits = parts.permits ?? processPermits();
+    this.permits = newPermits('requests');
+    this.upstreamPermits = new UpstreamPermits(newPermits);
   }
 }

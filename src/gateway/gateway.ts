@@ -1,4 +1,4 @@
-import { type GatewayError, POOL_NAMES } from '../core/index.ts';
+import type { GatewayError } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange, type Served } from './exchange/index.ts';
@@ -57,8 +57,7 @@ export class Gateway {
 
   /** How many exchanges are in flight to an upstream, calls and WebSockets included. */
   inFlightTo(upstream: string): number {
-    const { upstreams } = this.#state.permits;
-    return POOL_NAMES.reduce((sum, pool) => sum + upstreams.taken(upstream, pool), 0);
+    return this.#state.upstreamPermits.taken(upstream);
   }
 
   /** Lets new exchanges begin with this generation. Exchanges under way keep theirs. */

@@ -1,7 +1,13 @@
-import type { HeldOutcome, Timer, TimerClock } from '../core/index.ts';
+import {
+  type HeldOutcome,
+  type NewPermits,
+  ownPermits,
+  type Permits,
+  type Timer,
+  type TimerClock,
+} from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { LimitRequest } from '../runtime/index.ts';
-import { ProcessPermits } from './permits.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
 /** The most requests held at once, of one caller and in all. Each is an exchange in flight, of some kilobytes. */
@@ -42,10 +48,6 @@ export interface Hold<Result> {
   leave(): void;
 }
 
-/** Holds requests that wait for a limit. */
-export type RequestHolder = Pick<HeldRequests, 'behindOthers' | 'afterRefusal'>;
-export type NewHeldRequests = (clock: TimerClock, ended: (outcome: HeldOutcome) => void) => RequestHolder;
-
 /**
  * Holds requests that a limit would refuse with a short wait, and decides about them anew when the wait is over: first come, first
  * served for each counter. Bounded for each caller, for each counter by its quota, and in all.
@@ -54,12 +56,17 @@ export class HeldRequests {
   readonly #clock: TimerClock;
   readonly #ended: (outcome: HeldOutcome) => void;
   readonly #lines = new Map<string, Line>();
-  readonly #perCaller = new ProcessPermits();
+  /** Counts them in all, and those of each caller. */
+  readonly #permits: Permits;
+  /** Counts those that wait for each counter: each thread has a line of its own. */
+  readonly #inLine: Permits;
   #count = 0;
 
-  constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void) {
+  constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void, newPermits: NewPermits = ownPermits) {
     this.#clock = clock;
     this.#ended = ended;
+    this.#permits = newPermits('held');
+    this.#inLine = newPermits('held in line');
   }
 
   get count(): number {
@@ -90,8 +97,11 @@ export class HeldRequests {
 
   #hold<Result>(holding: Holding, line: Line, conclude: (decision: Decision) => Result): Hold<Result> | null {
     const { caller } = holding.limitRequest;
-    const isFull = this.#count >= MAX_HELD || line.waiting.length >= line.units;
-    if (isFull || !this.#perCaller.take(caller, MAX_HELD_PER_CALLER)) return null;
+    if (this.#inLine.take(line.key, Number.POSITIVE_INFINITY, line.units) !== null) return null;
+    if (this.#permits.take(caller, MAX_HELD, MAX_HELD_PER_CALLER) !== null) {
+      this.#inLine.giveBack(line.key);
+      return null;
+    }
     this.#count++;
     const { promise: result, resolve, reject } = Promise.withResolvers<Result | null>();
     const held: Held = {
@@ -147,6 +157,8 @@ export class HeldRequests {
       line.waiting.shift();
       first.line = next;
       next.waiting.push(first);
+      this.#inLine.giveBack(line.key);
+      this.#inLine.take(next.key, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
     }
     this.#lines.delete(line.key);
   }
@@ -157,7 +169,8 @@ export class HeldRequests {
     line.waiting.splice(line.waiting.indexOf(held), 1);
     held.line = null;
     this.#count--;
-    this.#perCaller.giveBack(held.limitRequest.caller);
+    this.#permits.giveBack(held.limitRequest.caller);
+    this.#inLine.giveBack(line.key);
     this.#ended(outcome);
     try {
       held.over(decision);

@@ -18,7 +18,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../config/index.ts';
-import type { AuthListener, NoticeKind, SignInListener, System } from '../core/index.ts';
+import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } from '../core/index.ts';
 import { NOTICE_KINDS } from '../core/index.ts';
 import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
@@ -35,6 +35,8 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   readonly notices: NoticesDependencies;
   /** Makes the budget of failed verifications. Default: one of this process. */
   readonly newBudget?: NewBudget | undefined;
+  /** Makes the permits of requests to providers. Default: permits of each sign-in. */
+  readonly newPermits?: NewPermits | undefined;
 }
 
 /** Makes the budget of an address for wrong tokens, or for wrong notices. */
@@ -185,6 +187,7 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: FailureBudget | null;
   readonly ownerChecks: OwnerChecks;
+  readonly newPermits?: NewPermits | undefined;
 }
 
 /**
@@ -322,10 +325,11 @@ class ProviderIdentity {
     return isSame ? sameIssuer.#introspection : null;
   }
 
-  #newIntrospection({ clock, listener }: ProviderIdentityDependencies): Introspection | null {
+  #newIntrospection({ clock, listener, newPermits }: ProviderIdentityDependencies): Introspection | null {
     const { introspection } = this.#model;
     if (introspection === null) return null;
-    return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener });
+    const permits = newPermits?.(`introspection at ${this.issuer}`);
+    return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener, permits });
   }
 
   #knownSignIn(sameIssuer: ProviderIdentity | null): SignIn | null {
@@ -334,11 +338,12 @@ class ProviderIdentity {
       : null;
   }
 
-  #newSignIn({ clock, listener }: ProviderIdentityDependencies): SignIn | null {
+  #newSignIn({ clock, listener, newPermits }: ProviderIdentityDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
     const { provider, revocations } = this.#issuer;
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
-    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
+    const permits = newPermits?.(`sign-in at ${this.issuer}`);
+    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, permits });
   }
 }
 

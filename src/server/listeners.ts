@@ -7,12 +7,18 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import type { ConnectionListener, System, Timer } from '../core/index.ts';
+import {
+  type ConnectionListener,
+  type NewPermits,
+  ownPermits,
+  type System,
+  type Timer,
+} from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from '../http1/index.ts';
 import type { ListenerState } from './client-connection.ts';
-import { type ConnectionCaps, ProcessConnectionCaps } from './connection-caps.ts';
+import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
 import { Handshakes, TicketKeys, TlsTermination } from './tls-termination.ts';
 
@@ -26,8 +32,8 @@ export interface ListenersOptions
   readonly connectionListener: ConnectionListener;
   /** Says which IPv6 networks count as one address each. Default: each /64. */
   readonly limits?: Pick<LimitsModel, 'ipv6Prefix'>;
-  /** Default: those of this process alone. */
-  readonly connectionCaps?: ConnectionCaps | undefined;
+  /** Makes the permits of connections and of handshakes. Default: permits of this gateway alone. */
+  readonly newPermits?: NewPermits | undefined;
 }
 
 /** What a reload may change. */
@@ -72,7 +78,7 @@ export class Listeners {
     http2,
     trustedProxies,
     limits,
-    connectionCaps = new ProcessConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix),
+    newPermits = ownPermits,
   }: ListenersOptions) {
     this.#state = {
       gateway,
@@ -89,8 +95,8 @@ export class Listeners {
       keepAliveHint: keepAliveHintOf(timeouts),
       draining: false,
     };
-    this.#caps = connectionCaps;
-    this.#handshakes = new Handshakes(caps.tlsHandshakes, connectionCaps.handshakes);
+    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix, newPermits);
+    this.#handshakes = new Handshakes(caps.tlsHandshakes, newPermits('handshakes'));
     this.#ticketKeys = new TicketKeys(randomBytes, clock.monotonicMs());
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import type { ConnectionListener, HandshakeOutcome, RandomBytes } from '../core/index.ts';
+import type { ConnectionListener, HandshakeOutcome, Permits, RandomBytes } from '../core/index.ts';
 import { inNextTurn } from '../core/index.ts';
-import type { CommonPermits } from '../gateway/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
@@ -141,6 +140,8 @@ function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutco
 
 /** Most handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
 const BEGUN_AT_A_TIME = 8;
+/** Handshakes have one cap, whoever begins them. */
+const ANYBODY = '';
 
 /** A handshake as `Handshakes` sees it. */
 interface Handshake {
@@ -158,14 +159,14 @@ interface Handshake {
  */
 export class Handshakes {
   #max: number;
-  readonly #permits: CommonPermits;
+  readonly #permits: Permits;
   /** The handshakes that have begun, oldest first. */
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
   #isAsked = false;
 
-  constructor(max: number, permits: CommonPermits) {
+  constructor(max: number, permits: Permits) {
     this.#max = max;
     this.#permits = permits;
   }
@@ -189,7 +190,7 @@ export class Handshakes {
   /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
-    if (this.#underWay.delete(handshake)) this.#permits.giveBack();
+    if (this.#underWay.delete(handshake)) this.#permits.giveBack(ANYBODY);
   }
 
   #nextTurn(): void {
@@ -220,11 +221,11 @@ export class Handshakes {
 
   /** Takes a permit, and ends the oldest handshake where that makes room. Returns false if other processes have taken all. */
   #take(): boolean {
-    if (this.#permits.take(this.#max)) return true;
+    if (this.#permits.take(ANYBODY, this.#max, this.#max) === null) return true;
     const [oldest] = this.#underWay;
     if (oldest === undefined) return false;
     oldest.giveWay();
-    return this.#permits.take(this.#max);
+    return this.#permits.take(ANYBODY, this.#max, this.#max) === null;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   PrivateKeyJwt,
   TlsClientAuth,
 } from 'openid-client';
+import { type Permits, ProcessPermits } from '../core/index.ts';
 import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { refusedBy } from './failures.ts';
 import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
@@ -179,30 +180,22 @@ const SHARE = 1 / 4;
  * else from signing in.
  */
 export class ProviderRequests {
+  readonly #permits: Permits;
   readonly #max: number;
-  readonly #maxOfOne: number;
-  readonly #byAddress = new Map<string, number>();
-  #all = 0;
 
   /** @param max the maximum in all, at least 1 */
-  constructor(max: number) {
+  constructor(max: number, permits: Permits = new ProcessPermits()) {
+    this.#permits = permits;
     this.#max = max;
-    this.#maxOfOne = Math.max(1, Math.floor(max * SHARE));
   }
 
   /** Counts one more request and returns true, unless there is no room, in all or for this address. */
   take(address: string): boolean {
-    const count = this.#byAddress.get(address) ?? 0;
-    if (this.#all >= this.#max || count >= this.#maxOfOne) return false;
-    this.#all += 1;
-    this.#byAddress.set(address, count + 1);
-    return true;
+    const share = Math.max(1, Math.floor(this.#max * SHARE));
+    return this.#permits.take(address, this.#max, share) === null;
   }
 
   giveBack(address: string): void {
-    const count = this.#byAddress.get(address) ?? 0;
-    this.#all -= 1;
-    if (count <= 1) this.#byAddress.delete(address);
-    else this.#byAddress.set(address, count - 1);
+    this.#permits.giveBack(address);
   }
 }

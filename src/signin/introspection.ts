@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
-import { type Clock, GatewayError, RecentMap, retryAfterField, type SignInListener } from '../core/index.ts';
+import {
+  type Clock,
+  GatewayError,
+  type Permits,
+  RecentMap,
+  retryAfterField,
+  type SignInListener,
+} from '../core/index.ts';
 import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
@@ -11,6 +18,8 @@ interface IntrospectionDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'introspected'>;
+  /** The permits of questions in flight, by client address. Default: permits of its own. */
+  readonly permits?: Permits | undefined;
 }
 
 /** Whether the provider still holds a token valid. */
@@ -52,7 +61,7 @@ export class Introspection {
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
     this.#parts = parts;
     this.#client = new ProviderClient(options, parts.provider);
-    this.#inFlight = new ProviderRequests(options.maxInFlight);
+    this.#inFlight = new ProviderRequests(options.maxInFlight, parts.permits);
     this.#known = new RecentMap(options.maxTokens);
     this.#failed = new RecentMap(options.maxTokens);
   }

@@ -1,5 +1,11 @@
 import { buildAuthorizationUrl, None } from 'openid-client';
-import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
+import {
+  type Clock,
+  GatewayError,
+  type GrantKind,
+  type Permits,
+  type SignInListener,
+} from '../core/index.ts';
 import { libraryConfiguration, ProviderClient, ProviderRequests } from './client-request.ts';
 import { type FailedOutcome, type Failure, failure, failureOf, noLoginPageYet } from './failures.ts';
 import type { SignInOptions } from './options.ts';
@@ -23,6 +29,8 @@ interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
+  /** The permits of requests to the provider, by client address. Default: permits of its own. */
+  readonly permits?: Permits | undefined;
   /** Called when tokens come with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
 }
@@ -54,8 +62,8 @@ export class SignIn {
   constructor(options: SignInOptions, parts: SignInDependencies) {
     this.#options = options;
     this.#parts = parts;
-    const { provider, clock, listener } = parts;
-    const inFlight = new ProviderRequests(options.maxInFlight);
+    const { provider, clock, listener, permits } = parts;
+    const inFlight = new ProviderRequests(options.maxInFlight, permits);
     const client = new ProviderClient(options, provider);
     this.#inFlight = inFlight;
     this.#client = client;

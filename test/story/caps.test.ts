@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { SharedParts } from '../../src/app/index.ts';
-import { processPermits } from '../../src/gateway/index.ts';
-import { AddressSet } from '../../src/http/index.ts';
+import { type NewPermits, type Permits, ProcessPermits } from '../../src/core/index.ts';
 import { memoryCounters } from '../../src/runtime/index.ts';
-import { ProcessConnectionCaps } from '../../src/server/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -193,12 +191,22 @@ describe('a body larger than its route accepts', () => {
 });
 
 describe('gateways that share what they count are at a cap together', () => {
+  /** Permits that several gateways find by name. */
+  function sharedPermits(): NewPermits {
+    const known = new Map<string, Permits>();
+    return name => {
+      const permits = known.get(name) ?? new ProcessPermits();
+      known.set(name, permits);
+      return permits;
+    };
+  }
+
   test.each([
     ['requests of all addresses', { config: { caps: { requests: 1 } } }],
     ['requests of one address', { config: { caps: { requests_per_address: 1 } } }],
     ['requests to one upstream', { api: { max_requests: 1 } }],
   ])('%s', async (_, settings) => {
-    const shared: SharedParts = { permits: processPermits() };
+    const shared: SharedParts = { newPermits: sharedPermits() };
     const one = await front({ ...settings, shared });
     const other = await front({ ...settings, shared });
     const first = one.gateway.ask(head('GET /held'));
@@ -211,9 +219,8 @@ describe('gateways that share what they count are at a cap together', () => {
   });
 
   test('connections', async () => {
-    const caps = { connections: 2, connectionsPerAddress: 2 };
-    const shared: SharedParts = { connectionCaps: new ProcessConnectionCaps(caps, new AddressSet([])) };
-    const [one, other] = [await front({ shared }), await front({ shared })];
+    const settings = { config: { caps: { connections: 2 } }, shared: { newPermits: sharedPermits() } };
+    const [one, other] = [await front(settings), await front(settings)];
     const clients = [await one.gateway.connect(), await one.gateway.connect()];
     for (const client of clients) expect((await client.ask(head('GET /a'))).status).toBe(200);
     const third = await other.gateway.connect();

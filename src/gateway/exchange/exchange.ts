@@ -21,7 +21,6 @@ import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } fro
 import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
 import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import type { NoRoom, UpstreamPermit } from '../permits.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
   addOwnFields,
@@ -33,6 +32,7 @@ import {
   RateLimitError,
   reportsRate,
 } from '../responses/index.ts';
+import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Arrival, Downstream, Successor, ValidToken } from './downstream.ts';
@@ -63,10 +63,8 @@ export class Exchange {
 
   /** The protocol for the record: the dialect's or the connection's, or `websocket` once an upgrade is asked for. */
   protocol: Protocol;
-  /** Set by `capacity`: it counts among all requests in flight. */
+  /** Set by `capacity`: it counts among all requests in flight, and among those of its address. */
   hasPermit = false;
-  /** Set by `addressCapacity`: it counts among the requests of its address. */
-  hasAddressPermit = false;
   /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
   maxForwards: number | null = null;
   /** Where it leads. Set by `findRoute`. */
@@ -240,8 +238,7 @@ export class Exchange {
   /** Counts it as in flight no more: it is over, or a WebSocket has taken its place. */
   leave(state: GatewayState): void {
     state.inFlight--;
-    if (this.hasPermit) state.permits.requests.giveBack();
-    if (this.hasAddressPermit) state.permits.addresses.giveBack(this.addressKey);
+    if (this.hasPermit) state.permits.giveBack(this.addressKey);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */

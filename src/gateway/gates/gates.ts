@@ -12,10 +12,9 @@ export const GATES: readonly Gate[] = [
   request.readHead,
   // Step 3. While the process is too far behind, refusing a request must cost as little as possible.
   limits.pressure,
-  // Overload concerns everyone, and looking at one counter costs nothing.
+  // Overload concerns everyone, and looking at two counters costs little. The client's address is certain since step 2: its cap
+  // keeps one sender from taking all the room.
   limits.capacity,
-  // The client's address is certain since step 2. Its cap keeps one sender from taking all the room.
-  limits.addressCapacity,
   // Step 4. Refuses a restricted address before its request costs anything.
   request.refusingByRoute(identity.restrictAddress),
   // Step 5. After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on

@@ -214,19 +214,12 @@ export function pressure(_exchange: Exchange, { overload }: GatewayState): GateR
   return overload.admits() ? null : errors.fallenBehind();
 }
 
-/** Step 3: keeps the cap on everything in flight. */
+/** Step 3: keeps the caps on everything in flight, and on what is of one address. */
 export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
-  if (!permits.requests.take(exchange.snapshot.caps.requests)) return errors.overloaded('requests');
+  const { requests, requestsPerAddress } = exchange.snapshot.caps;
+  const none = permits.take(exchange.addressKey, requests, requestsPerAddress);
+  if (none !== null) return errors.overloaded(none === 'share taken' ? 'requests_per_address' : 'requests');
   exchange.hasPermit = true;
-  return null;
-}
-
-/** Step 3: keeps the cap on one address. */
-export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
-  const { requestsPerAddress } = exchange.snapshot.caps;
-  if (!state.permits.addresses.take(exchange.addressKey, requestsPerAddress))
-    return errors.overloaded('requests_per_address');
-  exchange.hasAddressPermit = true;
   return null;
 }
 
@@ -240,7 +233,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   // Without the token that is required, or with one that does not suffice, it will be refused in any case.
   const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
   if (pool === null || isRefused) return null;
-  const permit = state.permits.upstreams.take(pool, exchange.callerKey);
+  const permit = state.upstreamPermits.take(pool, exchange.callerKey);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {

@@ -5,8 +5,8 @@ import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '.
 import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
-import type { UpstreamPermit } from '../permits.ts';
 import { errors } from '../responses/index.ts';
+import type { UpstreamPermit } from '../upstream-permits.ts';
 
 /** A WebSocket handshake that the upstream has accepted. */
 interface AgreedHandshake {

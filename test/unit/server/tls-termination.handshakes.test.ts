@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { ProcessCommonPermits } from '../../../src/gateway/index.ts';
+import { ProcessPermits } from '../../../src/core/index.ts';
 import { Handshakes } from '../../../src/server/tls-termination.ts';
 
 /** Handshakes that note by number what becomes of them. */
-function room(max: number, permits = new ProcessCommonPermits()) {
+function room(max: number, permits = new ProcessPermits()) {
   const handshakes = new Handshakes(max, permits);
   const [begun, gone]: [number[], number[]] = [[], []];
   const enter = (number: number) => {
@@ -42,7 +42,7 @@ test('the oldest gives way to one too many', () => {
 });
 
 test('those of several gateways that share their permits are at the cap together', () => {
-  const permits = new ProcessCommonPermits();
+  const permits = new ProcessPermits();
   const [one, other] = [room(2, permits), room(2, permits)];
   const first = one.enter(1);
   one.enter(2);

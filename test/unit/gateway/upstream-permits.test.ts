@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PoolModel } from '../../../src/config/index.ts';
-import { processPermits, type UpstreamPermit, type UpstreamPermits } from '../../../src/gateway/permits.ts';
+import { ownPermits } from '../../../src/core/index.ts';
+import { type UpstreamPermit, UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
 
 const API: PoolModel = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
 
@@ -20,46 +21,46 @@ function take(permits: UpstreamPermits, callers: string, pool = API): (string | 
 }
 
 test('a caller gets its share and no more, and the rest is for others', () => {
-  const permits = processPermits().upstreams;
+  const permits = new UpstreamPermits(ownPermits);
   const first = permit(permits, 'a');
   expect(take(permits, 'aab')).toEqual([null, 'share taken', null]);
-  expect(permits.taken('api', 'requests')).toBe(3);
+  expect(permits.taken('api')).toBe(3);
   first.giveBack();
   expect(take(permits, 'aa')).toEqual([null, 'share taken']);
 });
 
 test('an upstream gets no more than its cap, however many callers there are', () => {
-  const permits = processPermits().upstreams;
+  const permits = new UpstreamPermits(ownPermits);
   const first = permit(permits, 'b');
   expect(take(permits, 'acde')).toEqual([null, null, null, 'full']);
-  expect(permits.taken('api', 'requests')).toBe(4);
+  expect(permits.taken('api')).toBe(4);
   first.giveBack();
   // A caller that was refused has used nothing of its share.
   expect(take(permits, 'eb')).toEqual([null, 'full']);
 });
 
 test('a caller at its share is told so, and not that the upstream is full', () => {
-  expect(take(processPermits().upstreams, 'aabba')).toEqual([null, null, null, null, 'share taken']);
+  expect(take(new UpstreamPermits(ownPermits), 'aabba')).toEqual([null, null, null, null, 'share taken']);
 });
 
 test('upstreams are independent of each other', () => {
-  const permits = processPermits().upstreams;
+  const permits = new UpstreamPermits(ownPermits);
   take(permits, 'aabb');
   permit(permits, 'a', { ...API, upstream: 'other' }).giveBack();
-  expect([permits.taken('other', 'requests'), permits.taken('api', 'requests')]).toEqual([0, 4]);
+  expect([permits.taken('other'), permits.taken('api')]).toEqual([0, 4]);
 });
 
 test('a permit returned twice is returned once', () => {
-  const permits = processPermits().upstreams;
+  const permits = new UpstreamPermits(ownPermits);
   const first = permit(permits, 'a');
   take(permits, 'a');
   first.giveBack();
   first.giveBack();
-  expect(permits.taken('api', 'requests')).toBe(1);
+  expect(permits.taken('api')).toBe(1);
 });
 
 test('caps may change while permits are out', () => {
-  const permits = processPermits().upstreams;
+  const permits = new UpstreamPermits(ownPermits);
   take(permits, 'aabb');
   expect(take(permits, 'c', { ...API, max: 5 })).toEqual([null]);
   expect(take(permits, 'ac', { ...API, max: 9, maxPerCaller: 1 })).toEqual(['share taken', 'share taken']);
