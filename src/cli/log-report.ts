@@ -1,22 +1,19 @@
 import type { LogReport, Unanswered } from '../simulation/index.ts';
 
-interface Column {
-  readonly title: string;
-  /** Whether to align to the right. */
-  readonly isNumber: boolean;
-}
-
-/** Lines of aligned columns under their titles. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const all = [columns.map(({ title }) => title), ...rows];
-  const widths = columns.map((_, at) => Math.max(...all.map(row => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) =>
-        columns[at]?.isNumber === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
+/**
+ * Lines of aligned columns under their titles.
+ *
+ * @param isNumber tells which columns are aligned to the right
+ */
+export function table(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  isNumber: (at: number) => boolean,
+): string {
+  const all = [titles, ...rows];
+  const widths = titles.map((_, at) => Math.max(...all.map(row => row[at]?.length ?? 0)));
+  const aligned = (cell: string, at: number) => cell[isNumber(at) ? 'padStart' : 'padEnd'](widths[at] ?? 0);
+  const line = (row: readonly string[]) => row.map(aligned).join('  ').trimEnd();
   return all.map(row => `${line(row)}\n`).join('');
 }
 
@@ -33,28 +30,23 @@ export function percent(part: number, all: number): string {
   return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
 }
 
+/** A sentence for the reader of a report; `false` where it does not apply. */
+export type Note = string | false;
+
 /** Notes for the reader of a report about the logs behind it. */
-export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): string[] {
+export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): Note[] {
   const alone =
     log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';
   return [
-    ...(log.gateways > 1 ? [`${formatCount(log.gateways)} starts of gateways, ${alone}`] : []),
-    ...(log.early > 0
-      ? [
-          `${countOf(log.early, 'request was', 'requests were')} refused before the limits were asked (a restriction, or blocked), and left out`,
-        ]
-      : []),
-    ...(log.broken > 0
-      ? [`${formatCount(log.broken)} of ${countOf(log.lines, 'line was', 'lines were')} broken and left out`]
-      : []),
-    ...(log.ambiguous > 0
-      ? [`${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`]
-      : []),
-    ...(log.unseen.length > 0
-      ? [
-          `no request in the log has the ${log.unseen.join(', the ')}: a log has the classes and claims of the configuration that wrote it`,
-        ]
-      : []),
+    log.gateways > 1 && `${formatCount(log.gateways)} starts of gateways, ${alone}`,
+    log.early > 0 &&
+      `${countOf(log.early, 'request was', 'requests were')} refused before the limits were asked (a restriction, or blocked), and left out`,
+    log.broken > 0 &&
+      `${formatCount(log.broken)} of ${countOf(log.lines, 'line was', 'lines were')} broken and left out`,
+    log.ambiguous > 0 &&
+      `${countOf(log.ambiguous, 'request has', 'requests have')} a main value that is not UTF-8`,
+    log.unseen.length > 0 &&
+      `no request in the log has the ${log.unseen.join(', the ')}: a log has the classes and claims of the configuration that wrote it`,
     ...log.torn.map(torn => `read only up to damaged data: ${torn}`),
     ...unanswered.map(
       ({ path, word, requests }) =>
@@ -64,6 +56,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
 }
 
 /** Notes as sentences, one a line, after an empty line. */
-export function sentences(notes: readonly string[]): string {
-  return notes.length === 0 ? '' : `\n${notes.map(note => `${note}.\n`).join('')}`;
+export function sentences(notes: readonly Note[]): string {
+  const said = notes.filter(note => note !== false);
+  return said.length === 0 ? '' : `\n${said.map(note => `${note}.\n`).join('')}`;
 }

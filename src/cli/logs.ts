@@ -83,7 +83,6 @@ export function withoutDecisions(command: string, log: LogReport, terminal: Comm
 
 /** Where limits are counted: in the memory of each gateway, or in Redis for all gateways together. */
 export const STORES = ['memory', 'redis'] as const;
-export type Store = (typeof STORES)[number];
 
 const EVERY_MS = 200;
 

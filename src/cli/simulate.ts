@@ -3,8 +3,8 @@ import { formatDuration } from '../core/index.ts';
 import { type Report, renderReplay, replayLogs, simulationReport } from '../simulation/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
-import { countOf, formatCount, logNotes, percent, sentences, table } from './log-report.ts';
-import { readLogs, STORES, type Store, withoutDecisions } from './logs.ts';
+import { countOf, formatCount, logNotes, type Note, percent, sentences, table } from './log-report.ts';
+import { readLogs, STORES, withoutDecisions } from './logs.ts';
 import { asJson } from './output.ts';
 
 export const simulate: Command = {
@@ -40,16 +40,7 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
   },
 };
 
-interface Asked {
-  readonly limitsFile: string;
-  readonly logs: readonly string[];
-  readonly store: Store;
-  readonly top: number;
-  readonly format: 'text' | 'json';
-  readonly svg: string | undefined;
-}
-
-function read(args: readonly string[]): Asked {
+function read(args: readonly string[]) {
   const options = {
     limits: { type: 'string' },
     store: { type: 'string', default: 'memory' },
@@ -73,9 +64,7 @@ function formatReport(report: Report): string {
   return `${head}\n\n${buckets(report)}${restrictions(report)}${callers(report)}${notes(report)}`;
 }
 
-const COLUMNS = ['BUCKET', 'CLASS', 'REQUESTS', 'BEFORE', 'AFTER', 'CALLERS', 'HIT', 'WORST MINUTE'].map(
-  (title, at) => ({ title, isNumber: at >= 2 && at <= 6 }),
-);
+const TITLES = ['BUCKET', 'CLASS', 'REQUESTS', 'BEFORE', 'AFTER', 'CALLERS', 'HIT', 'WORST MINUTE'];
 
 function buckets(report: Report): string {
   const rows = report.buckets.map(row => [
@@ -90,13 +79,10 @@ function buckets(report: Report): string {
       ? '-'
       : `${row.worstMinute.at.slice(0, 16)}Z: ${formatCount(row.worstMinute.refused)}`,
   ]);
-  return table(COLUMNS, rows);
+  return table(TITLES, rows, at => at >= 2 && at <= 6);
 }
 
-const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOKS'].map((title, at) => ({
-  title,
-  isNumber: at > 0,
-}));
+const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOKS'];
 
 /** Says how many requests restrictions refused, and how many senders sent them; '' if none. */
 function restrictions({ restrictions: { before, after } }: Report): string {
@@ -105,7 +91,7 @@ function restrictions({ restrictions: { before, after } }: Report): string {
     title,
     ...[requests, addresses, names, webhooks].map(formatCount),
   ];
-  return `\n${table(RESTRICTED, [row('before', before), row('after', after)])}`;
+  return `\n${table(RESTRICTED, [row('before', before), row('after', after)], at => at > 0)}`;
 }
 
 function callers(report: Report): string {
@@ -126,69 +112,38 @@ function visible(caller: string): string {
 function notes(report: Report): string {
   const { log, unanswered, patience, blocksCallers, enforcesShares, buckets, restrictions: found } = report;
   const { unnamed, restarts } = log;
-  const beyond =
-    unnamed > 0
-      ? [
-          `${countOf(unnamed, 'request is', 'requests are')} from callers beyond the first million, who are not listed`,
-        ]
-      : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
-    ...(blocked > 0
-      ? [`${formatCount(blocked)} of those refused after come from blocked addresses or callers`]
-      : []),
-    ...(blocksCallers
-      ? [
-          'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked',
-        ]
-      : []),
-    ...(enforcesShares
-      ? [
-          '"enforce" picks other callers here than in a gateway, but the same share of them, because the log has only pseudonyms',
-        ]
-      : []),
-    ...(patience !== null && patience.requests > 0
-      ? [
-          `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), and many of them then admitted`,
-        ]
-      : []),
+    blocked > 0 && `${formatCount(blocked)} of those refused after come from blocked addresses or callers`,
+    blocksCallers &&
+      'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked',
+    enforcesShares &&
+      '"enforce" picks other callers here than in a gateway, but the same share of them, because the log has only pseudonyms',
+    patience !== null &&
+      patience.requests > 0 &&
+      `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), and many of them then admitted`,
     ...restrictionNotes(found),
-    ...beyond,
-    ...(restarts > 0
-      ? [
-          `more than 32 gateways wrote these logs at the same time, which is too many to simulate: counters were lost ${formatCount(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
-        ]
-      : []),
+    unnamed > 0 &&
+      `${countOf(unnamed, 'request is', 'requests are')} from callers beyond the first million, who are not listed`,
+    restarts > 0 &&
+      `more than 32 gateways wrote these logs at the same time, which is too many to simulate: counters were lost ${formatCount(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
     ...logNotes(log, unanswered),
   ]);
 }
 
 /** Notes about the restrictions in a report. */
-function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): string[] {
+function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): Note[] {
   const { callers, outcomes, moments } = unknown;
   return [
-    ...(inShadow > 0
-      ? [`${countOf(inShadow, 'restriction', 'restrictions')} would begin if the rules were not in shadow`]
-      : []),
-    ...(outcomes > 0
-      ? [
-          `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: the response of the service is unknown, and does not count as invalid`,
-        ]
-      : []),
-    ...(callers > 0
-      ? [
-          `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would be let through, but their tokens were not checked then`,
-        ]
-      : []),
-    ...(sparesCallers
-      ? [
-          'callers under "never_restrict" cannot be simulated, because the log has only their pseudonyms: those spared when it was written stay spared',
-        ]
-      : []),
-    ...(moments > 0
-      ? [
-          `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} from a version that did not log when that counted: the time of the line is used instead; a 429 of a service does not count there, because its scope is unknown`,
-        ]
-      : []),
+    inShadow > 0 &&
+      `${countOf(inShadow, 'restriction', 'restrictions')} would begin if the rules were not in shadow`,
+    outcomes > 0 &&
+      `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: the response of the service is unknown, and does not count as invalid`,
+    callers > 0 &&
+      `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would be let through, but their tokens were not checked then`,
+    sparesCallers &&
+      'callers under "never_restrict" cannot be simulated, because the log has only their pseudonyms: those spared when it was written stay spared',
+    moments > 0 &&
+      `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} from a version that did not log when that counted: the time of the line is used instead; a 429 of a service does not count there, because its scope is unknown`,
   ];
 }

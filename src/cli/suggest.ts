@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LimitsText, type QuotaChange, quotaPaths } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import type { Percentile, SuggestedLimit, SuggestedRestriction, Suggestion } from '../simulation/index.ts';
+import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../simulation/index.ts';
 import {
   FEWEST_CALLERS,
   measureLogs,
@@ -13,8 +13,8 @@ import {
 } from '../simulation/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
-import { countOf, formatCount, logNotes, percent, sentences, table } from './log-report.ts';
-import { readLogs, STORES, type Store, withoutDecisions } from './logs.ts';
+import { countOf, formatCount, logNotes, type Note, percent, sentences, table } from './log-report.ts';
+import { readLogs, STORES, withoutDecisions } from './logs.ts';
 import { asJson } from './output.ts';
 
 export const suggest: Command = {
@@ -64,18 +64,7 @@ function printYaml(files: readonly { readonly text: string }[], terminal: Comman
   return ExitCode.ok;
 }
 
-interface Asked {
-  readonly limitsFile: string;
-  readonly logs: readonly string[];
-  readonly store: Store;
-  readonly percentile: Percentile;
-  readonly headroomPercent: number;
-  readonly format: 'text' | 'json' | 'yaml';
-  readonly write: string | undefined;
-  readonly svg: string | undefined;
-}
-
-function read(args: readonly string[]): Asked {
+function read(args: readonly string[]) {
   const options = {
     limits: { type: 'string' },
     percentile: { type: 'string', default: '99' },
@@ -102,56 +91,45 @@ function read(args: readonly string[]): Asked {
 function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. Share of callers that never need more than:`;
-  return `${head}\n\n${table(COLUMNS, limits.map(cells))}${restrictions(suggestion)}${notes(suggestion)}`;
+  const rows = numberTable(['BUCKET', 'CLASS', 'CALLERS'], limits.map(cells));
+  return `${head}\n\n${rows}${restrictions(suggestion)}${notes(suggestion)}`;
 }
 
-const TITLES = ['BUCKET', 'CLASS', 'CALLERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
-const COLUMNS = [...TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({ title, isNumber: at >= 2 }));
+/** A table with these columns in front of the numbers. The third one is a number, too. */
+function numberTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shares = PERCENTILES.map(percentile => `${percentile} %`);
+  return table([...titles, ...shares, 'NOW', 'OVER IT', 'SUGGESTED'], rows, at => at >= 2);
+}
 
 function cells(limit: SuggestedLimit): string[] {
-  const {
-    bucket,
-    class: callerClass,
-    callers,
-    needs,
-    periodMs,
-    now,
-    part,
-    callersOverNow,
-    suggested,
-  } = limit;
-  const period = formatDuration(periodMs);
-  return [
-    bucket ?? '(global)',
-    part === null ? callerClass : `${callerClass} (${part})`,
-    ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
-    ...[`${now}/${period}`, percent(callersOverNow, callers)],
-    suggested === null ? '-' : `${suggested}/${period}`,
-  ];
+  const { bucket, class: callerClass, part, callers, callersOverNow } = limit;
+  const who = part === null ? callerClass : `${callerClass} (${part})`;
+  return [bucket ?? '(global)', who, ...numberCells(limit, callers, callersOverNow)];
 }
 
-const RULE_TITLES = ['RULE', 'BY', 'SENDERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
-const RULE_COLUMNS = [...RULE_TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({
-  title,
-  isNumber: at >= 2,
-}));
+/** The columns that both tables have. */
+function numberCells(
+  { needs, periodMs, now, suggested }: SuggestedLimit | SuggestedRestriction,
+  all: number,
+  overNow: number,
+): string[] {
+  const period = formatDuration(periodMs);
+  return [
+    ...[all, ...PERCENTILES.map(percentile => needs[percentile])].map(countOrNone),
+    ...[`${now}/${period}`, percent(overNow, all), suggested === null ? '-' : `${suggested}/${period}`],
+  ];
+}
 
 /** The table of requests that count towards restrictions; '' if there were none. */
 function restrictions({ restrictions: rules }: Suggestion): string {
   if (rules.length === 0) return '';
   const head = 'Share of senders of requests that count towards a restriction who never sent more than:';
-  return `\n${head}\n\n${table(RULE_COLUMNS, rules.map(ruleCells))}`;
+  return `\n${head}\n\n${numberTable(['RULE', 'BY', 'SENDERS'], rules.map(ruleCells))}`;
 }
 
 function ruleCells(restriction: SuggestedRestriction): string[] {
-  const { rule, by, senders, needs, periodMs, now, sendersOverNow, suggested } = restriction;
-  const period = formatDuration(periodMs);
-  return [
-    ...[rule, by],
-    ...[senders, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(countOrNone),
-    ...[`${now}/${period}`, percent(sendersOverNow, senders)],
-    suggested === null ? '-' : `${suggested}/${period}`,
-  ];
+  const { rule, by, senders, sendersOverNow } = restriction;
+  return [rule, by, ...numberCells(restriction, senders, sendersOverNow)];
 }
 
 function countOrNone(number: number | null): string {
@@ -159,7 +137,7 @@ function countOrNone(number: number | null): string {
 }
 
 /** Notes which limits have no suggested number, because they have too few callers for the percentile. */
-function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
+function tooFew({ limits, restrictions, percentile }: Suggestion): Note {
   const few = FEWEST_CALLERS[percentile];
   const names = [
     ...limits.map(each => ({ ...each, name: nameOf(each), of: each.callers })),
@@ -167,10 +145,10 @@ function tooFew({ limits, restrictions, percentile }: Suggestion): string[] {
       .filter(({ by }) => by === 'address' || by === 'webhook')
       .map(each => ({ ...each, name: `${each.rule}, ${each.by}`, of: each.senders })),
   ].flatMap(({ name, of }) => (of < few ? [`${name} (${formatCount(of)})`] : []));
-  if (names.length === 0) return [];
-  return [
-    `no number is suggested where fewer than ${formatCount(few)} callers were seen, too few to tell what ${percentile} % of them need: ${names.join('; ')}. A longer log has more callers; --percentile 100 takes the highest need`,
-  ];
+  return (
+    names.length > 0 &&
+    `no number is suggested where fewer than ${formatCount(few)} callers were seen, too few to tell what ${percentile} % of them need: ${names.join('; ')}. A longer log has more callers; --percentile 100 takes the highest need`
+  );
 }
 
 function notes(suggestion: Suggestion): string {
@@ -179,29 +157,21 @@ function notes(suggestion: Suggestion): string {
   const refused = limits.filter(limit => limit.refused > 0);
   const hasNumbers = limits.some(({ suggested }) => suggested !== null);
   return sentences([
-    ...(hasNumbers ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`] : []),
-    ...tooFew(suggestion),
+    hasNumbers && `Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`,
+    tooFew(suggestion),
     ...limits.flatMap(limit => claimNotes(limit, limits)),
     ...refused.map(
       limit =>
         `${nameOf(limit)}: ${formatCount(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,
     ),
-    ...(restrictions.length > 0
-      ? [
-          'The top senders of such requests may be attackers: look at the last columns before you use a number',
-          ...(log.early > 0
-            ? [
-                'restrictions or blocks were active, so the highest numbers are too low: restricted senders could not send more',
-              ]
-            : []),
-        ]
-      : []),
-    ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
-    ...(unmeasured > 0
-      ? [
-          `${countOf(unmeasured, 'request was', 'requests were')} not measured: there were more than a million callers or open windows`,
-        ]
-      : []),
+    restrictions.length > 0 &&
+      'The top senders of such requests may be attackers: look at the last columns before you use a number',
+    restrictions.length > 0 &&
+      log.early > 0 &&
+      'restrictions or blocks were active, so the highest numbers are too low: restricted senders could not send more',
+    unused.length > 0 && limits.length > 0 && `no request drew on ${unused.join(', ')}`,
+    unmeasured > 0 &&
+      `${countOf(unmeasured, 'request was', 'requests were')} not measured: there were more than a million callers or open windows`,
     ...logNotes(log, unanswered),
   ]);
 }
@@ -212,22 +182,21 @@ function nameOf({ bucket, class: callerClass, part }: SuggestedLimit): string {
 }
 
 /** What the logs cannot tell of the numbers beside a claim: that of each caller is sold, and not measured. */
-function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): string[] {
+function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): Note[] {
   const { bucket, class: callerClass, claim, part, highestSaid, suggested } = limit;
   if (part === null) return [];
   const isTold = limits.some(
     each => each.bucket === bucket && each.class === callerClass && each.part !== part,
   );
   if (part === 'otherwise')
-    return isTold
-      ? []
-      : [
-          `${nameOf(limit)}: no token in the logs says a number in the claim ${claim}, so they tell nothing of max: it must allow the largest plan that you sell`,
-        ];
+    return [
+      !isTold &&
+        `${nameOf(limit)}: no token in the logs says a number in the claim ${claim}, so they tell nothing of max: it must allow the largest plan that you sell`,
+    ];
   const cut = suggested !== null && highestSaid > suggested;
   return [
     `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', which the suggested max cuts: keep what you sell' : ''}`,
-    ...(isTold ? [] : [`${nameOf(limit)}: every token says a number, so the logs tell nothing of otherwise`]),
+    !isTold && `${nameOf(limit)}: every token says a number, so the logs tell nothing of otherwise`,
   ];
 }
 
