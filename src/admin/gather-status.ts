@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { isPrincipal } from '../auth/index.ts';
-import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
+import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
 import { formatHostPort } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
@@ -24,6 +24,7 @@ import type {
 /** The parts that the status is gathered from. */
 interface StatusSources {
   readonly startedAtMs: number;
+  readonly fixed: Pick<FixedParts, 'workers'>;
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
   readonly limiting: Limiting;
@@ -56,6 +57,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     startedAtMs,
     uptimeSeconds: Math.max(0, Math.floor((atMs - startedAtMs) / 1_000)),
     notReady: sources.notReady(),
+    workers: sources.fixed.workers,
     configuration: {
       ...record.running,
       files: snapshot.files,

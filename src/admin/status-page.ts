@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { areWorkersTold, workersInWords } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { HtmlPart } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
@@ -71,7 +72,13 @@ const NOTICED = {
 type Fact = readonly [name: string, value: HtmlPart];
 type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
 
-function configurationSection({ configuration: now, traffic, atMs, startedAtMs }: GatewayStatus): Html {
+function configurationSection({
+  configuration: now,
+  workers,
+  traffic,
+  atMs,
+  startedAtMs,
+}: GatewayStatus): Html {
   return section(
     'Configuration',
     factTable([
@@ -82,6 +89,7 @@ function configurationSection({ configuration: now, traffic, atMs, startedAtMs }
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
+      ...(areWorkersTold(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
     ]),

@@ -1,4 +1,4 @@
-import type { Reload } from '../config/index.ts';
+import type { Reload, WorkersModel } from '../config/index.ts';
 import { escapeUnseen, type OutReason, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
@@ -14,6 +14,8 @@ export interface GatewayStatus {
   readonly uptimeSeconds: number;
   /** Why the gateway should get no traffic now; null when it should. */
   readonly notReady: string | null;
+  /** How many threads serve clients, and what decided with `workers: auto`. */
+  readonly workers: WorkersModel;
   readonly configuration: {
     readonly generation: number;
     readonly hash: string;

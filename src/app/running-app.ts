@@ -60,9 +60,9 @@ class RunningApp implements App {
     { system, log, source, shared = {} }: AppOptions,
     spans: SpanExport | null,
   ) {
-    const { listen, caps, store, tracing, limits } = snapshot;
+    const { listen, workers, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, caps, store, tracing, limits };
+    this.#fixed = { listen, workers, caps, store, tracing, limits };
     this.#spans = spans;
     this.#outline = snapshot.outline;
     this.#system = system;

@@ -7,7 +7,7 @@ import type {
   Snapshot,
   WrittenRoute,
 } from '../config/index.ts';
-import { didYouMean, loadConfig, signInProvider } from '../config/index.ts';
+import { areWorkersTold, didYouMean, loadConfig, signInProvider, workersInWords } from '../config/index.ts';
 import { type System, thisMachine } from '../core/index.ts';
 import { announcedScopes } from '../signin/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
@@ -98,6 +98,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
   return [
     many(routesIn(snapshot), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
+    ...(areWorkersTold(snapshot.workers) ? [`workers: ${workersInWords(snapshot.workers)}`] : []),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
     ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
     ...(limitsFiles.length === 0
@@ -133,6 +134,7 @@ function contentsAsJson(result: LoadResult): object {
     files,
     routes: routesIn(snapshot),
     upstreams: snapshot.upstreams.length,
+    workers: snapshot.workers,
     provider: providers[0] ?? null,
     signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,
     providers,

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type App, startApp } from '../app/index.ts';
-import { formatDiagnostic, formatHostPort, type LoadedConfig, type Snapshot } from '../config/index.ts';
+import type { LoadedConfig, Snapshot } from '../config/index.ts';
+import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from '../config/index.ts';
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
@@ -65,8 +66,12 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   // Leave out the listener that redirects if there is none, as in most gateways.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
+  const workers = areWorkersTold(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};
   const { hash } = snapshot;
-  log.info({ http, ...redirect, grpc, admin, ...signIn, config, hash, version: readVersion() }, 'listening');
+  log.info(
+    { http, ...redirect, grpc, admin, ...signIn, ...workers, config, hash, version: readVersion() },
+    'listening',
+  );
 }
 
 /**

@@ -107,6 +107,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
     gateway,
     limits,
     ...withoutSecrets(gateway, () => ({ kind: 'none' })),
+    workers: { count: 1, why: null },
     // Tests neither explain nor compare.
     settings: new Map(),
     effective: new EffectiveConfig({}),

@@ -18,6 +18,7 @@ const CHANGES: Readonly<Record<string, object>> = {
   'listen.redirect': { listen: { http: { address: '0.0.0.0:8080', tls: TLS }, redirect: '0.0.0.0:8079' } },
   'listen.grpc': { listen: { grpc: { address: '0.0.0.0:8081' } } },
   'listen.admin': { listen: { admin: '[::]:9090' } },
+  workers: { workers: 2 },
   'caps.limit_keys': { caps: { limit_keys: 600_000 } },
   'tracing.export': { tracing: { export: EXPORT } },
   store: { store: REDIS },
@@ -41,6 +42,7 @@ describe('a change of gateway.yaml', () => {
   });
 
   it.each([
+    { workers: 1 },
     { tracing: false },
     { tracing: 'off' },
     { tracing: { sample: '5%' } },

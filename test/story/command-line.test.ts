@@ -374,6 +374,15 @@ routes: [{ path: /**, upstream: api }]
     );
   });
 
+  it('says what "workers: auto" becomes here, and what decided', async () => {
+    const file = await configOf(`workers: auto
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /**, upstream: api, authentication: none }]
+`);
+    const { out } = await weir(['check', file]);
+    expect(out).toMatch(/: ok, 1 route, 1 upstream, workers: \d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)\n$/);
+  });
+
   it('reports the same as JSON', async () => {
     const file = await configOf(WITH_MISTAKES);
     const failed = await weir(['check', '--format', 'json', '--config', file]);
@@ -408,6 +417,7 @@ routes: [{ path: /**, upstream: api }]
       files: ['config/gateway.yaml', 'config/limits.yaml'],
       routes: 8,
       upstreams: 3,
+      workers: { count: 1, why: null },
       provider: 'https://id.example.com/realms/main',
       signIn: 'https://id.example.com/realms/main',
       providers: ['https://id.example.com/realms/main'],

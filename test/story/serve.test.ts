@@ -124,6 +124,17 @@ describe('weir serve', () => {
     expect(await serving.logged('listening')).toMatchObject({ signIn: 'sign-in is off: no redirect_uri' });
   });
 
+  it('says in that line how many workers there are, and what decided', async () => {
+    const serving = await serve({
+      workers: 'auto',
+      upstreams: { api: { url: 'http://127.0.0.1:9' } },
+      routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
+    });
+    expect(await serving.logged('listening')).toMatchObject({
+      workers: expect.stringMatching(/^\d+ \(auto, /),
+    });
+  });
+
   it('exits with 78 when its configuration has errors, and prints them', async () => {
     const serving = await serve({ listen: { http: 'off' }, rouets: [] });
     expect(await serving.ended).toBe(78);

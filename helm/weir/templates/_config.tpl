@@ -38,6 +38,9 @@
 {{- $_ := set $addresses $name $listener.address -}}
 {{- end -}}
 {{- $keys := dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) -}}
+{{- if ne (toString (default 1 $config.workers)) "1" -}}
+{{- $_ := set $keys "workers" $config.workers -}}
+{{- end -}}
 {{- $limits := kindIs "map" .Values.limits | ternary .Values.limits dict -}}
 {{- if and $limits.ipv6_prefix (ne (int $limits.ipv6_prefix) 64) -}}
 {{- $_ := set $keys "ipv6_prefix" (int $limits.ipv6_prefix) -}}

@@ -15,6 +15,7 @@ import {
   type Snapshot,
   type StoreModel,
   type UpstreamModel,
+  type WorkersModel,
 } from '../model/index.ts';
 import { claimFieldsIn, compileUpstreamSettings, Requirements } from '../policies/index.ts';
 import type {
@@ -47,6 +48,7 @@ interface Sources {
   /** SHA-256 of the token of the admin API; `null` if none is configured. */
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
+  readonly workers: WorkersModel;
   readonly settings: Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
@@ -80,6 +82,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     hash,
     files,
     listen,
+    workers: sources.workers,
     trustedProxies: new AddressSet(config.trusted_proxies),
     forwarding: new ForwardingRules({
       ...config.forwarding_headers,

@@ -7,3 +7,4 @@ export { metadataRoutes } from './protected-resource.ts';
 export * from './read-limits.ts';
 export { authenticationWithoutSecrets } from './read-provider.ts';
 export * from './secrets.ts';
+export { countWorkers } from './worker-count.ts';

@@ -22,6 +22,7 @@ export interface Snapshot {
   /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly listen: ListenModel;
+  readonly workers: WorkersModel;
   /** Networks whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
   readonly trustedProxies: AddressSet;
   readonly forwarding: ForwardingRules;
@@ -47,6 +48,24 @@ export interface Snapshot {
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to say what it changes. */
   readonly outline: Outline;
+}
+
+/** How many threads serve clients. */
+export interface WorkersModel {
+  /** 1: the thread that does all else serves them as well. */
+  readonly count: number;
+  /** What decided with `auto`, such as `processor limit: 1.5`; `null` if the file says the number. */
+  readonly why: string | null;
+}
+
+/** Whether there is something to tell: several workers, or how `auto` was understood. */
+export function areWorkersTold({ count, why }: WorkersModel): boolean {
+  return count > 1 || why !== null;
+}
+
+/** `4`, or `2 (auto, processor limit: 1.5)`. */
+export function workersInWords({ count, why }: WorkersModel): string {
+  return why === null ? `${count}` : `${count} (auto, ${why})`;
 }
 
 /** How the gateway takes part in traces. */

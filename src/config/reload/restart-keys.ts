@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { formatHostPort, type HostPort, type Snapshot, type StoreModel } from '../model/index.ts';
+import {
+  formatHostPort,
+  type HostPort,
+  type Snapshot,
+  type StoreModel,
+  workersInWords,
+} from '../model/index.ts';
 
 /** A changed key of gateway.yaml, or of limits.yaml, that takes effect after a restart. */
 export interface RestartKey {
@@ -10,7 +16,7 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store' | 'tracing'> & {
+export type FixedParts = Pick<Snapshot, 'listen' | 'workers' | 'caps' | 'store' | 'tracing'> & {
   readonly limits: Pick<Snapshot['limits'], 'writtenIpv6Prefix'>;
 };
 
@@ -30,6 +36,11 @@ const FIXED: readonly FixedKey[] = [
     value: ({ listen }: FixedParts) => listen[name]?.address ?? null,
     written: ({ listen }: FixedParts) => addressOrOff(listen[name]?.address ?? null),
   })),
+  {
+    key: 'workers',
+    value: ({ workers }) => workers.count,
+    written: ({ workers }) => workersInWords(workers),
+  },
   { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
   {
     key: 'tracing.export',

@@ -64,13 +64,23 @@ export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boo
       file.fill(path, 'off');
       return true;
     }
-    if (issue.code !== 'invalid_type' || !file.holdsVariable(path)) return false;
-    const value = READERS[issue.expected]?.(String(file.valueAt(path)));
+    if (!file.holdsVariable(path)) return false;
+    const value = readTyped(issue, String(file.valueAt(path)));
     if (value === undefined) return false;
     file.fill(path, value);
     return true;
   });
   return filled.includes(true);
+}
+
+/** Reads a value as the type that is expected, or as one of several that are. */
+function readTyped(issue: z.core.$ZodIssue, text: string): number | boolean | undefined {
+  if (issue.code === 'invalid_union')
+    return issue.errors
+      .flat()
+      .map(each => readTyped(each, text))
+      .find(value => value !== undefined);
+  return issue.code === 'invalid_type' ? READERS[issue.expected]?.(text) : undefined;
 }
 
 const BOOLEANS: Readonly<Record<string, boolean>> = {

@@ -139,6 +139,12 @@ describe('the page', () => {
     expect(rowOf(page, 'api')).toBe('|api|api:3000|2|1|0|0|none|');
   });
 
+  it('shows how many workers there are, and what auto became, unless there is one', () => {
+    const why = 'processor limit: 1.5';
+    expect(pageOf({}, { workers: { count: 2, why } })).toContain('<td>2 (auto, processor limit: 1.5)</td>');
+    expect(pageOf({})).not.toContain('Workers');
+  });
+
   it('shows how the last reloads ended, and what they changed', () => {
     const applied = { outcome: 'applied', hash: 'f', atMs: MOMENT } as const;
     const refused = { outcome: 'refused', atMs: MOMENT, error: 'limits.yaml:1:1: wrong' } as const;

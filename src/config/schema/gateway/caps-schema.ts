@@ -1,6 +1,19 @@
 import { z } from 'zod';
 import { count, duration, durationOrOff, means, size } from '../../values/index.ts';
 
+/** The most threads that serve clients. */
+export const MOST_WORKERS = 256;
+
+/** `workers` of gateway.yaml. */
+export const workersSchema = z
+  .union([z.literal('auto'), count(MOST_WORKERS)], {
+    error: `expected auto, or a whole number from 1 to ${MOST_WORKERS}`,
+  })
+  .prefault(1)
+  .describe(
+    'How many threads serve clients, each on a processor of its own, under the same limits. auto: as many as the processors and the memory that this process may use. Changes take effect after a restart.',
+  );
+
 /** `caps` of gateway.yaml. */
 export const capsSchema = z
   .strictObject({

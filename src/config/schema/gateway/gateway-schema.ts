@@ -17,7 +17,13 @@ import {
   secrecyOf,
   text,
 } from '../../values/index.ts';
-import { capsSchema, clientTimeoutsSchema, http2Schema, shutdownSchema } from './caps-schema.ts';
+import {
+  capsSchema,
+  clientTimeoutsSchema,
+  http2Schema,
+  shutdownSchema,
+  workersSchema,
+} from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
 import {
   accessTokensSchema,
@@ -80,6 +86,7 @@ export type RouteConfig = z.output<typeof route>;
 /** The shape of gateway.yaml. cross-checks.ts checks how its parts fit together. */
 export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
+  workers: workersSchema,
   trusted_proxies: z
     .union([z.literal('none').transform(() => [] as string[]), z.array(network())], {
       error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',

@@ -39,6 +39,15 @@ test('another store is reported with its address', async () => {
   ]);
 });
 
+test('another number of workers is reported, and how auto was understood', async () => {
+  const [one, two] = [await snapshotOf(''), await snapshotOf('workers: 2')];
+  const auto = { ...one, workers: { count: 3, why: 'processors: 3' } };
+  expect(restartKeys(one, two)).toEqual([{ key: 'workers', running: '1', wanted: '2' }]);
+  expect(restartKeys(two, auto)).toEqual([
+    { key: 'workers', running: '2', wanted: '3 (auto, processors: 3)' },
+  ]);
+});
+
 test('another IPv6 network that counts as one address is reported, though it stands in limits.yaml', async () => {
   const [from, to] = [await snapshotOf(''), await snapshotOf('')];
   const changed = { ...to, limits: { ...to.limits, writtenIpv6Prefix: 56 } };

@@ -245,6 +245,7 @@ limits: "\${A}"
   it('knows no key but those of the sections below', () => {
     expect([...parts(schema)].map(([path]) => path).filter(path => /^\.\w+$/.test(path))).toEqual([
       '.listen',
+      '.workers',
       '.trusted_proxies',
       '.forwarding_headers',
       '.identity_provider',

@@ -1,0 +1,28 @@
+import { type Files, type Machine, readMachine } from '../../core/index.ts';
+import type { WorkersModel } from '../model/index.ts';
+import { type GatewayConfig, MOST_WORKERS } from '../schema/index.ts';
+
+const MIB = 1024 ** 2;
+/** What a gateway takes without its workers, and what each takes: docs/more-cores.md has the measurement. */
+const BASE_BYTES = 150 * MIB;
+const WORKER_BYTES = 60 * MIB;
+
+/** Says how many workers there are. With `auto`, reads what this process may use. */
+export async function countWorkers(workers: GatewayConfig['workers'], files: Files): Promise<WorkersModel> {
+  return workers === 'auto' ? workersOf(await readMachine(files)) : { count: workers, why: null };
+}
+
+/** Counts as many workers as the processors serve and the memory holds, at least one. What allows the fewest decides. */
+function workersOf(machine: Machine): WorkersModel {
+  const { processors, processorLimit, memoryBytes, memoryLimitBytes } = machine;
+  const fitting = (bytes: number) => Math.max(1, Math.floor((bytes - BASE_BYTES) / WORKER_BYTES));
+  const mib = (bytes: number) => `${Math.floor(bytes / MIB)} MiB`;
+  const bounds = [
+    { count: processors, why: `processors: ${processors}` },
+    { count: Math.ceil(processorLimit), why: `processor limit: ${Number(processorLimit.toFixed(2))}` },
+    { count: fitting(memoryLimitBytes), why: `memory limit: ${mib(memoryLimitBytes)}` },
+    { count: fitting(memoryBytes), why: `memory: ${mib(memoryBytes)}` },
+    { count: MOST_WORKERS, why: `at most ${MOST_WORKERS}` },
+  ];
+  return bounds.reduce((least, bound) => (bound.count < least.count ? bound : least));
+}

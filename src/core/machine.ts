@@ -1,0 +1,101 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { Files } from './system.ts';
+
+/** What the machine, its container or its unit lets this process use. */
+export interface Machine {
+  /** The processors that its threads may run on. */
+  readonly processors: number;
+  /** The processor time that its control groups allow, in processors; infinite without a limit. */
+  readonly processorLimit: number;
+  /** The memory of the machine, in bytes. */
+  readonly memoryBytes: number;
+  /** The memory that its control groups allow, in bytes; infinite without a limit. */
+  readonly memoryLimitBytes: number;
+}
+
+/**
+ * Reads what this process may use. Node's own count is only for where there is no `/proc`: it scales the processors by the weight of
+ * the control group, which is no limit.
+ */
+export async function readMachine(files: Files): Promise<Machine> {
+  const read = (path: string) => readText(path, files);
+  const groups = await read('/proc/self/cgroup');
+  const least = async (resource: Resource, limitOf: (place: Place, read: Read) => Promise<number>) =>
+    Math.min(...(await Promise.all(placesOf(resource, groups).map(place => limitOf(place, read)))));
+  return {
+    processors: processorsIn(await read('/proc/self/status')) ?? availableParallelism(),
+    processorLimit: await least('cpu', processorLimit),
+    memoryBytes: totalmem(),
+    memoryLimitBytes: await least('memory', memoryLimit),
+  };
+}
+
+type Resource = 'cpu' | 'memory';
+type Read = (path: string) => Promise<string>;
+
+/** A control group that may limit a resource. */
+interface Place {
+  readonly version: 'v1' | 'v2';
+  readonly folder: string;
+}
+
+/**
+ * Lists the control groups of `/proc/self/cgroup` and those above them, whose limits hold as well. A container may see its own group
+ * as the topmost one, and be told a path that leads nowhere: what is not there has no limits.
+ */
+function placesOf(resource: Resource, groups: string): Place[] {
+  return [...groups.matchAll(/^\d+:([^:]*):(.*)$/gm)].flatMap(([, controllers = '', path = '']): Place[] => {
+    const version = controllers === '' ? 'v2' : 'v1';
+    if (version === 'v1' && !controllers.split(',').includes(resource)) return [];
+    const root = version === 'v2' ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${resource}`;
+    const steps = path.split('/').filter(step => step !== '');
+    return [0, ...steps.map((_, index) => index + 1)].map(count => ({
+      version,
+      folder: [root, ...steps.slice(0, count)].join('/'),
+    }));
+  });
+}
+
+async function processorLimit({ version, folder }: Place, read: Read): Promise<number> {
+  const [quota = '', period = ''] =
+    version === 'v2'
+      ? (await read(`${folder}/cpu.max`)).split(' ')
+      : await Promise.all(['quota', 'period'].map(name => read(`${folder}/cpu.cfs_${name}_us`)));
+  return limitIn(quota) / (Number.parseInt(period, 10) || 1);
+}
+
+async function memoryLimit({ version, folder }: Place, read: Read): Promise<number> {
+  return limitIn(await read(`${folder}/${version === 'v2' ? 'memory.max' : 'memory.limit_in_bytes'}`));
+}
+
+/** Reads a number above 0; anything else, such as `max` or -1, is no limit. */
+function limitIn(text: string): number {
+  const value = Number.parseInt(text, 10);
+  return value > 0 ? value : Infinity;
+}
+
+/** Counts the processors of `Cpus_allowed_list: 0-3,8`. */
+function processorsIn(status: string): number | undefined {
+  const list = /^Cpus_allowed_list:\s*([\d,-]+)$/m.exec(status)?.[1];
+  return list?.split(',').reduce((sum, range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return sum + last - first + 1;
+  }, 0);
+}
+
+const MOST_BYTES = 64 * 1024;
+
+/** The beginning of a small file; empty if it cannot be read. */
+async function readText(path: string, files: Files): Promise<string> {
+  const file = await files.open(path).catch(() => null);
+  if (file === null) return '';
+  try {
+    const bytes = Buffer.alloc(MOST_BYTES);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, null);
+    return bytes.toString('latin1', 0, bytesRead);
+  } catch {
+    return '';
+  } finally {
+    await file.close();
+  }
+}
