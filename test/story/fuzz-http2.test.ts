@@ -7,8 +7,9 @@ import {
 } from 'node:http2';
 import { expect, onTestFinished, test } from 'vitest';
 import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
+import { fuzzHttp2Exchanges } from '../support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../support/fuzz/http2-fuzz.ts';
-import { fuzzBlocks, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
+import { fuzzBlocks, fuzzExchanges, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
@@ -33,6 +34,14 @@ test.each([
     expect(refused).toBeGreaterThan(0.3 * fuzzFrames);
   },
 );
+
+test(`in ${fuzzExchanges} exchanges Node's client and our server tell the same of each message (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+  timeout: 600_000,
+}, async () => {
+  const { whole, findings } = await fuzzHttp2Exchanges({ seed: fuzzSeed, cases: fuzzExchanges });
+  expect(findings).toEqual([]);
+  expect(whole).toBeGreaterThan(0.7 * fuzzExchanges);
+});
 
 test(`of the header blocks of ${fuzzBlocks} connections, ours and Go's HPACK make the same (WEIR_FUZZ_SEED=${fuzzSeed})`, {
   timeout: 600_000,

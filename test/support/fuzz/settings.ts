@@ -20,5 +20,7 @@ export const fuzzReadings = numberFrom('WEIR_FUZZ_READINGS', 12_000);
 export const fuzzConversations = numberFrom('WEIR_FUZZ_CONVERSATIONS', 12_000);
 /** How many connections of frames are read by our HTTP/2 client and by Node's, and by our server and Node's (`WEIR_FUZZ_FRAMES`). */
 export const fuzzFrames = numberFrom('WEIR_FUZZ_FRAMES', 800);
+/** How many exchanges Node's HTTP/2 client has with our server (`WEIR_FUZZ_EXCHANGES`). */
+export const fuzzExchanges = numberFrom('WEIR_FUZZ_EXCHANGES', 2_000);
 /** How many connections' header blocks go through ours and Go's HPACK (`WEIR_FUZZ_BLOCKS`). */
 export const fuzzBlocks = numberFrom('WEIR_FUZZ_BLOCKS', 1_500);
