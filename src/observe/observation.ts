@@ -41,7 +41,9 @@ import {
   ExchangeMetrics,
   IdentityMetrics,
   type LabelModel,
+  type Levels,
   LimitMetrics,
+  type MetricGrowth,
   MetricSet,
   NoticeMetrics,
   OverloadMetrics,
@@ -55,7 +57,7 @@ import {
   type StoreView,
   UpstreamMetrics,
 } from './metrics/index.ts';
-import { Recent } from './recent.ts';
+import { Recent, type RecentGrowth } from './recent.ts';
 
 interface ObservationOptions {
   readonly clock: TimerClock;
@@ -69,6 +71,8 @@ interface ObservationOptions {
   readonly reloadRecord: Partial<ReloadListener>;
   /** Where spans go; `null` if they go nowhere. */
   readonly spans: Partial<ExchangeListener> | null;
+  /** Whether the main thread of this process tells what concerns all of it. Default false: nobody else does. */
+  readonly isWorker?: boolean | undefined;
 }
 
 /** States that are read at each scrape, as opposed to events. */
@@ -78,6 +82,12 @@ interface Gauges extends ConnectionGauges {
   certificates(): readonly CertificateView[];
   revocations(): RevocationView;
   endpoints(): readonly EndpointsView[];
+}
+
+/** What one thread of a process has counted and noted since it was taken last. */
+export interface ObservationGrowth {
+  readonly metrics: MetricGrowth;
+  readonly recent: RecentGrowth;
 }
 
 /** Everything that observes a gateway: metrics and the log, combined into one listener for each part that reports. */
@@ -105,6 +115,8 @@ export class Observation {
   readonly #upstreamMetrics: UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
+  /** The events that the main thread tells in the place of this one, by method. */
+  readonly #unheard: ReadonlySet<string>;
   #labels: LabelModel;
 
   constructor({
@@ -116,13 +128,15 @@ export class Observation {
     sharesStore,
     reloadRecord,
     spans,
+    isWorker = false,
   }: ObservationOptions) {
     const metrics = this.#metrics;
     this.#log = log;
     this.#clock = clock;
     this.#onFault = new ListenerFaults(log, clock).note;
+    this.#unheard = isWorker ? TOLD_BY_MAIN : new Set();
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
-      fanOut(methods, listeners, this.#onFault);
+      fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, randomBytes);
     this.#exchangeMetrics = new ExchangeMetrics(metrics);
     this.#identityMetrics = new IdentityMetrics(metrics);
@@ -149,7 +163,8 @@ export class Observation {
       this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log), errors],
     );
     this.overload = join(OVERLOAD, [new OverloadMetrics(metrics), new OverloadLog(log)]);
-    this.reloads = join(RELOADS, [reloadRecord, new ReloadMetrics(metrics, clock), new ReloadLog(log)]);
+    const reloadMetrics = new ReloadMetrics(metrics, clock);
+    this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, new ReloadLog(log)]);
     this.proxies = join(PROXIES, [new ProxyLog(log)]);
     this.notices = join(NOTICES, [new NoticeMetrics(metrics), new NoticeLog(log, clock), errors]);
     this.admin = join(ADMIN, [new AdminMetrics(metrics), new AdminLog(log, clock)]);
@@ -181,6 +196,7 @@ export class Observation {
       IDENTITY,
       [this.#identityMetrics.of(provider), log, this.recent.errors],
       this.#onFault,
+      this.#unheard,
     );
     this.#identities.set(provider, made);
     return made;
@@ -207,10 +223,25 @@ export class Observation {
     this.#storeMetrics?.observe(() => gauges.sharing());
   }
 
-  /** All metrics in the text format of Prometheus. */
-  async scrape(): Promise<{ contentType: string; text: string }> {
-    const { registry } = this.#metrics;
-    return { contentType: registry.contentType, text: await registry.metrics() };
+  /** Takes what this thread has counted and noted since the last call. */
+  take(): ObservationGrowth {
+    return { metrics: this.#metrics.takeGrowth(), recent: this.recent.take() };
+  }
+
+  /** Adds what another thread has counted and noted: from then on, it counts as if it had happened here. */
+  add({ metrics, recent }: ObservationGrowth): void {
+    this.#metrics.addGrowth(metrics);
+    this.recent.add(recent);
+  }
+
+  /** What each thread has for itself, for `scrape`. */
+  levels(): Promise<Levels> {
+    return this.#metrics.levels();
+  }
+
+  /** All metrics in the text format of Prometheus, joined with what other threads have for themselves. */
+  async scrape(others: readonly Levels[] = []): Promise<{ contentType: string; text: string }> {
+    return { contentType: this.#metrics.registry.contentType, text: await this.#metrics.text(others) };
   }
 }
 
@@ -294,6 +325,15 @@ const RELOADS: MethodNames<ReloadListener> = {
   unwatched: true,
 };
 
+/** What every thread of a process learns, and its main thread alone tells: whatever is looked up, fetched or decided for all. */
+const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
+  keyof LimitListener | keyof AuthListener | keyof SignInListener | keyof UpstreamListener
+>([
+  ...(['restricted', 'released', 'evicted', 'revocationEvicted'] as const),
+  ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
+  ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
+]);
+
 /** Every method of a listener by name, so that the compiler notices when one is missing. */
 export type MethodNames<L> = Readonly<Record<keyof L, true>>;
 
@@ -307,15 +347,18 @@ type OnFault = (method: string, fault: unknown) => void;
  * Makes one listener of several: each call goes to those that have the method, in the order given. The lists are made once,
  * so that a call costs nothing for a listener that does not care. A listener that throws affects neither the other listeners nor the
  * caller: no event may end a request or the process.
+ *
+ * @param unheard methods whose calls go to nobody. Default none.
  */
 export function fanOut<L extends object>(
   methods: MethodNames<L>,
   listeners: readonly Partial<NoInfer<L>>[],
   onFault: OnFault,
+  unheard: ReadonlySet<string> = new Set(),
 ): L {
   const names = Object.keys(methods) as (keyof L & string)[];
   const hooks = names.map(name => {
-    const hear = listeners.flatMap(each => hookOf(each, name));
+    const hear = unheard.has(name) ? [] : listeners.flatMap(each => hookOf(each, name));
     return [name, callAll(hear, fault => onFault(name, fault))] as const;
   });
   return Object.fromEntries(hooks) as unknown as L;

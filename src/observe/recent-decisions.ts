@@ -133,6 +133,13 @@ export interface TopCaller {
   readonly lastMs: number;
 }
 
+/** What one list has counted since it was taken last. */
+export interface TakenCallers {
+  readonly callers: readonly TopCaller[];
+  /** The most that a caller can have who is not among them. */
+  readonly unlisted: number;
+}
+
 /** The limit that refused, or the reason of the restriction. */
 type Why = DecisionEvent['outcome'] | RestrictionRefusal['why'];
 
@@ -200,6 +207,37 @@ export class TopCallers {
       if (nowMs - entry.lastMs > IDLE_MS) this.#free(entry);
       else if (!entry.isOwn) this.#own(entry);
     }
+  }
+
+  /** Takes all callers, and forgets them. */
+  take(): TakenCallers {
+    const callers = this.list();
+    const isFull = callers.length === this.#entries.length;
+    const unlisted = isFull ? Math.min(...callers.map(({ maxCount }) => maxCount)) : 0;
+    for (const entry of this.#entries) if (entry.count > 0) this.#free(entry);
+    return { callers, unlisted };
+  }
+
+  /** Adds what another list has counted: the sum is as certain as both are. */
+  add({ callers, unlisted }: TakenCallers): void {
+    const listed = new Set(callers.map(caller => this.#add(caller)));
+    if (unlisted === 0) return;
+    for (const entry of this.#entries) {
+      if (entry.count === 0 || listed.has(entry)) continue;
+      entry.count += unlisted;
+      entry.excess += unlisted;
+    }
+  }
+
+  #add({ bucket, callerClass, caller, count, maxCount, restricted, why, sinceMs, lastMs }: TopCaller): Entry {
+    const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, sinceMs);
+    entry.count += maxCount;
+    entry.excess += maxCount - count;
+    entry.restricted += restricted;
+    if (lastMs < entry.lastMs) return entry;
+    entry.lastMs = lastMs;
+    entry.why = why;
+    return entry;
   }
 
   /** The most frequent first. */

@@ -25,8 +25,24 @@ import {
   type Timer,
   type TimerClock,
 } from '../core/index.ts';
-import type { LimitTallies, TopCaller } from './recent-decisions.ts';
+import type { LimitTallies, TakenCallers, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
+
+/** What one thread has noted of callers and errors since it was taken last. */
+export type RecentGrowth = CallerGrowth & ErrorGrowth;
+
+interface CallerGrowth {
+  readonly refused: TakenCallers;
+  readonly nearLimit: TakenCallers;
+}
+
+interface ErrorGrowth {
+  readonly kinds: readonly ErrorCount[];
+  readonly upstreams: readonly ErrorCount[];
+}
+
+/** How many errors of one kind, and what the last one was. */
+type ErrorCount = Pick<RecentError, 'kind' | 'count' | 'lastAtMs' | 'cause'>;
 
 /** What happened within the last hour, for the status page. Bounded, and looked after every few seconds. */
 export class Recent {
@@ -52,6 +68,17 @@ export class Recent {
 
   stop(): void {
     this.#clock.cancel(this.#timer);
+  }
+
+  /** Takes what was noted since the last call, for another thread to add. */
+  take(): RecentGrowth {
+    return { ...this.callers.take(), ...this.errors.take() };
+  }
+
+  /** Adds what another thread has noted. */
+  add(growth: RecentGrowth): void {
+    this.callers.add(growth);
+    this.errors.add(growth);
   }
 
   /** Ends a tick. */
@@ -92,6 +119,15 @@ class RecentCallers implements Partial<LimitListener> {
     const nowMs = this.#clock.epochMs();
     this.#refused.sweep(nowMs);
     this.#nearLimit.sweep(nowMs);
+  }
+
+  take(): CallerGrowth {
+    return { refused: this.#refused.take(), nearLimit: this.#nearLimit.take() };
+  }
+
+  add({ refused, nearLimit }: CallerGrowth): void {
+    this.#refused.add(refused);
+    this.#nearLimit.add(nearLimit);
   }
 
   /** Callers refused within the last hour, the most refused first. */
@@ -214,6 +250,15 @@ export class RecentErrors implements Partial<Heard> {
     this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
   }
 
+  take(): ErrorGrowth {
+    return { kinds: takeCounts(this.#kinds), upstreams: takeCounts(this.#upstreams) };
+  }
+
+  add({ kinds, upstreams }: ErrorGrowth): void {
+    for (const error of kinds) addCount(this.#kinds, error);
+    for (const error of upstreams) addCount(this.#upstreams, error);
+  }
+
   /** @param upstreams those configured: others are forgotten */
   advance(upstreams: ReadonlySet<string>): void {
     for (const kept of this.#kinds.values()) kept.lately.advance(kept.count);
@@ -243,12 +288,30 @@ export class RecentErrors implements Partial<Heard> {
   }
 
   #note(kinds: Map<string, Kept>, kind: string, cause: string | null): void {
-    const kept = kinds.get(kind) ?? { count: 0, lastAtMs: 0, cause: null, lately: new SlidingCount() };
-    if (kept.count === 0) kinds.set(kind, kept);
-    kept.count++;
-    kept.lastAtMs = this.#clock.epochMs();
-    kept.cause = cause;
+    addCount(kinds, { kind, count: 1, lastAtMs: this.#clock.epochMs(), cause });
   }
+}
+
+function addCount(kinds: Map<string, Kept>, { kind, count, lastAtMs, cause }: ErrorCount): void {
+  const kept = kinds.get(kind) ?? { count: 0, lastAtMs: 0, cause: null, lately: new SlidingCount() };
+  if (kept.count === 0) kinds.set(kind, kept);
+  kept.count += count;
+  if (lastAtMs < kept.lastAtMs) return;
+  kept.lastAtMs = lastAtMs;
+  kept.cause = cause;
+}
+
+function takeCounts(kinds: Map<string, Kept>): ErrorCount[] {
+  const taken = Array.from(kinds, ([kind, { count, lastAtMs, cause }]) => ({
+    ...{ kind, count, lastAtMs },
+    cause: shortened(cause),
+  }));
+  kinds.clear();
+  return taken;
+}
+
+function shortened(cause: string | null): string | null {
+  return cause === null ? null : cause.slice(0, MAX_CAUSE);
 }
 
 function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentError {
@@ -258,7 +321,7 @@ function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentErr
     lastMinute: lately.lastMinute(count),
     lastHour: lately.lastHour(count),
     lastAtMs,
-    cause: cause === null ? null : cause.slice(0, MAX_CAUSE),
+    cause: shortened(cause),
   };
 }
 

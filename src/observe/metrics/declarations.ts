@@ -57,6 +57,11 @@ export interface MetricDeclaration {
   readonly series?: (model: LabelModel) => Rows;
   /** The label that names something configured: a reload drops the series whose value is in no row. Default: it drops none. */
   readonly configured?: string | ((model: LabelModel) => string);
+  /**
+   * How the values of several worker threads make one. Default: counters and histograms add up, and a gauge is the main thread's,
+   * which knows it for the whole process. `main`: a counter that the main thread alone counts.
+   */
+  readonly across?: 'sum' | 'max' | 'main';
   /** What only the documents say, as Markdown. Default nothing. */
   readonly more?: string;
 }
@@ -182,12 +187,18 @@ export const METRICS = {
   weir_untrusted_forwarding_headers_total: counter(
     'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
   ),
-  weir_requests_in_flight: gauge('Requests in flight.'),
-  weir_websockets_open: gauge('Open WebSockets, by upstream. They do not count as requests in flight.', {
-    upstream: UPSTREAM,
-  }),
-  weir_client_connections: gauge('Open client connections.'),
-  weir_upstream_connections: gauge('Open connections to each upstream.', { upstream: UPSTREAM }),
+  weir_requests_in_flight: gauge('Requests in flight.', {}, { across: 'sum' }),
+  weir_websockets_open: gauge(
+    'Open WebSockets, by upstream. They do not count as requests in flight.',
+    { upstream: UPSTREAM },
+    { across: 'sum' },
+  ),
+  weir_client_connections: gauge('Open client connections.', {}, { across: 'sum' }),
+  weir_upstream_connections: gauge(
+    'Open connections to each upstream.',
+    { upstream: UPSTREAM },
+    { across: 'sum' },
+  ),
   weir_build_info: gauge('Always 1; the labels name the version of Weir and of Node.js.', {
     version: 'of Weir',
     node: 'of Node.js',
@@ -216,6 +227,8 @@ export const METRICS = {
   ),
   weir_overloaded: gauge(
     '1 while the event loop is too far behind and new requests may be answered 503, else 0.',
+    {},
+    { across: 'max' },
   ),
   weir_overloads_total: counter(
     'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
@@ -260,7 +273,7 @@ export const METRICS = {
   weir_key_set_fetches_total: counter(
     "Fetches of the issuer's key set, by outcome.",
     { provider: PROVIDER, outcome: ['loaded', 'failed'] },
-    { series: model => perProvider(model, ['loaded', 'failed']) },
+    { series: model => perProvider(model, ['loaded', 'failed']), across: 'main' },
   ),
   weir_revocations: gauge(
     'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
@@ -268,6 +281,8 @@ export const METRICS = {
   ),
   weir_revocations_evicted_total: counter(
     'Revocations evicted because the table was full: every token as old as they were is refused.',
+    {},
+    { across: 'main' },
   ),
   weir_notices_total: counter(
     'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
@@ -315,7 +330,7 @@ export const METRICS = {
   weir_provider_discoveries_total: counter(
     "Attempts to discover the provider's endpoints, by outcome.",
     { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
-    { series: model => perProvider(model, DISCOVERY_OUTCOMES) },
+    { series: model => perProvider(model, DISCOVERY_OUTCOMES), across: 'main' },
   ),
   weir_introspections_total: counter(
     'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
@@ -365,7 +380,7 @@ export const METRICS = {
   weir_restrictions_total: counter(
     'Restrictions started, by kind (address, principal, webhook) and reason.',
     { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => certainRestrictions(RESTRICTION_REASONS) },
+    { series: () => certainRestrictions(RESTRICTION_REASONS), across: 'main' },
   ),
   weir_shadow_restrictions_total: counter(
     'Restrictions that rules in shadow would have started, by kind and reason.',
@@ -376,6 +391,7 @@ export const METRICS = {
   weir_restrictions_evicted_total: counter(
     'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
     { table: RESTRICTION_TABLES },
+    { across: 'main' },
   ),
   weir_limit_in_flight: gauge(
     'Requests in flight in each bucket with "concurrent", streams and WebSockets included.',
@@ -448,6 +464,7 @@ export const METRICS = {
   weir_config_reloads_total: counter(
     'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
     { outcome: ['applied', 'waiting', 'refused', 'unchanged'] },
+    { across: 'main' },
   ),
   weir_config_last_reload_successful: gauge(
     '1 if the configuration files were valid at the last reload; 0 if they were refused and the previous configuration stays in use. Alert on 0.',

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDeclaration, type MetricName, type MetricOf } from './declarations.ts';
+import { addGrowth, type Growing, type Growth, takeGrowth } from './growth.ts';
 import { type LabelModel, prepareSeries, type SeriesTree } from './label-model.ts';
 
 /** How to make a counter, in the library's terms. */
@@ -26,6 +27,16 @@ export class Tally {
     const first = new Tally();
     this.parts.set(value, first);
     return first;
+  }
+
+  take(): number | null {
+    const { count } = this;
+    this.count = 0;
+    return count === 0 ? null : count;
+  }
+
+  add(count: number): void {
+    this.count += count;
   }
 }
 
@@ -70,6 +81,12 @@ interface TallyHistogramOptions {
   readonly registers: Registry[];
 }
 
+/** Values per bucket, as of a `TallyHistogram`, and their sum. */
+interface Distribution {
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
 /** A distribution for each combination of label values: for histograms what `Tally` is for counters. */
 export class TallyHistogram {
   readonly parts = new Map<string, TallyHistogram>();
@@ -102,6 +119,18 @@ export class TallyHistogram {
 
   get counts(): readonly number[] {
     return this.#counts ?? zeros(this.#bounds);
+  }
+
+  take(): Distribution | null {
+    const taken = this.#counts === null ? null : { counts: this.#counts, sum: this.sum };
+    this.#counts = null;
+    this.sum = 0;
+    return taken;
+  }
+
+  add({ counts, sum }: Distribution): void {
+    this.#counts = this.counts.map((count, i) => count + (counts[i] ?? 0));
+    this.sum += sum;
   }
 }
 
@@ -166,15 +195,27 @@ type Reading = number | Iterable<readonly [labels: Readonly<Record<string, strin
 
 const DECLARATIONS: Readonly<Record<MetricName, MetricDeclaration>> = METRICS;
 
+/** What the metrics of one thread have counted since it was taken last, by metric. */
+export interface MetricGrowth {
+  readonly counters: readonly (readonly [name: MetricName, growth: Growth<number>])[];
+  readonly histograms: readonly (readonly [name: MetricName, growth: Growth<Distribution>])[];
+}
+
+/** The values now of metrics that each thread has for itself, in the library's form. */
+export type Levels = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
 /** Registers metrics as `METRICS` declares them, and shows their series from the start. */
 export class MetricSet {
   readonly registry = new Registry();
   readonly #followers: ((model: LabelModel) => void)[] = [];
+  readonly #counters = new Map<MetricName, Tally>();
+  readonly #histograms = new Map<MetricName, TallyHistogram>();
 
   /** Registers a counter that is counted here. */
   counter(name: MetricOf<'counter'>): Tally {
     const declaration = DECLARATIONS[name];
     const tally = tallyCounter(this.#optionsOf(name));
+    if (declaration.across !== 'main') this.#counters.set(name, tally);
     this.#prepare(declaration, () => labelNamesOf(declaration), tally, 1);
     return tally;
   }
@@ -189,6 +230,7 @@ export class MetricSet {
     const { buckets = [] } = declaration;
     const namesNow = labelNames ?? (() => labelNamesOf(declaration));
     const tally = tallyHistogram({ ...this.#optionsOf(name), buckets }, namesNow);
+    this.#histograms.set(name, tally);
     // A series takes a line for each bucket and +Inf, the sum and the count.
     this.#prepare(declaration, namesNow, tally, buckets.length + 3);
     return tally;
@@ -235,10 +277,52 @@ export class MetricSet {
     for (const follow of this.#followers) follow(model);
   }
 
+  /** Takes what this thread has counted since the last call. */
+  takeGrowth(): MetricGrowth {
+    return { counters: grown(this.#counters), histograms: grown(this.#histograms) };
+  }
+
+  /** Adds what another thread has counted. */
+  addGrowth({ counters, histograms }: MetricGrowth): void {
+    for (const [name, growth] of counters) {
+      const root = this.#counters.get(name);
+      if (root !== undefined) addGrowth(root, growth);
+    }
+    for (const [name, growth] of histograms) {
+      const root = this.#histograms.get(name);
+      if (root !== undefined) addGrowth(root, growth);
+    }
+  }
+
+  /** Reads what each thread has for itself: its part of gauges that are joined, and the metrics of its JavaScript engine. */
+  async levels(): Promise<Levels> {
+    const names = this.registry.getMetricsAsArray().map(({ name }) => name);
+    const read = names.filter(isLevel).map(async name => {
+      const metric = await this.registry.getSingleMetric(name)?.get();
+      if (metric === undefined) return [];
+      // A mean over all threads would hide one that is late.
+      return [metric.aggregator === 'average' ? { ...metric, aggregator: 'max' as const } : metric];
+    });
+    return (await Promise.all(read)).flat();
+  }
+
+  /** All metrics in the text format of Prometheus, joined with what other threads have for themselves. */
+  async text(others: readonly Levels[]): Promise<string> {
+    if (others.length === 0) return this.registry.metrics();
+    const joined = AggregatorRegistry.aggregate([await this.levels(), ...others]);
+    const texts = this.registry.getMetricsAsArray().map(({ name }) => {
+      const registry = joined.getSingleMetric(name) === undefined ? this.registry : joined;
+      return registry.getSingleMetricAsString(name);
+    });
+    return `${(await Promise.all(texts)).join('\n\n')}\n`;
+  }
+
   #optionsOf(name: MetricName) {
     const declaration = DECLARATIONS[name];
-    const { help } = declaration;
-    return { name, help, labelNames: labelNamesOf(declaration), registers: [this.registry] };
+    const { help, across } = declaration;
+    const aggregator = across === 'max' ? ('max' as const) : ('sum' as const);
+    const labelNames = labelNamesOf(declaration);
+    return { name, help, aggregator, labelNames, registers: [this.registry] };
   }
 
   #prepare<Part extends SeriesTree<Part>>(
@@ -255,6 +339,22 @@ export class MetricSet {
         prepareSeries(root, series(model), at, linesEach);
       });
   }
+}
+
+/** Takes what each metric has counted; leaves out those that counted nothing. */
+function grown<Part extends Growing<Part, Amount>, Amount>(metrics: ReadonlyMap<MetricName, Part>) {
+  return [...metrics].flatMap(([name, root]) => {
+    const growth = takeGrowth<Part, Amount>(root);
+    return growth.length === 0 ? [] : [[name, growth] as const];
+  });
+}
+
+/** Whether each thread has a part of this metric: those of the engine do, but those of the process (`process_...`) do not. */
+function isLevel(name: string): boolean {
+  const declaration = DECLARATIONS[name as MetricName] as MetricDeclaration | undefined;
+  return declaration === undefined
+    ? name.startsWith('nodejs_')
+    : /^(sum|max)$/.test(declaration.across ?? '');
 }
 
 function labelNamesOf({ labels = {} }: MetricDeclaration): string[] {

@@ -29,21 +29,27 @@ it('the list of top callers keeps the frequent ones in a flood of others, and ho
   expect(namesIn(top).slice(0, 2)).toEqual(['often', 'also']);
 });
 
-it('the list of top callers gives bounds that hold, whatever comes in which order', () => {
-  const top = new TopCallers(5);
-  const real = new Map<string, number>();
-  let random = 1;
-  for (let n = 0; n < 5_000; n++) {
-    random = (random * 48_271) % 2_147_483_647;
-    const caller = `c${Math.floor(Math.sqrt(random % 400))}`;
-    real.set(caller, (real.get(caller) ?? 0) + 1);
-    top.note('all', 'user', caller, n);
-  }
-  for (const { caller, count, maxCount } of top.list()) {
-    expect(count).toBeLessThanOrEqual(real.get(caller) ?? 0);
-    expect(maxCount).toBeGreaterThanOrEqual(real.get(caller) ?? 0);
-  }
-});
+it.each([0, 7, 90])(
+  'the list of top callers gives bounds that hold, with parts of others after %i',
+  share => {
+    const [top, other] = [new TopCallers(5), new TopCallers(5)];
+    const real = new Map<string, number>();
+    let random = 1;
+    for (let n = 0; n < 5_000; n++) {
+      random = (random * 48_271) % 2_147_483_647;
+      const caller = `c${Math.floor(Math.sqrt(random % 400))}`;
+      real.set(caller, (real.get(caller) ?? 0) + 1);
+      (share > 0 && random % 3 === 0 ? other : top).note('all', 'user', caller, n);
+      if (n % share === 0) top.add(other.take());
+    }
+    top.add(other.take());
+    expect(other.list()).toEqual([]);
+    for (const { caller, count, maxCount } of top.list()) {
+      expect(count).toBeLessThanOrEqual(real.get(caller) ?? 0);
+      expect(maxCount).toBeGreaterThanOrEqual(real.get(caller) ?? 0);
+    }
+  },
+);
 
 it('the list of top callers forgets callers after an hour without news, and gives their places to others', () => {
   const top = new TopCallers(2);
