@@ -2,13 +2,13 @@ import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
 import type { NewPermits, System, TimerClock } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { NewBudget, Replication } from '../runtime/index.ts';
+import type { NewBudget, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses, Listeners } from '../server/index.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
-  /** How gateways inform each other. Default: through Redis, if the configuration names one. */
-  readonly replication?: Replication;
+  /** The part of this thread in its process. Default: it is alone, and informs others through Redis, if the configuration names one. */
+  readonly thread?: ThreadPart;
   /**
    * Makes what counts connections, handshakes, requests in flight (in all, by address, by upstream and its callers), requests that are
    * held, and those to providers, up to their caps. Default: each gateway counts its own.

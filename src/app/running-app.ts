@@ -73,7 +73,10 @@ class RunningApp implements App {
     this.#transports = new Transports(upstream =>
       openTransport(upstream, system, this.#observation.upstreams),
     );
-    const evicted = () => this.#observation.identityOf(null).revocationEvicted();
+    // All threads hold the same revocations: the main one counts.
+    const evicted = () => {
+      if (shared.thread?.isMain !== false) this.#observation.identityOf(null).revocationEvicted();
+    };
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot, shared);
     this.#limiting = this.#makeLimiting(snapshot, shared);
@@ -183,13 +186,13 @@ class RunningApp implements App {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot, { replication, counters }: SharedParts): Limiting {
+  #makeLimiting({ limits, store, caps }: Snapshot, { thread, counters }: SharedParts): Limiting {
     const limiting = new Limiting(limits, store, {
       ...this.#system,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
-      replication,
+      thread,
       counters,
     });
     limiting.shareRevocations(this.#revocations);

@@ -5,10 +5,20 @@ export interface Fact {
   /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
   readonly value: number;
   readonly forMs: number;
+  /** Names the client to the threads of this process. Other processes are told the name of the fact alone. */
+  readonly whom?: FactSubject | undefined;
+}
+
+/** A client, and the webhook that it is about; '' if it is about none. */
+export interface FactSubject {
+  readonly key: string;
+  readonly webhook: string;
 }
 
 /** Keeps what this gateway knows about one topic. */
 export interface FactTopic {
+  /** Whether its facts stay among the threads of this process. Default false. */
+  readonly isOfProcess?: boolean;
   /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
   learn(fact: Fact): void;
   /** Lists all known facts with their full names, to post them again where they were lost. */

@@ -1,7 +1,7 @@
 export * from './bytes.ts';
 export { Memo, RecentMap, Roster, type RosterEntry } from './collections.ts';
 export * from './error.ts';
-export type { Claims, Fact, Facts, FactTopic } from './facts.ts';
+export type { Claims, Fact, FactSubject, Facts, FactTopic } from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
 export { type Machine, readMachine } from './machine.ts';

@@ -3,6 +3,6 @@ export { Identity, type NewBudget, type ProviderFacts } from './identity.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export * from './offences.ts';
 export { Overload } from './overload.ts';
-export type { Replication } from './replication.ts';
+export type { Replication, ThreadPart } from './replication.ts';
 export { Blocked, Restricting } from './restricting.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -24,6 +24,7 @@ import type {
   LocalStore,
   MemoryStoreOptions,
   OffenceFeed,
+  RestrictionListener,
   ShadowRestrictions,
   StoreCounts,
   WebhookNotFound,
@@ -38,12 +39,16 @@ import {
 import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
 import {
   announceLift,
+  announceMet,
   announceReset,
   announceRestriction,
+  announceShadow,
   onReset,
   type Replication,
   shareRestrictions,
   shareRevocations,
+  shareShadow,
+  type ThreadPart,
   withdrawRestriction,
 } from './replication.ts';
 import { Blocked, Restricting } from './restricting.ts';
@@ -71,6 +76,8 @@ export class Limiting {
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: LimitListener;
+  /** The part of this thread in its process; `null` if it is alone. */
+  readonly #thread: ThreadPart | null;
   /** How gateways inform each other; `null` if there is one alone. */
   readonly #replication: Replication | null;
   /** Adds up offences across all gateways. */
@@ -91,14 +98,15 @@ export class Limiting {
       readonly storeListener: StoreListener;
       /** Most counters held in this process. */
       readonly limitKeys: number;
-      /** How gateways inform each other. Default: through the shared store. The caller starts and stops it. */
-      readonly replication?: Replication | undefined;
+      /** The part of this thread in its process. Default: it is alone. */
+      readonly thread?: ThreadPart | undefined;
       /** The counters on this machine. Default: those of this process. */
       readonly counters?: LocalStore | undefined;
     },
   ) {
-    const { clock, randomBytes, listener, storeListener } = dependencies;
+    const { clock, randomBytes, listener, storeListener, thread = null } = dependencies;
     const { keysPerCaller } = model;
+    this.#thread = thread;
     this.listener = listener;
     this.memory =
       dependencies.counters ?? memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys });
@@ -111,25 +119,31 @@ export class Limiting {
             listener: storeListener,
             local: this.memory,
             keysPerCaller,
+            thread,
           });
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
-    this.#replication = dependencies.replication ?? this.shared;
+    this.#replication = thread?.join(this.shared) ?? this.shared;
+    const facts = this.#replication?.facts ?? null;
+    const voice = this.#isVoice ? listener : SILENT;
     this.#restrictingClock = new StoppableClock(clock);
-    this.restrictions = this.#makeRestrictions(this.#restrictingClock, listener);
+    this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice);
     this.#feed = this.#makeFeed();
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
-      ...{ clock: this.#restrictingClock, randomBytes, listener, restrictions, tally: this.#feed, maxKeys },
+      ...{ clock: this.#restrictingClock, randomBytes, listener: voice, restrictions, maxKeys },
+      tally: this.#feed,
+      announceShadow: thread && facts && (shadow => announceShadow(facts, shadow)),
     });
     this.shadowRestrictions = this.#restricting.shadowRestrictions;
+    if (thread !== null && facts !== null) shareShadow(facts, this.shadowRestrictions);
     this.invalidRequests = this.#restricting.invalidRequests;
     this.webhookNotFound = this.#restricting.webhookNotFound;
     this.ignoredRefusals = this.#restricting.ignoredRefusals;
     this.allowances = new Allowances({
       store: (this.shared?.limits ?? this.memory).allowances,
-      facts: this.#replication?.facts ?? null,
+      facts,
       randomBytes,
       forgetKnown: () => this.shared?.limits.forgetRefusals(),
       ignoredRefusals: this.ignoredRefusals,
@@ -185,7 +199,7 @@ export class Limiting {
   get sharing() {
     return {
       untold: this.#replication?.facts.outgoing ?? 0,
-      adopted: this.restrictions.adopted,
+      adopted: this.#isVoice ? this.restrictions.adopted : 0,
       unshared: this.#feed?.left ?? 0,
     };
   }
@@ -205,7 +219,12 @@ export class Limiting {
     this.shared?.stop();
   }
 
-  #makeRestrictions(clock: Clock, listener: LimitListener): Restrictions {
+  /** Whether this thread reports what all threads of its process know. */
+  get #isVoice(): boolean {
+    return this.#thread?.isMain !== false;
+  }
+
+  #makeRestrictions(clock: Clock, listener: RestrictionListener): Restrictions {
     const facts = this.#replication?.facts;
     if (facts === undefined) return new Restrictions({ clock, listener, networkOf: networkOfKey });
     const restrictions = new Restrictions({
@@ -215,6 +234,7 @@ export class Limiting {
       announce: restriction => announceRestriction(facts, restriction),
       announceLift: lift => announceLift(facts, lift),
       withdraw: restriction => withdrawRestriction(facts, restriction),
+      thread: this.#thread && { isMain: this.#isVoice, met: restriction => announceMet(facts, restriction) },
     });
     shareRestrictions(facts, restrictions);
     return restrictions;
@@ -230,6 +250,15 @@ export class Limiting {
     });
   }
 }
+
+/** Hears nothing: what all threads of a process know, its main thread reports. */
+const SILENT: RestrictionListener & Pick<LimitListener, 'shadowRestricted'> = {
+  restricted() {},
+  prolonged() {},
+  released() {},
+  evicted() {},
+  shadowRestricted() {},
+};
 
 /** Makes the counters of this process. Call `followLimits` with each configuration. */
 export function memoryCounters(

@@ -2,22 +2,37 @@ import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '..
 import type { Claims, Fact, Facts, RandomBytes } from '../core/index.ts';
 import { RESTRICTED_KINDS, RESTRICTION_REASONS, randomName } from '../core/index.ts';
 import type {
+  AdoptedShadow,
   AnonymousRestriction,
   Lift,
   OffenceFeed,
   OffencesExceeded,
   Restrictions,
+  ShadowRestrictions,
 } from '../limits/index.ts';
 
 /** How the gateways of one service inform each other. Redis is one way (`SharedStore`). */
 export interface Replication {
   readonly facts: Facts;
   readonly claims: Claims;
-  /** Makes the feed that adds up this gateway's offences with those of the others. */
-  feed(exceeded: OffencesExceeded): OffenceFeed;
+  /** Makes the feed that adds up this gateway's offences with those of the others; `null` if all count them together. */
+  feed(exceeded: OffencesExceeded): OffenceFeed | null;
+}
+
+/** The part of one thread in a process that has several. */
+export interface ThreadPart {
+  /** Whether this is the main thread. It alone reports what all threads know, and tells other processes. */
+  readonly isMain: boolean;
+  /** Names the process in Redis, where its threads count as one gateway. */
+  readonly replicaId: string;
+  /** Joins the threads. `beyond`: the way to other processes; `null` if there is none. */
+  join(beyond: Replication | null): Replication;
 }
 
 const RESTRICTION = 'restriction';
+/** Tells the other threads the name of a client whose restriction another process announced. */
+const MET = 'met';
+const SHADOW = 'shadow';
 const LIFT = 'lift';
 const RESET = 'reset';
 /**
@@ -32,6 +47,11 @@ export function announceRestriction(facts: Facts, restriction: AnonymousRestrict
   facts.post(factOf(restriction));
 }
 
+/** Names the client of a restriction, which another process announced, to the other threads. */
+export function announceMet(facts: Facts, restriction: AnonymousRestriction): void {
+  facts.post(factOf(restriction, MET));
+}
+
 /** Takes back a restriction that was given up here while it lasts. Gateways that know it keep it. */
 export function withdrawRestriction(facts: Facts, restriction: AnonymousRestriction): void {
   facts.withdraw(factOf(restriction).name, restriction.lifts);
@@ -44,16 +64,18 @@ export function announceLift(facts: Facts, lift: Lift): void {
 
 /** Applies restrictions and lifts that other gateways announce. Their order does not matter. */
 export function shareRestrictions(facts: Facts, restrictions: Restrictions): void {
+  const learn = ({ name, value: lifts, forMs, whom }: Fact) => {
+    const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
+    const kind = RESTRICTED_KINDS.find(each => each === kindName);
+    const reason = RESTRICTION_REASONS.find(each => each === reasonName);
+    if (kind !== undefined && reason !== undefined && digest !== '') {
+      const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
+      restrictions.adopt({ kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom });
+    }
+  };
+  facts.join(MET, { isOfProcess: true, learn, everything: () => [] });
   facts.join(RESTRICTION, {
-    learn({ name, value: lifts, forMs }) {
-      const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
-      const kind = RESTRICTED_KINDS.find(each => each === kindName);
-      const reason = RESTRICTION_REASONS.find(each => each === reasonName);
-      if (kind !== undefined && reason !== undefined && digest !== '') {
-        const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
-        restrictions.adopt({ kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner });
-      }
-    },
+    learn,
     *everything() {
       for (const restriction of restrictions.running()) yield factOf(restriction);
     },
@@ -64,6 +86,28 @@ export function shareRestrictions(facts: Facts, restrictions: Restrictions): voi
       for (const lift of restrictions.lifted()) yield factOfLift(lift);
     },
   });
+}
+
+/** Shares restrictions in shadow with the other threads of this process. */
+export function shareShadow(facts: Facts, shadow: ShadowRestrictions): void {
+  facts.join(SHADOW, {
+    isOfProcess: true,
+    learn({ name, forMs, whom }) {
+      const [kindName, reasonName] = name.split(':');
+      const kind = RESTRICTED_KINDS.find(each => each === kindName);
+      const reason = RESTRICTION_REASONS.find(each => each === reasonName);
+      if (kind !== undefined && reason !== undefined && whom !== undefined)
+        shadow.adopt({ kind, reason, ...whom }, forMs);
+    },
+    *everything() {
+      for (const running of shadow.running()) yield factOfShadow(running);
+    },
+  });
+}
+
+/** Announces a restriction in shadow that began here. */
+export function announceShadow(facts: Facts, shadow: AdoptedShadow): void {
+  facts.post(factOfShadow(shadow));
 }
 
 /** Announces that an operator has reset counters, without saying whose: each gateway forgets all refusals that it remembers. */
@@ -102,10 +146,14 @@ export function shareRevocations(facts: Facts, revocations: Revocations): void {
  * Makes the fact of a restriction. Of two facts about one restriction the one that began after more lifts wins, then the one that
  * lasts longer. Gateways of older versions read the name up to the digest.
  */
-function factOf(restriction: AnonymousRestriction): Fact {
-  const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner } = restriction;
-  const name = [RESTRICTION, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
-  return { name, value: lifts, forMs };
+function factOf(restriction: AnonymousRestriction, topic = RESTRICTION): Fact {
+  const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom } = restriction;
+  const name = [topic, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
+  return { name, value: lifts, forMs, whom };
+}
+
+function factOfShadow({ kind, reason, key, webhook, forMs }: AdoptedShadow): Fact {
+  return { name: [SHADOW, kind, reason].join(':'), value: 0, forMs, whom: { key, webhook } };
 }
 
 function factOfLift({ digest, count, forMs }: Lift): Fact {

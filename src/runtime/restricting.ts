@@ -2,7 +2,7 @@ import { isPrincipal } from '../auth/index.ts';
 import type { LimitsModel, Listed } from '../config/index.ts';
 import { type Clock, type LimitListener, type RandomBytes, RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
-import type { OffenceTally, RestrictedClient, Restrictions } from '../limits/index.ts';
+import type { AdoptedShadow, OffenceTally, RestrictedClient, Restrictions } from '../limits/index.ts';
 import { IgnoredRefusals, InvalidRequests, ShadowRestrictions, WebhookNotFound } from '../limits/index.ts';
 
 interface RestrictingDependencies {
@@ -10,6 +10,8 @@ interface RestrictingDependencies {
   readonly randomBytes: RandomBytes;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: Restrictions;
+  /** Tells the other threads of a restriction in shadow; `null` if there is none. Default null. */
+  readonly announceShadow?: ((shadow: AdoptedShadow) => void) | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: OffenceTally | null;
   /** The most keys that are counted for each offence. */
@@ -25,12 +27,14 @@ export class Restricting {
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
 
-  constructor({ clock, randomBytes, listener, restrictions, tally, maxKeys }: RestrictingDependencies) {
+  constructor(dependencies: RestrictingDependencies) {
+    const { clock, randomBytes, listener, restrictions, tally, maxKeys } = dependencies;
     this.restrictions = restrictions;
     this.shadowRestrictions = new ShadowRestrictions({
       clock,
       began: ({ kind, reason, key }, forMs) =>
         listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
+      announce: dependencies.announceShadow ?? null,
       networkOf: networkOfKey,
     });
     const counting = { clock, randomBytes, tally, maxKeys, shadow: this.shadowRestrictions };

@@ -19,7 +19,7 @@ import {
   RedisStore,
   Replicas,
 } from '../redis/index.ts';
-import type { Replication } from './replication.ts';
+import type { Replication, ThreadPart } from './replication.ts';
 
 /** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
@@ -33,6 +33,8 @@ export interface SharedStoreDependencies {
   /** Counts while Redis does not. */
   readonly local: LocalStore;
   readonly keysPerCaller: number;
+  /** The part of this thread; `null` if it is alone in its process. */
+  readonly thread: Pick<ThreadPart, 'isMain' | 'replicaId'> | null;
 }
 
 /** The Redis that all gateways share: the connection, its health, the limits counted in it, and what gateways tell each other. */
@@ -45,6 +47,8 @@ export class SharedStore implements Replication {
   readonly claims: Claims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
+  /** Whether this thread tells other processes what all threads know. */
+  readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   readonly #clock: TimerClock;
@@ -54,13 +58,19 @@ export class SharedStore implements Replication {
   #renewer: Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
-    const { clock, randomBytes, listener, local, keysPerCaller } = dependencies;
+    const { clock, randomBytes, local, keysPerCaller, thread } = dependencies;
+    const listener = thread?.isMain === false ? ofWorker(dependencies.listener) : dependencies.listener;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
+    this.#isVoice = thread?.isMain ?? true;
     this.#clock = clock;
     this.#listener = listener;
     const connection = new RedisConnection(options, { clock });
-    const replicas = new Replicas(connection, { clock, id: randomName(randomBytes), hint });
+    const replicas = new Replicas(connection, {
+      clock,
+      id: thread?.replicaId ?? randomName(randomBytes),
+      hint,
+    });
     const health = new Health({ connection, replicas, policy, clock, listener });
     this.#connection = connection;
     this.policy = policy;
@@ -79,7 +89,7 @@ export class SharedStore implements Replication {
     });
     this.facts = this.#board;
     this.claims = new RedisClaims({ connection, health });
-    health.onFound(() => this.#board.look());
+    if (this.#isVoice) health.onFound(() => this.#board.look());
     this.limits = new RedisStore({
       connection,
       health,
@@ -95,7 +105,7 @@ export class SharedStore implements Replication {
 
   /** The other gateways' facts have been read, or the wait for Redis is over. Stays true from then on. */
   get isReady(): boolean {
-    return this.#board.isLoaded || this.isBehind;
+    return !this.#isVoice || this.#board.isLoaded || this.isBehind;
   }
 
   /** Whether every request that has a limit is refused now: Redis is away, and the policy is `closed`. */
@@ -105,7 +115,7 @@ export class SharedStore implements Replication {
 
   /** This gateway serves, and could not read yet what the others know. */
   get isBehind(): boolean {
-    return this.#waited && !this.#isStrict && !this.#board.isLoaded;
+    return this.#isVoice && this.#waited && !this.#isStrict && !this.#board.isLoaded;
   }
 
   feed(exceeded: OffencesExceeded): OffenceFeed {
@@ -120,7 +130,7 @@ export class SharedStore implements Replication {
   start(): void {
     this.#connection.start();
     this.health.start();
-    this.#board.start();
+    if (this.#isVoice) this.#board.start();
     this.#renewer = this.#clock.every(RENEW_MS, () => this.limits.renewLeases());
     this.#timer = this.#clock.after(START_MS, () => {
       this.#waited = true;
@@ -137,4 +147,19 @@ export class SharedStore implements Replication {
     this.#replicas.leave();
     this.#connection.stop();
   }
+}
+
+/** Reports how the requests of a worker are decided. Whether Redis is there, the main thread reports. */
+function ofWorker(listener: StoreListener): StoreListener {
+  return {
+    decidedBy: who => listener.decidedBy(who),
+    failed: (failure, cause) => listener.failed(failure, cause),
+    shareFailed: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
+    lost() {},
+    found() {},
+    behind() {},
+    caughtUp() {},
+    subscribed() {},
+    beat() {},
+  };
 }

@@ -66,7 +66,7 @@ async function startReplica(
     ...(memory === null
       ? // On a busy machine a response may take its time.
         { config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } } }
-      : { shared: { replication: memory.replication() } }),
+      : { shared: { thread: memory.thread() } }),
   });
   if (memory === null) await redisDecides(started.gateway);
   return { ...started, issuer };

@@ -14,7 +14,7 @@ import {
   type OffencesExceeded,
   type Restricted,
 } from '../../src/limits/index.ts';
-import type { Replication } from '../../src/runtime/index.ts';
+import type { Replication, ThreadPart } from '../../src/runtime/index.ts';
 
 const ADD_UP_MS = 250;
 
@@ -23,7 +23,7 @@ interface Posted {
   readonly untilMs: number;
 }
 
-/** Lets gateways of one process inform each other without Redis: all that are handed `replication()` of one `MemoryReplication`. */
+/** Lets gateways of one process inform each other without Redis: all that are handed a `thread()` of one `MemoryReplication`. */
 export class MemoryReplication {
   readonly #clock: Clock;
   readonly #posted = new Map<string, Posted>();
@@ -38,11 +38,15 @@ export class MemoryReplication {
 
   /** The names of the facts that hold. */
   get names(): readonly string[] {
-    return [...this.#posted.keys()];
+    return [...this.#posted.keys()].filter(name => topicOf(name) !== 'met');
   }
 
-  /** The way of one gateway to the others. */
-  replication(): Replication {
+  /** The part of one gateway. */
+  thread(): ThreadPart {
+    return { isMain: true, replicaId: 'none', join: () => this.#replication() };
+  }
+
+  #replication(): Replication {
     const facts: Facts = {
       outgoing: 0,
       join: (topic, holder) => this.#join(topic, holder),

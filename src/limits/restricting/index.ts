@@ -11,4 +11,4 @@ export {
   type Restriction,
   type RestrictionListener,
 } from './restriction.ts';
-export { Restrictions, ShadowRestrictions } from './restrictions.ts';
+export { type AdoptedShadow, Restrictions, ShadowRestrictions } from './restrictions.ts';

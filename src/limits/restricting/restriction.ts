@@ -1,4 +1,10 @@
-import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
+import type {
+  Clock,
+  FactSubject,
+  RestrictedKind,
+  RestrictionReason,
+  RestrictionTableName,
+} from '../../core/index.ts';
 import { digestOf, ownString } from '../../core/index.ts';
 import type { Member } from './eviction-order.ts';
 
@@ -35,6 +41,8 @@ export interface AnonymousRestriction {
   readonly network: string;
   /** The digest of the address that calls a webhook, as in a restriction of that address; '' for the other kinds. */
   readonly owner: string;
+  /** Names the client after all: to the threads of this process alone. */
+  readonly whom?: FactSubject | undefined;
 }
 
 /** A restriction in force. */
@@ -89,10 +97,26 @@ export interface RestrictionsOptions {
   readonly announceLift?: ((lift: Lift) => void) | null;
   /** Called for each restriction that is evicted here before its end, so that other gateways store a bounded number. Default null. */
   readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
+  /**
+   * The part of this thread, where several of a process share restrictions: they tell each other names, and count offences
+   * together. Default null: there is one.
+   */
+  readonly thread?: RestrictionThread | null;
   /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
   readonly places?: Readonly<Record<RestrictionTableName, number>>;
   /** Returns the network of an address, given its key. Default: all addresses are of one. */
   readonly networkOf?: (address: string) => string;
+}
+
+/** What restrictions do differently where several threads of a process know the same ones. */
+export interface RestrictionThread {
+  /**
+   * Whether this one sees to what happens once in a process: where a client begins anew, its offences are forgotten by the thread that
+   * ended its restriction, or else, if that was another process, by the main one.
+   */
+  readonly isMain: boolean;
+  /** Called for each restriction of another process whose client is first seen here. */
+  met(restriction: AnonymousRestriction): void;
 }
 
 /** A restriction in its table. */

@@ -12,6 +12,7 @@ import type {
   Restriction,
   RestrictionListener,
   RestrictionsOptions,
+  RestrictionThread,
 } from './restriction.ts';
 import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
 import { RestrictionList, RestrictionTable, RestrictionTables } from './restriction-table.ts';
@@ -32,6 +33,7 @@ export class Restrictions {
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
   readonly #options: RestrictionsOptions;
+  readonly #thread: RestrictionThread | null;
   readonly #tables: RestrictionTables;
   readonly #lifts = new Lifts();
   readonly #whenLifted: ((restriction: Restriction) => void)[] = [];
@@ -43,6 +45,7 @@ export class Restrictions {
     this.#clock = options.clock;
     this.#listener = options.listener;
     this.#options = options;
+    this.#thread = options.thread ?? null;
     this.#tables = new RestrictionTables(options.places);
     this.listed = new RestrictionList(options.clock, this.#tables);
   }
@@ -81,11 +84,11 @@ export class Restrictions {
     if (this.isExempt(whom.key)) return;
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held === null) return;
-    this.#options.announce?.({ ...announced(held, this.#nowMs()), forMs });
+    this.#options.announce?.({ ...this.#announced(held), forMs });
     if (whom.kind !== 'webhook' || this.#tables.named('webhook').ofOwner(held.owner).length <= MAX_WEBHOOKS)
       return;
     this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
-    this.#mergeWebhooks(held.owner);
+    this.#mergeWebhooks(held.owner, true);
   }
 
   /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
@@ -98,14 +101,14 @@ export class Restrictions {
     const found = this.#tables.withDigest(digest);
     if (found.length === 0) return false;
     const lift = this.#lifts.add(digest, Math.max(...found.map(({ untilMs }) => untilMs)), this.#nowMs());
-    this.#drop(lift);
+    this.#drop(lift, true);
     this.#options.announceLift?.(lift);
     return true;
   }
 
   /** Lifts what another gateway lifted. */
   adoptLift(lift: Lift): void {
-    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift);
+    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#seesToOthers);
   }
 
   /** Lists all lifts that another gateway could contradict, as they would be announced now. */
@@ -115,17 +118,28 @@ export class Restrictions {
 
   /** Adopts a restriction of another gateway. Never shortens one held here. */
   adopt(told: AnonymousRestriction): void {
-    const { kind, digest, reason, forMs, lifts, network, owner } = told;
+    const { digest, forMs, lifts, whom } = told;
     if (lifts < this.#lifts.of(digest)) return;
     const table = this.#tables.of(told);
-    const nowMs = this.#nowMs();
     const before = table.withDigest(digest);
-    if (before !== undefined) {
-      const isLonger = nowMs + forMs > before.untilMs + (isHeld(before) ? ECHO_MS : 0);
-      if (lifts > before.lifts || (lifts === before.lifts && isLonger))
-        table.set(this.#prolonged(before, nowMs + forMs, lifts));
-      return;
+    if (before === undefined) this.#addAdopted(table, told);
+    else {
+      const untilMs = this.#nowMs() + forMs;
+      const isLonger = untilMs > before.untilMs + (isHeld(before) ? ECHO_MS : 0);
+      if (lifts > before.lifts || (lifts === before.lifts && isLonger)) {
+        const prolonged = this.#prolonged(before, untilMs, lifts);
+        table.set(prolonged);
+        if (isHeld(prolonged) && whom !== undefined) this.#listener.prolonged(prolonged);
+      }
     }
+    const entry = table.withDigest(digest);
+    if (whom !== undefined && entry !== undefined && !isHeld(entry))
+      this.#identify(table, entry, whom.key, whom.webhook);
+  }
+
+  #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
+    const { kind, digest, reason, forMs, lifts, network, owner } = told;
+    const nowMs = this.#nowMs();
     const epochMs = this.#epochOf(nowMs);
     this.#add(table, {
       kind,
@@ -142,14 +156,14 @@ export class Restrictions {
       network,
       owner,
     });
-    if (kind === 'address' && reason === 'webhook_not_found') this.#mergeWebhooks(digest);
+    if (kind === 'address' && reason === 'webhook_not_found') this.#mergeWebhooks(digest, this.#seesToOthers);
   }
 
   /** Lists all restrictions in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
-      for (const entry of table.all()) if (entry.untilMs > nowMs) yield announced(entry, nowMs);
+      for (const entry of table.all()) if (entry.untilMs > nowMs) yield this.#announced(entry);
   }
 
   isRestricted({ kind, key, webhook }: Restricted): boolean {
@@ -241,14 +255,14 @@ export class Restrictions {
   /** Removes a restriction that another gateway may still hold. */
   #giveUp(entry: Entry): void {
     this.#tables.delete(entry);
-    this.#options.withdraw?.(announced(entry, this.#nowMs()));
+    this.#options.withdraw?.(this.#announced(entry));
   }
 
   /** Ends the restrictions of an address on webhooks, which is restricted itself from now on. It begins anew on each of them. */
-  #mergeWebhooks(owner: string): void {
+  #mergeWebhooks(owner: string, beginsAnew: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
       this.#giveUp(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, true);
+      if (isHeld(entry)) this.#tellEnd(entry, beginsAnew);
     }
   }
 
@@ -289,8 +303,15 @@ export class Restrictions {
     const digest = known?.digest ?? digestOfWhom({ kind, key, webhook });
     const entry = table.withDigest(digest);
     if (entry === undefined || isOver(entry, this.#nowMs())) return null;
+    const held = this.#identify(table, entry, key, webhook);
+    if (held !== null) this.#thread?.met(this.#announced(held));
+    return held;
+  }
+
+  /** Gives the client of a restriction its name; `null` if it is never restricted. */
+  #identify(table: RestrictionTable, entry: Entry, key: string, webhook: string): Held | null {
     if (this.isExempt(key)) {
-      this.#tables.spared.meet(digest);
+      this.#tables.spared.meet(entry.digest);
       return null;
     }
     const held = { ...entry, key, webhook };
@@ -299,12 +320,24 @@ export class Restrictions {
     return held;
   }
 
+  /** Whether clients begin anew here whose restrictions others ended. */
+  get #seesToOthers(): boolean {
+    return this.#thread === null || this.#thread.isMain;
+  }
+
+  /** Returns the restriction as the others are told of it now. */
+  #announced(entry: Entry): AnonymousRestriction {
+    const told = announced(entry, this.#nowMs());
+    if (!isHeld(entry) || this.#thread === null) return told;
+    return { ...told, whom: { key: entry.key, webhook: entry.webhook } };
+  }
+
   /** Ends what a lift is about, unless it began later. */
-  #drop({ digest, count }: Lift): void {
+  #drop({ digest, count }: Lift, beginsAnew: boolean): void {
     for (const entry of this.#tables.withDigest(digest)) {
       if (entry.lifts >= count) continue;
       this.#tables.delete(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, true);
+      if (isHeld(entry)) this.#tellEnd(entry, beginsAnew);
     }
   }
 
@@ -336,6 +369,8 @@ interface ShadowRestrictionsOptions {
   readonly clock: Clock;
   /** Called once for each restriction that would begin. */
   readonly began: (whom: Restricted, forMs: number) => void;
+  /** Called for each that would begin here, for the other threads of this process to adopt. Default null: there are none. */
+  readonly announce?: ((shadow: AdoptedShadow) => void) | null;
   /** Most held of each kind for each reason. Default 100,000. */
   readonly maxOfKind?: number;
   /** Returns the network of an address, given its key, as for restrictions that hold. */
@@ -350,8 +385,13 @@ interface ShadowRestriction {
   readonly untilEpochMs: number;
 }
 
+/** A restriction in shadow as the threads of one process tell each other of it. */
+export interface AdoptedShadow extends Restricted {
+  readonly forMs: number;
+}
+
 /**
- * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. A full table gives
+ * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other processes. A full table gives
  * up the restriction that it would give up if the rules held.
  */
 export class ShadowRestrictions {
@@ -373,10 +413,15 @@ export class ShadowRestrictions {
 
   /** Notes a restriction. Does nothing while one is running: its end is set once, as if it held. */
   restrict(whom: Restricted, forMs: number): void {
+    if (this.adopt(whom, forMs)) this.#options.announce?.({ ...whom, forMs });
+  }
+
+  /** Notes what another thread announced. Returns false if one is running. */
+  adopt(whom: Restricted, forMs: number): boolean {
     const { kind, key, webhook, reason } = whom;
     const nowMs = this.#options.clock.monotonicMs();
     const table = this.#tables.get(reason)?.[kind];
-    if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return;
+    if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return false;
     const held = this.#entryOf(whom, nowMs + forMs);
     const { evictable } = table;
     // Restrictions that are over leave at the next sweep: looking for them here would cost a walk through all for each offence.
@@ -385,9 +430,19 @@ export class ShadowRestrictions {
     table.set(held);
     this.#isEmpty = false;
     this.#options.began(whom, forMs);
-    if (kind !== 'webhook' || table.ofOwner(held.owner).length <= MAX_WEBHOOKS) return;
-    this.restrict({ kind: 'address', key, webhook: '', reason }, forMs);
-    for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);
+    if (kind === 'webhook' && table.ofOwner(held.owner).length > MAX_WEBHOOKS) {
+      // Each thread that knows the webhooks finds that out.
+      this.adopt({ kind: 'address', key, webhook: '', reason }, forMs);
+      for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);
+    }
+    return true;
+  }
+
+  /** Yields all restrictions that would be in force, as they would be announced now. */
+  *running(): Generator<AdoptedShadow> {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const { kind, key, webhook, reason, untilMs } of this.#all())
+      if (untilMs > nowMs) yield { kind, key, webhook, reason, forMs: untilMs - nowMs };
   }
 
   /** The reasons for which a request would be refused. `webhook`: '' if it is to none. */
