@@ -1,4 +1,4 @@
-import type { RandomBytes } from '../../core/index.ts';
+import type { TableMemory } from '../../core/index.ts';
 import type { Counter, Keyspace } from './counter.ts';
 import { type Partition, Partitions } from './partitions.ts';
 import { CallerTable, type NetworkOf, RecordTable, StringHash } from './record-table.ts';
@@ -53,12 +53,15 @@ export class CounterTable {
   readonly #inUse = new Int32Array(MAX_IN_USE);
   #inUseCount = 0;
 
-  /** `capacity`: most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used. */
-  constructor(capacity: number, randomBytes: RandomBytes, networkOf: NetworkOf = () => null) {
+  /**
+   * @param name tells the tables of shared memory apart
+   * @param capacity most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used
+   */
+  constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf = () => null) {
     this.partitions = new Partitions(capacity);
-    this.#callers = new CallerTable(capacity, randomBytes, networkOf);
-    this.#table = new RecordTable(capacity, WIDTH);
-    this.#partHash = StringHash.withRandomKey(randomBytes);
+    this.#callers = new CallerTable(memory, `${name} callers`, capacity, networkOf);
+    this.#table = new RecordTable(memory, name, capacity, WIDTH);
+    this.#partHash = StringHash.withRandomKey(memory, name);
   }
 
   get size(): number {
@@ -125,15 +128,15 @@ export class CounterTable {
     const { low, high } = this.#partHash;
     const isShared = caller === null;
     const at = this.#table.take(placeOf(number, isShared ? NOBODY : openerAt, low));
-    const { ints, floats } = this.#table;
+    const { records } = this.#table;
     const word = at * WIDTH;
-    ints[word + KEYSPACE] = isShared ? -number : number;
-    ints[word + CALLER] = openerAt;
-    ints[word + PART_LOW] = low;
-    ints[word + PART_HIGH] = high;
-    floats[(word + RESET) >> 1] = 0;
-    floats[(word + MARK) >> 1] = 0;
-    ints[word + COUNT] = 0;
+    records.set(word + KEYSPACE, isShared ? -number : number);
+    records.set(word + CALLER, openerAt);
+    records.set(word + PART_LOW, low);
+    records.set(word + PART_HIGH, high);
+    records.setFloat((word + RESET) >> 1, 0);
+    records.setFloat((word + MARK) >> 1, 0);
+    records.set(word + COUNT, 0);
     this.#partitionOf[number] = partition;
     this.#join(at, partition);
     return this.#use(at);
@@ -177,11 +180,11 @@ export class CounterTable {
   }
 
   save(at: number, counter: Counter): void {
-    const { ints, floats } = this.#table;
+    const { records } = this.#table;
     const word = at * WIDTH;
-    floats[(word + RESET) >> 1] = counter.resetMs;
-    floats[(word + MARK) >> 1] = counter.markMs;
-    ints[word + COUNT] = counter.exhausted ? counter.count | EXHAUSTED : counter.count;
+    records.setFloat((word + RESET) >> 1, counter.resetMs);
+    records.setFloat((word + MARK) >> 1, counter.markMs);
+    records.set(word + COUNT, counter.exhausted ? counter.count | EXHAUSTED : counter.count);
   }
 
   #use(at: number): number {
@@ -248,7 +251,7 @@ export class CounterTable {
   }
 
   #giveBack(at: number): void {
-    const { ints } = this.#table;
+    const { ints, records } = this.#table;
     const word = at * WIDTH;
     const keyspace = ints[word + KEYSPACE] ?? 0;
     const openerAt = ints[word + CALLER] ?? NOBODY;
@@ -257,30 +260,30 @@ export class CounterTable {
     if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
     const partition = this.#partitionOf[Math.abs(keyspace)];
     if (partition !== undefined) this.#leave(at, partition);
-    ints[word + KEYSPACE] = 0;
+    records.set(word + KEYSPACE, 0);
     this.#table.giveBack(at, placeOf(Math.abs(keyspace), keyspace < 0 ? NOBODY : openerAt, low));
   }
 
   /** Puts a record where the hand of its partition comes last. */
   #join(at: number, partition: Partition): void {
-    const { ints } = this.#table;
+    const { ints, records } = this.#table;
     const word = at * WIDTH;
     const right = partition.hand < 0 ? at : partition.hand;
     const left = partition.hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
     if (partition.hand < 0) partition.hand = at;
-    ints[word + LEFT] = left;
-    ints[word + RIGHT] = right;
-    ints[left * WIDTH + RIGHT] = at;
-    ints[right * WIDTH + LEFT] = at;
+    records.set(word + LEFT, left);
+    records.set(word + RIGHT, right);
+    records.set(left * WIDTH + RIGHT, at);
+    records.set(right * WIDTH + LEFT, at);
     this.partitions.grew(partition);
   }
 
   #leave(at: number, partition: Partition): void {
-    const { ints } = this.#table;
+    const { ints, records } = this.#table;
     const left = ints[at * WIDTH + LEFT] ?? at;
     const right = ints[at * WIDTH + RIGHT] ?? at;
-    ints[left * WIDTH + RIGHT] = right;
-    ints[right * WIDTH + LEFT] = left;
+    records.set(left * WIDTH + RIGHT, right);
+    records.set(right * WIDTH + LEFT, left);
     if (partition.hand === at) partition.hand = right === at ? -1 : right;
     this.partitions.shrank(partition);
   }

@@ -1,4 +1,4 @@
-import type { Clock, RandomBytes } from '../../core/index.ts';
+import { type Clock, ownMemory, type RandomBytes } from '../../core/index.ts';
 import type { BoundLimit, BoundLimits, BoundSet, Counter } from './counter.ts';
 import { copyCounter, Keyspaces, Moment, newCounter } from './counter.ts';
 import { CounterTable } from './counter-table.ts';
@@ -373,7 +373,8 @@ export class MemoryStore implements LimitStore {
   constructor(options: MemoryStoreOptions) {
     this.inFlight = options.inFlight ?? new ProcessInFlight();
     this.#clock = options.clock;
-    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.randomBytes, options.networkOf);
+    const memory = ownMemory(options.randomBytes);
+    this.#table = new CounterTable(memory, 'limits', options.maxKeys ?? 1_000_000, options.networkOf);
     this.#keyspaces = new Keyspaces(limit => this.#table.partitions.of(limit));
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.allowances = new MemoryAllowances({

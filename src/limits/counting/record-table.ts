@@ -1,4 +1,4 @@
-import type { RandomBytes } from '../../core/index.ts';
+import type { TableMemory, Words } from '../../core/index.ts';
 
 const KEY_BYTES = 8;
 
@@ -25,9 +25,9 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  /** Makes a random key, which no client can derive from other random numbers it has seen. */
-  static withRandomKey(randomBytes: RandomBytes): StringHash {
-    const key = randomBytes(KEY_BYTES);
+  /** Makes a random key, which no client can derive from other random numbers it has seen. In shared memory, the name's. */
+  static withRandomKey(memory: TableMemory, name: string): StringHash {
+    const key = memory.secret(name, KEY_BYTES);
     return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
   }
 
@@ -78,6 +78,13 @@ function wordAt(text: string, at: number): number {
 /** The word of a record that belongs to the table. The others belong to its user. */
 const NEXT = 0;
 
+/** The words of a table beside its records. Here and in NEXT a record is stored as its number + 1: the zeros of fresh memory mean "none". */
+const FREE = 0;
+const USED = 1;
+const SIZE = 2;
+/** The first of the heads: on another cache line. */
+const HEADS = 32;
+
 /**
  * Records of a fixed number of 32-bit words, handed out by number and found again by hash. They lie in one buffer, so the garbage
  * collector sees a single object, and a lookup touches one or two cache lines.
@@ -90,76 +97,84 @@ export class RecordTable {
   readonly capacity: number;
   /** Words of a record. */
   readonly #width: number;
-  /** All records as integers: word `w` of record `r` is at `r * width + w`. Word 0 is the table's own. */
+  /** All records: word `w` of record `r` is at `r * width + w`. Word 0 is the table's own. */
+  readonly records: Words;
+  /** The same as integers, and as floats of two words each. To be read only. */
   readonly ints: Int32Array;
-  /** The same memory as floats of two words each. */
   readonly floats: Float64Array;
-  // Here and in NEXT a record is stored as its number + 1, so that the zeros of a fresh buffer mean "none".
-  readonly #heads: Int32Array;
+  readonly #index: Words;
   readonly #mask: number;
-  #free = 0;
-  #used = 0;
-  #size = 0;
 
-  /** `width`: words of a record, an even number that includes the table's own. */
-  constructor(capacity: number, width: number) {
+  /**
+   * @param name tells the tables of shared memory apart
+   * @param width words of a record, an even number that includes the table's own
+   */
+  constructor(memory: TableMemory, name: string, capacity: number, width: number) {
     this.capacity = capacity;
     this.#width = width;
-    this.ints = new Int32Array(capacity * width);
-    this.floats = new Float64Array(this.ints.buffer);
+    this.records = memory.words(name, capacity * width);
+    this.ints = this.records.ints;
+    this.floats = this.records.floats;
     const heads = 2 ** Math.ceil(Math.log2(Math.max(2, capacity)));
-    this.#heads = new Int32Array(heads);
+    this.#index = memory.words(`${name} index`, HEADS + heads);
     this.#mask = heads - 1;
   }
 
   /** Records held now. */
   get size(): number {
-    return this.#size;
+    return this.#index.ints[SIZE] ?? 0;
   }
 
   /** How many records were ever held: those from this number on are untouched. */
   get used(): number {
-    return this.#used;
+    return this.#index.ints[USED] ?? 0;
   }
 
   /** Takes a record under this hash, or returns -1 if all are held. Its words keep their values from the last use. */
   take(hash: number): number {
-    const { ints } = this;
-    let record = this.#free - 1;
-    if (record >= 0) this.#free = ints[record * this.#width + NEXT] ?? 0;
-    else if (this.#used < this.capacity) record = this.#used++;
+    const index = this.#index;
+    let record = (index.ints[FREE] ?? 0) - 1;
+    if (record >= 0) index.set(FREE, this.after(record) + 1);
+    else if (this.used < this.capacity) record = index.add(USED, 1) - 1;
     else return -1;
-    const head = hash & this.#mask;
-    ints[record * this.#width + NEXT] = this.#heads[head] ?? 0;
-    this.#heads[head] = record + 1;
-    this.#size++;
+    const head = this.#headOf(hash);
+    this.#link(record, index.ints[head] ?? 0);
+    index.set(head, record + 1);
+    index.add(SIZE, 1);
     return record;
   }
 
   /** Frees a held record for the next `take`. `hash`: the one that it was taken under. */
   giveBack(record: number, hash: number): void {
-    const { ints } = this;
-    const head = hash & this.#mask;
+    const index = this.#index;
     const after = this.after(record) + 1;
-    let at = (this.#heads[head] ?? 0) - 1;
-    if (at === record) this.#heads[head] = after;
+    let at = this.first(hash);
+    if (at === record) index.set(this.#headOf(hash), after);
     else {
       while (this.after(at) !== record) at = this.after(at);
-      ints[at * this.#width + NEXT] = after;
+      this.#link(at, after);
     }
-    ints[record * this.#width + NEXT] = this.#free;
-    this.#free = record + 1;
-    this.#size--;
+    this.#link(record, index.ints[FREE] ?? 0);
+    index.set(FREE, record + 1);
+    index.add(SIZE, -1);
   }
 
   /** The first record whose hash may be this one, or -1. */
   first(hash: number): number {
-    return (this.#heads[hash & this.#mask] ?? 0) - 1;
+    return (this.#index.ints[this.#headOf(hash)] ?? 0) - 1;
   }
 
   /** The record after one that `first` or `after` returned, or -1. */
   after(record: number): number {
     return (this.ints[record * this.#width + NEXT] ?? 0) - 1;
+  }
+
+  #headOf(hash: number): number {
+    return HEADS + (hash & this.#mask);
+  }
+
+  #link(record: number, next: number): void {
+    this.records.set(record * this.#width + NEXT, next);
   }
 }
 
@@ -189,13 +204,14 @@ export class CallerTable {
   readonly #networkOf: NetworkOf;
   readonly #networkHash: StringHash;
   /** Counters for main values, by place of the network. */
-  readonly #ofNetwork = new Int32Array(NETWORKS);
+  readonly #ofNetwork: Words;
   readonly #mostOfNetwork: number;
 
-  constructor(capacity: number, randomBytes: RandomBytes, networkOf: NetworkOf) {
-    this.#hash = StringHash.withRandomKey(randomBytes);
-    this.#networkHash = StringHash.withRandomKey(randomBytes);
-    this.#table = new RecordTable(capacity, WIDTH);
+  constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf) {
+    this.#hash = StringHash.withRandomKey(memory, name);
+    this.#networkHash = StringHash.withRandomKey(memory, `${name} networks`);
+    this.#table = new RecordTable(memory, name, capacity, WIDTH);
+    this.#ofNetwork = memory.words(`${name} networks`, NETWORKS);
     this.#networkOf = networkOf;
     this.#mostOfNetwork = Math.max(1, Math.floor(capacity / NETWORK_PART));
   }
@@ -221,12 +237,12 @@ export class CallerTable {
     if (found >= 0) return found;
     const { low, high } = this.#hash;
     const entered = this.#table.take(low);
-    const { ints } = this.#table;
-    ints[entered * WIDTH + LOW] = low;
-    ints[entered * WIDTH + HIGH] = high;
-    ints[entered * WIDTH + COUNTERS] = 0;
-    ints[entered * WIDTH + PARTS] = 0;
-    ints[entered * WIDTH + NETWORK] = this.#placeOf(caller);
+    const { records } = this.#table;
+    records.set(entered * WIDTH + LOW, low);
+    records.set(entered * WIDTH + HIGH, high);
+    records.set(entered * WIDTH + COUNTERS, 0);
+    records.set(entered * WIDTH + PARTS, 0);
+    records.set(entered * WIDTH + NETWORK, this.#placeOf(caller));
     return entered;
   }
 
@@ -243,32 +259,25 @@ export class CallerTable {
     const at = this.find(caller);
     if (at >= 0 && this.parts(at) >= maxParts) return caller;
     const place = at >= 0 ? (this.#table.ints[at * WIDTH + NETWORK] ?? 0) : this.#placeOf(caller);
-    if (place === 0 || (this.#ofNetwork[place] ?? 0) < this.#mostOfNetwork) return null;
+    if (place === 0 || (this.#ofNetwork.ints[place] ?? 0) < this.#mostOfNetwork) return null;
     return NETWORK_NAME + this.#networkOf(caller);
   }
 
   addCounter(caller: number, ofPart: boolean): void {
-    this.#change(caller, COUNTERS, 1);
+    this.#table.records.add(caller * WIDTH + COUNTERS, 1);
     if (ofPart) this.#changeParts(caller, 1);
   }
 
   removeCounter(caller: number, ofPart: boolean): void {
     if (ofPart) this.#changeParts(caller, -1);
-    if (this.#change(caller, COUNTERS, -1) === 0)
+    if (this.#table.records.add(caller * WIDTH + COUNTERS, -1) === 0)
       this.#table.giveBack(caller, this.#table.ints[caller * WIDTH + LOW] ?? 0);
   }
 
   #changeParts(caller: number, by: number): void {
-    this.#change(caller, PARTS, by);
+    this.#table.records.add(caller * WIDTH + PARTS, by);
     const network = this.#table.ints[caller * WIDTH + NETWORK] ?? 0;
-    if (network > 0) this.#ofNetwork[network] = (this.#ofNetwork[network] ?? 0) + by;
-  }
-
-  #change(caller: number, word: number, by: number): number {
-    const { ints } = this.#table;
-    const count = (ints[caller * WIDTH + word] ?? 0) + by;
-    ints[caller * WIDTH + word] = count;
-    return count;
+    if (network > 0) this.#ofNetwork.add(network, by);
   }
 
   /** Returns the place of the caller's network, or 0 if it has none. */

@@ -1,4 +1,4 @@
-import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
+import { type Clock, ownMemory, type RestrictedKind, type RestrictionReason } from '../../core/index.ts';
 import type { Limit, LimitSet, MemoryStoreOptions, Quota } from '../counting/index.ts';
 import {
   CounterTable,
@@ -195,7 +195,7 @@ class RefusalMemory {
 
   constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#clock = clock;
-    this.#table = new CounterTable(maxKeys, randomBytes);
+    this.#table = new CounterTable(ownMemory(randomBytes), 'refusals', maxKeys);
   }
 
   /** Excuses everyone from the waits announced so far. */

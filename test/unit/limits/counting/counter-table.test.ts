@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
 import type { Keyspace } from '../../../../src/limits/counting/counter.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
@@ -17,7 +18,7 @@ function space(number = SPACE): Keyspace {
 
 beforeEach(() => {
   partition = newPartition('b', 'caller');
-  table = new CounterTable(CAPACITY, randomBytes);
+  table = new CounterTable(ownMemory(randomBytes), 'limits', CAPACITY);
   table.begin(0);
 });
 

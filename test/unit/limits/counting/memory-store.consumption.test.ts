@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
 import { type BoundLimit, Keyspaces, Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
 import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/memory-store.ts';
@@ -12,7 +13,7 @@ let draw: Consumption;
 let two: BoundLimit;
 
 beforeEach(() => {
-  table = new CounterTable(2, randomBytes);
+  table = new CounterTable(ownMemory(randomBytes), 'limits', 2);
   draw = new Consumption(table);
   two = new Keyspaces(limit => table.partitions.of(limit)).bind(limit('2/1s', { main: 'id' }));
 });
@@ -85,7 +86,7 @@ describe('a unit', () => {
 
 describe('a caller with as many main values as it may hold', () => {
   beforeEach(() => {
-    table = new CounterTable(10, randomBytes);
+    table = new CounterTable(ownMemory(randomBytes), 'limits', 10);
     draw = new Consumption(table);
     admits('a', 'one');
     admits('a', 'two');

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
 import { StringHash } from '../../../../src/limits/counting/record-table.ts';
 
 test('a string is hashed by HalfSipHash with one round per word and three to finish', () => {
@@ -40,7 +41,7 @@ test('another key gives another hash', () => {
 
 test('the key of a table does not come from Math.random, whose numbers can be predicted', () => {
   const predictable = vi.spyOn(Math, 'random').mockReturnValue(0.5);
-  const hashes = [StringHash.withRandomKey(randomBytes), StringHash.withRandomKey(randomBytes)];
+  const hashes = [1, 2].map(() => StringHash.withRandomKey(ownMemory(randomBytes), 'callers'));
   predictable.mockRestore();
   const values = hashes.map(hash => {
     hash.read('caller');

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
 import { RecordTable } from '../../../../src/limits/counting/record-table.ts';
 
 const WIDTH = 4;
@@ -15,13 +17,13 @@ function valuesUnder(table: RecordTable, hash: number): (number | undefined)[] {
 
 function take(table: RecordTable, hash: number, value: number): number {
   const at = table.take(hash);
-  table.ints[at * WIDTH + HASH] = hash;
-  table.ints[at * WIDTH + VALUE] = value;
+  table.records.set(at * WIDTH + HASH, hash);
+  table.records.set(at * WIDTH + VALUE, value);
   return at;
 }
 
 test('a record is found by its hash, beside others of the same hash and of the same place', () => {
-  const table = new RecordTable(8, WIDTH);
+  const table = new RecordTable(ownMemory(randomBytes), 'records', 8, WIDTH);
   for (const [hash, value] of [
     [5, 50],
     [13, 130],
@@ -36,7 +38,7 @@ test('a record is found by its hash, beside others of the same hash and of the s
 });
 
 test.each([0, 1, 2])('a record given back from place %i of a chain leaves the others there', removed => {
-  const table = new RecordTable(8, WIDTH);
+  const table = new RecordTable(ownMemory(randomBytes), 'records', 8, WIDTH);
   const records = [10, 11, 12].map(value => take(table, 7, value));
   table.giveBack(records[removed] ?? -1, 7);
   expect(valuesUnder(table, 7)).toEqual([12, 11, 10].filter(value => value !== 10 + removed));
@@ -44,7 +46,7 @@ test.each([0, 1, 2])('a record given back from place %i of a chain leaves the ot
 });
 
 test('no more records are handed out than fit, and those given back come first', () => {
-  const table = new RecordTable(3, WIDTH);
+  const table = new RecordTable(ownMemory(randomBytes), 'records', 3, WIDTH);
   const records = [1, 2, 3].map(hash => table.take(hash));
   expect(records).toEqual([0, 1, 2]);
   expect(table.take(4)).toBe(-1);
@@ -56,9 +58,9 @@ test('no more records are handed out than fit, and those given back come first',
 });
 
 test('floats of a record lie in the same memory as its integers', () => {
-  const table = new RecordTable(2, WIDTH);
+  const table = new RecordTable(ownMemory(randomBytes), 'records', 2, WIDTH);
   table.take(1);
   const at = table.take(2);
-  table.floats[(at * WIDTH + VALUE) >> 1] = 1.5;
+  table.records.setFloat((at * WIDTH + VALUE) >> 1, 1.5);
   expect(new Float64Array(table.ints.slice(at * WIDTH + VALUE, at * WIDTH + VALUE + 2).buffer)[0]).toBe(1.5);
 });

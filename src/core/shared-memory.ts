@@ -1,0 +1,292 @@
+import { createHmac } from 'node:crypto';
+import { inNextTurn, type RandomBytes, randomKey } from './system.ts';
+
+/** The number of the main thread, and of a process that has no other. */
+const MAIN_THREAD = 0;
+
+/**
+ * Memory for tables of numbers: of this thread alone (`ownMemory`), or of all threads of a process (`SharedMemory`). Reads are plain;
+ * writes go through `Words`.
+ */
+export interface TableMemory {
+  /** Whether other threads use the same numbers. */
+  readonly isShared: boolean;
+  /** The number of this thread: 0 for the main thread and where nothing is shared, 1 and up for workers. */
+  readonly worker: number;
+  /** How many threads there can be: the workers and the main thread. */
+  readonly threads: number;
+  /** Makes so many zeros. Shared memory gives each thread the same words for a name; the main thread asks first. */
+  words(name: string, count: number): Words;
+  /**
+   * Runs something that changes words, which others see as a whole or not at all: alone, and undone if it throws or its thread dies.
+   * May be nested; the outermost counts. It must be short, must not await, and must not post messages. Own memory just runs it.
+   *
+   * The main thread does not wait for long: it has to hear of the death of whoever is inside. It uses `soon`.
+   */
+  whole<T>(run: () => T): T;
+  /** Does the same as `whole`, in this turn of the event loop or a later one. */
+  soon<T>(run: () => T): Promise<T>;
+  /** Keeps what has changed so far, for loops that change many words: each step must leave everything in order. */
+  keep(): void;
+  /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
+  secret(name: string, bytes: number): Buffer;
+}
+
+/** Words of 32 bits in a memory. */
+export class Words {
+  readonly ints: Int32Array;
+  /** The same words, two to a float. */
+  readonly floats: Float64Array;
+  readonly #journal: Journal | null;
+  readonly #table: number;
+
+  /** `table`: names these words in the journal. */
+  constructor(buffer: ArrayBufferLike, journal: Journal | null = null, table = 0) {
+    this.ints = new Int32Array(buffer);
+    this.floats = new Float64Array(buffer);
+    this.#journal = journal;
+    this.#table = table;
+  }
+
+  set(at: number, value: number): void {
+    if (this.#journal !== null) this.#journal.note(this.#table, at, this.ints[at] ?? 0);
+    this.ints[at] = value;
+  }
+
+  /** `at`: place among `floats`. */
+  setFloat(at: number, value: number): void {
+    if (this.#journal !== null) {
+      this.#journal.note(this.#table, at * 2, this.ints[at * 2] ?? 0);
+      this.#journal.note(this.#table, at * 2 + 1, this.ints[at * 2 + 1] ?? 0);
+    }
+    this.floats[at] = value;
+  }
+
+  /** Returns the sum. */
+  add(at: number, by: number): number {
+    const sum = (this.ints[at] ?? 0) + by;
+    this.set(at, sum);
+    return sum;
+  }
+}
+
+/** Words come in pairs, so that floats cover them all. */
+function bytesOf(words: number): number {
+  return Math.ceil(words / 2) * 8;
+}
+
+/** Makes memory of this thread alone: without lock and journal. */
+export function ownMemory(randomBytes: RandomBytes): TableMemory {
+  return {
+    isShared: false,
+    worker: MAIN_THREAD,
+    threads: 1,
+    words: (_name, count) => new Words(new ArrayBuffer(bytesOf(count))),
+    whole: run => run(),
+    soon: async run => run(),
+    keep: () => {},
+    secret: (_name, bytes) => randomBytes(bytes),
+  };
+}
+
+/** The first words of the control part. Those of each thread follow, on cache lines of their own. */
+const LOCK = 0;
+const FREE = 0;
+const LINE = 32;
+
+/** The most writes between two moments at which everything is in order. A decision makes fewer than 500. */
+const NOTES = 4_096;
+// The words of a note.
+const TABLE = 0;
+const AT = 1;
+const OLD = 2;
+const NOTE_WORDS = 3;
+
+const JOURNAL_WORDS = LINE + NOTES * NOTE_WORDS;
+
+/**
+ * What one thread has overwritten since it took the lock, in shared memory, so that the main thread can undo it should the thread die.
+ * A note is complete before the count covers it, and the count covers it before the word changes. V8 ends a thread only between
+ * statements, and the main thread hears of it when the thread has ended, so it finds every write that came before.
+ */
+class Journal {
+  readonly #control: Int32Array;
+  /** Where the count is. */
+  readonly #start: number;
+  #count = 0;
+  /** 0 outside of `whole`, where no thread may write. */
+  #room = 0;
+
+  constructor(control: Int32Array, worker: number) {
+    this.#control = control;
+    this.#start = LINE + worker * JOURNAL_WORDS;
+  }
+
+  open(): void {
+    this.#room = NOTES;
+  }
+
+  note(table: number, at: number, old: number): void {
+    if (this.#count === this.#room) throw new Error('a write outside of "whole", or too many inside');
+    const control = this.#control;
+    const word = this.#start + LINE + this.#count * NOTE_WORDS;
+    control[word + TABLE] = table;
+    control[word + AT] = at;
+    control[word + OLD] = old;
+    control[this.#start] = ++this.#count;
+  }
+
+  /** What was written stays. */
+  keep(): void {
+    if (this.#count === 0) return;
+    this.#count = 0;
+    Atomics.store(this.#control, this.#start, 0);
+  }
+
+  close(): void {
+    this.keep();
+    this.#room = 0;
+  }
+
+  /** Puts the old values back, the last one first. Doing so again changes nothing more. */
+  undo(wordsOf: (table: number) => Int32Array): void {
+    const control = this.#control;
+    for (let note = (control[this.#start] ?? 0) - 1; note >= 0; note--) {
+      const word = this.#start + LINE + note * NOTE_WORDS;
+      wordsOf(control[word + TABLE] ?? 0)[control[word + AT] ?? 0] = control[word + OLD] ?? 0;
+    }
+    this.#count = 0;
+    Atomics.store(control, this.#start, 0);
+  }
+}
+
+/** What the main thread hands to a worker, by `workerData` or a message: the memory itself, not a copy. */
+export interface MemoryHandover {
+  readonly threads: number;
+  readonly control: SharedArrayBuffer;
+  /** Follow one another as the main thread made them: the journal names a table by its place. */
+  readonly tables: Map<string, SharedArrayBuffer>;
+  readonly secret: Uint8Array;
+}
+
+/** Waits a little for a lock that this thread holds (`owner`: its number + 1). `turn` counts the calls from 0 on. */
+export type LockWait = (control: Int32Array, owner: number, turn: number) => void;
+
+/** Holders leave within a microsecond or so, unless the system has suspended them. */
+const SPINS = 200;
+/** Nobody is woken: that would cost the holder more than a decision. */
+const NAP_MS = 0.05;
+
+/** Waits beside other threads. Planes that share a thread must never wait for each other. */
+const waitForThread: LockWait = (control, owner, turn) => {
+  if (turn >= SPINS) Atomics.wait(control, LOCK, owner, NAP_MS);
+};
+
+/** How often the main thread looks before it gives up for this turn of the event loop. */
+const MAIN_TURNS = SPINS + 40;
+
+/**
+ * Memory of all threads of a process, under one lock.
+ *
+ * The lock is one word: free, or the number of its holder + 1. Who finds it taken looks again, and naps in between. A body's writes go
+ * through the journal of its thread; leaving clears the journal, then frees the lock. When a thread dies, the main thread calls
+ * `recover`.
+ */
+export class SharedMemory implements TableMemory {
+  readonly isShared = true;
+  readonly worker: number;
+  /** What the memory of a worker is made of. Complete once the main thread has made all tables. */
+  readonly handover: MemoryHandover;
+  readonly #control: Int32Array;
+  readonly #journal: Journal;
+  readonly #wait: LockWait;
+  #depth = 0;
+
+  /** Opens the memory in a worker, which must be the only one of this number. */
+  constructor(handover: MemoryHandover, worker: number, wait: LockWait = waitForThread) {
+    this.handover = handover;
+    this.worker = worker;
+    this.#control = new Int32Array(handover.control);
+    this.#journal = new Journal(this.#control, worker);
+    this.#wait = wait;
+  }
+
+  /** Makes the memory of a process with so many workers. For the main thread. */
+  static create(workers: number, randomBytes: RandomBytes, wait?: LockWait): SharedMemory {
+    const threads = workers + 1;
+    const control = new SharedArrayBuffer(bytesOf(LINE + threads * JOURNAL_WORDS));
+    const handover = { threads, control, tables: new Map(), secret: new Uint8Array(randomKey(randomBytes)) };
+    return new SharedMemory(handover, MAIN_THREAD, wait);
+  }
+
+  get threads(): number {
+    return this.handover.threads;
+  }
+
+  words(name: string, count: number): Words {
+    const { tables } = this.handover;
+    let buffer = tables.get(name);
+    if (buffer === undefined) {
+      if (this.worker !== MAIN_THREAD) throw new Error(`the main thread has not made the table "${name}"`);
+      buffer = new SharedArrayBuffer(bytesOf(count));
+      tables.set(name, buffer);
+    }
+    if (buffer.byteLength !== bytesOf(count)) throw new Error(`the table "${name}" has another size`);
+    return new Words(buffer, this.#journal, [...tables.keys()].indexOf(name));
+  }
+
+  whole<T>(run: () => T): T {
+    if (this.#depth > 0) return run();
+    for (let turn = 0; !this.#take(); turn++) {
+      if (this.worker === MAIN_THREAD && turn >= MAIN_TURNS)
+        throw new Error('shared memory is taken: the main thread must not wait');
+      this.#wait(this.#control, Atomics.load(this.#control, LOCK), turn);
+    }
+    return this.#runInside(run);
+  }
+
+  async soon<T>(run: () => T): Promise<T> {
+    while (this.#depth === 0 && !this.#take()) await new Promise<void>(inNextTurn);
+    return this.#runInside(run);
+  }
+
+  keep(): void {
+    this.#journal.keep();
+  }
+
+  secret(name: string, bytes: number): Buffer {
+    return createHmac('sha256', this.handover.secret).update(name).digest().subarray(0, bytes);
+  }
+
+  /** A worker has died: undoes what it had half done, and frees the lock if it held it. For the main thread, once it has ended. */
+  recover(worker: number): void {
+    if (Atomics.load(this.#control, LOCK) !== worker + 1) return;
+    this.#undo(new Journal(this.#control, worker));
+    Atomics.store(this.#control, LOCK, FREE);
+  }
+
+  #take(): boolean {
+    if (Atomics.load(this.#control, LOCK) !== FREE) return false;
+    return Atomics.compareExchange(this.#control, LOCK, FREE, this.worker + 1) === FREE;
+  }
+
+  #runInside<T>(run: () => T): T {
+    if (this.#depth++ === 0) this.#journal.open();
+    try {
+      return run();
+    } catch (error) {
+      if (this.#depth === 1) this.#undo(this.#journal);
+      throw error;
+    } finally {
+      if (--this.#depth === 0) {
+        this.#journal.close();
+        Atomics.store(this.#control, LOCK, FREE);
+      }
+    }
+  }
+
+  #undo(journal: Journal): void {
+    const tables = [...this.handover.tables.values()].map(buffer => new Int32Array(buffer));
+    journal.undo(table => tables[table] ?? new Int32Array());
+  }
+}
