@@ -30,6 +30,8 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   /** The last streams that were reset before their requests had ended; by the client: below 0. */
   readonly #resets: number[] = [];
   #resetAt = 0;
+  /** The last stream that was refused before the client could know how many there may be. */
+  #unawareTo = 0;
   #phase: 'open' | 'shutting down' | 'gone' = 'open';
   #early: EarlyPriorities | null = null;
   /** How many streams were opened in this turn of the event loop. */
@@ -214,7 +216,8 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#floods.controlFrame();
     // RFC 9113, 5.1: the stream alone is at fault. gRPC for Java on OkHttp sends what was under way.
     if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
-    else if (id <= this.#lastServed && !this.#resets.includes(id)) throw closedFault();
+    else if (id > this.#unawareTo && id <= this.#lastServed && !this.#resets.includes(id))
+      throw closedFault();
     return undefined;
   }
 
@@ -237,7 +240,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   #refuse(id: number, code: number): void {
-    this.#floods.refused();
+    // RFC 9113, 6.5.3: until the client has acknowledged our SETTINGS, it may not know that there is a maximum.
+    if (this.awaited.settings > 0 && code === ErrorCode.REFUSED_STREAM) {
+      this.#floods.controlFrame();
+      this.#unawareTo = id;
+    } else this.#floods.refused();
     this.#floods.check();
     this.#rememberReset(id);
     this.writer.reset(id, code);

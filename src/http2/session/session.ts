@@ -228,7 +228,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 /** Counts our SETTINGS and PINGs that have not been acknowledged. Throws Http2Fault for an acknowledgement of nothing. */
 class AwaitedAcknowledgements {
   /** One at the beginning: the SETTINGS of the preface. */
-  #settings = 1;
+  settings = 1;
   pings = 0;
 
   pingSent(): void {
@@ -236,7 +236,7 @@ class AwaitedAcknowledgements {
   }
 
   settingsAcknowledged(): void {
-    if (this.#settings-- === 0) throw unsolicited();
+    if (this.settings-- === 0) throw unsolicited();
   }
 
   pingAcknowledged(): void {

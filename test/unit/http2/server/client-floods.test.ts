@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { frame, headers, request, settings, TYPE, uint32 } from '../../../support/http2-frames.ts';
+import { FLAG, frame, headers, request, settings, TYPE, uint32 } from '../../../support/http2-frames.ts';
 import { ScriptedClient } from '../../../support/scripted-client.ts';
 
 const get = (stream: number) => headers(stream, request());
@@ -49,8 +49,14 @@ describe('floods end the connection', () => {
 
   test('of streams past the maximum', () => {
     const scripted = ScriptedClient.begun([], { maxStreams: 1 });
-    scripted.send(get(1));
+    scripted.send(frame(TYPE.settings, FLAG.ack, 0), get(1));
     expect(flood(scripted, i => [get(2 * i + 3)])).toEqual([100, 11, 'refused_streams']);
+  });
+
+  test('of streams past a maximum that the client never acknowledges', () => {
+    const scripted = ScriptedClient.begun([], { maxStreams: 1 });
+    scripted.send(get(1));
+    expect(flood(scripted, i => [get(2 * i + 3)])).toEqual([5_003, 11, 'control_frames']);
   });
 
   test('of acknowledgements that the client does not read', () => {
@@ -69,6 +75,18 @@ describe('floods end the connection', () => {
 });
 
 describe('a client may go on', () => {
+  test('with streams past a maximum that it could not know yet, and what it sent on them', () => {
+    const scripted = ScriptedClient.begun([], { maxStreams: 1 });
+    const ids = Array.from({ length: 1_000 }, (_, i) => 2 * i + 3);
+    scripted.send(get(1), ...ids.map(post));
+    while (scripted.session.isBehind) scripted.session.readOn();
+    expect(scripted.frames()).toEqual(ids.map(id => `reset ${id} 00000007`));
+    scripted.send(...ids.map(id => frame(TYPE.data, FLAG.endStream, id, 'late')));
+    scripted.request(1).stream.respond(200, [], true);
+    scripted.send(frame(TYPE.settings, FLAG.ack, 0), get(2_003));
+    expect(scripted.requests.map(({ stream }) => stream.id)).toEqual([1, 2_003]);
+  });
+
   test('with resets that come slowly enough', () => {
     const scripted = ScriptedClient.begun();
     let [nowMs, id] = [0, 1];
