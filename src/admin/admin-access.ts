@@ -1,23 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import type { AdminApiListener, AdminRefusal, Clock, RandomBytes } from '../core/index.ts';
+import type { AdminApiListener, AdminRefusal, Clock, Fields, RandomBytes } from '../core/index.ts';
 import { GatewayError, retryAfterField } from '../core/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 
-/** Whether a request is allowed; `error` is the response if it is not. */
-export type Access =
-  | { readonly kind: 'granted' }
-  | { readonly kind: 'refused'; readonly why: AdminRefusal; readonly error: GatewayError };
+/** `null` if a request is allowed; else the response to it. */
+type Access = GatewayError | null;
 
 export interface AdminAccessDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly listener: AdminApiListener;
 }
-
-const GRANTED: Access = { kind: 'granted' };
 
 /**
  * Decides who may do more on the admin listener than read metrics and health. Changes always need the token. Pages and operations
@@ -47,44 +43,51 @@ export class AdminAccess {
 
   /** Tells whether an open response may name callers to this client. A request without a token is not counted as a failed one. */
   mayShowCallers(request: AdminRequest): boolean {
-    if (request.headers.authorization !== undefined) return this.toRead(request).kind === 'granted';
+    if (request.headers.authorization !== undefined) return this.toRead(request) === null;
     return this.#onLoopback && namesLoopback(request) && !isOfForeignPage(request);
   }
 
   /** Access to open responses. On loopback, refuses a web page that reaches the listener by a host name of its own (DNS rebinding). */
   toOpen(request: AdminRequest): Access {
-    if (!this.#onLoopback || !mayBeNameOfPage(request)) return GRANTED;
+    if (!this.#onLoopback || !mayBeNameOfPage(request)) return null;
     if (request.headers.authorization !== undefined) return this.toRead(request);
-    return this.#refuse(request, 'foreign_origin', foreignHost());
+    return this.#refuse(request, 'foreign_origin', 403, FOREIGN_HOST);
   }
 
   /** Access to responses that show callers or the configuration, and change nothing. */
   toRead(request: AdminRequest): Access {
-    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', foreignPage());
+    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', 403, FOREIGN_PAGE);
     if (request.headers.authorization !== undefined || !this.#onLoopback) return this.#judgeToken(request);
-    return namesLoopback(request) ? GRANTED : this.#refuse(request, 'foreign_origin', foreignHost());
+    return namesLoopback(request) ? null : this.#refuse(request, 'foreign_origin', 403, FOREIGN_HOST);
   }
 
   toChange(request: AdminRequest): Access {
-    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', foreignPage());
+    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', 403, FOREIGN_PAGE);
     return this.#judgeToken(request);
   }
 
   #judgeToken(request: AdminRequest): Access {
-    if (this.#tokenHash === null) return this.#refuse(request, 'no_token', noTokenConfigured());
+    if (this.#tokenHash === null) return this.#refuse(request, 'no_token', 403, NONE_CONFIGURED);
     const { authorization } = request.headers;
-    if (authorization === undefined) return this.#refuse(request, 'no_token', tokenNeeded());
+    if (authorization === undefined) return this.#refuse(request, 'no_token', 401, TOKEN_NEEDED, CHALLENGE);
     const address = addressKey(peerOf(request));
     const waitMs = this.#failed.waitMs(address);
-    if (waitMs > 0) return this.#refuse(request, 'too_many_tokens', tooManyTokens(waitMs));
-    if (isToken(authorization, this.#tokenHash)) return GRANTED;
+    if (waitMs > 0)
+      return this.#refuse(request, 'too_many_tokens', 429, TOO_MANY_TOKENS, retryAfterField(waitMs));
+    if (isToken(authorization, this.#tokenHash)) return null;
     this.#failed.note(address);
-    return this.#refuse(request, 'wrong_token', wrongToken());
+    return this.#refuse(request, 'wrong_token', 401, WRONG_TOKEN, CHALLENGE);
   }
 
-  #refuse(request: AdminRequest, why: AdminRefusal, error: GatewayError): Access {
+  #refuse(
+    request: AdminRequest,
+    why: AdminRefusal,
+    status: number,
+    message: string,
+    fields: Fields = [],
+  ): GatewayError {
     this.#listener.refused(why, peerOf(request));
-    return { kind: 'refused', why, error };
+    return new GatewayError({ status, message, fields });
   }
 }
 
@@ -158,47 +161,13 @@ function isLocalhost(name: string): boolean {
 
 const CHALLENGE = ['WWW-Authenticate', 'Bearer'] as const;
 
-function tokenNeeded(): GatewayError {
-  return new GatewayError({
-    status: 401,
-    message: 'Send the token of listen.admin.token_file as "Authorization: Bearer TOKEN".',
-    fields: CHALLENGE,
-  });
-}
-
-function wrongToken(): GatewayError {
-  return new GatewayError({
-    status: 401,
-    message: 'The token is not that of listen.admin.token_file.',
-    fields: CHALLENGE,
-  });
-}
-
-function tooManyTokens(waitMs: number): GatewayError {
-  return new GatewayError({
-    status: 429,
-    message: 'Your address sent too many wrong tokens. Wait before you try another one.',
-    fields: retryAfterField(waitMs),
-  });
-}
-
-function noTokenConfigured(): GatewayError {
-  return new GatewayError({
-    status: 403,
-    message: 'This needs a token, and none is configured: name a file with one in listen.admin.token_file.',
-  });
-}
-
-function foreignPage(): GatewayError {
-  return new GatewayError({ status: 403, message: 'A page of another origin may not use this.' });
-}
-
-function foreignHost(): GatewayError {
-  return new GatewayError({
-    status: 403,
-    message: 'Without a token, use localhost, 127.0.0.1 or [::1] in the URL.',
-  });
-}
+const TOKEN_NEEDED = 'Send the token of listen.admin.token_file as "Authorization: Bearer TOKEN".';
+const WRONG_TOKEN = 'The token is not that of listen.admin.token_file.';
+const TOO_MANY_TOKENS = 'Your address sent too many wrong tokens. Wait before you try another one.';
+const NONE_CONFIGURED =
+  'This needs a token, and none is configured: name a file with one in listen.admin.token_file.';
+const FOREIGN_PAGE = 'A page of another origin may not use this.';
+const FOREIGN_HOST = 'Without a token, use localhost, 127.0.0.1 or [::1] in the URL.';
 
 /** Allows a person who copies the token wrongly a few attempts. Guessing a token of 32 characters stays hopeless. */
 const PER_ADDRESS: LimitSet = {

@@ -136,35 +136,27 @@ export class AdminListener {
     if (await this.#api.answer(request, response)) return;
     // Check no `Host` here: notices come through proxies that keep a public name, and they are signed.
     if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
-    const access = this.#access.toOpen(request);
-    if (access.kind === 'refused') {
-      send(response, access.error.status, 'text/plain', `${access.error.message}\n`);
-      return;
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
-      return;
-    }
+    const refusal = this.#access.toOpen(request);
+    if (refusal !== null) return send(response, refusal.status, 'text/plain', `${refusal.message}\n`);
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
     switch (request.url?.split('?', 1)[0]) {
       case '/healthz':
-        send(response, 200, 'text/plain', 'ok\n');
-        break;
-      case '/readyz':
-        this.#readiness(response);
-        break;
+        return send(response, 200, 'text/plain', 'ok\n');
+      case '/readyz': {
+        const reason = this.#view.notReady();
+        return send(response, reason === null ? 200 : 503, 'text/plain', `${reason ?? 'ready'}\n`);
+      }
       case '/metrics': {
         const { contentType, text } = await this.#view.metrics();
-        send(response, 200, contentType, text);
-        break;
+        return send(response, 200, contentType, text);
       }
       case '/status':
-        this.#status(request, response, wantsJson(request.headers.accept));
-        break;
+        return this.#status(request, response, wantsJson(request.headers.accept));
       case '/status.json':
-        this.#status(request, response, true);
-        break;
+        return this.#status(request, response, true);
       default:
-        send(response, 404, 'text/plain', 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
+        return send(response, 404, 'text/plain', 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
     }
   }
 
@@ -177,12 +169,6 @@ export class AdminListener {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (asJson) send(response, 200, 'application/json', statusAsJson(status));
     else send(response, 200, 'text/html; charset=utf-8', statusAsPage(status));
-  }
-
-  #readiness(response: ServerResponse): void {
-    const reason = this.#view.notReady();
-    if (reason === null) send(response, 200, 'text/plain', 'ready\n');
-    else send(response, 503, 'text/plain', `${reason}\n`);
   }
 }
 

@@ -146,11 +146,13 @@ function isEmpty(part: HtmlPart): boolean {
   return part === '' || (Array.isArray(part) && part.length === 0);
 }
 
-/** A table with a heading and a value in each row. Line feeds in values become line breaks. */
-export function factTable(rows: readonly (readonly [name: string, value: HtmlPart])[]): Html {
-  const lines = rows.map(
-    ([name, value]) => html`<tr><th scope="row">${name}</th><td>${lined(value)}</td></tr>\n`,
-  );
+export type Fact = readonly [name: string, value: HtmlPart];
+
+/** A table with a heading and a value in each row that applies. Line feeds in values become line breaks. */
+export function factTable(rows: readonly (Fact | false)[]): Html {
+  const lines = rows
+    .filter(row => row !== false)
+    .map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${lined(value)}</td></tr>\n`);
   return html`<table class="facts">\n${lines}</table>\n`;
 }
 

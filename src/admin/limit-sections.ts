@@ -50,9 +50,7 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
 export function concurrencySection({ concurrent }: GatewayStatus): Html | string {
   if (concurrent.length === 0) return '';
   const busiestFirst = concurrent.toSorted((one, other) => other.inFlight - one.inFlight).slice(0, MAX_ROWS);
-  const rows = busiestFirst.map(({ bucket, perCaller, inFlight, callers }) => [
-    ...[bucket, perCaller, inFlight, callers],
-  ]);
+  const rows = busiestFirst.map(each => [each.bucket, each.perCaller, each.inFlight, each.callers]);
   const table = listTable(['Bucket', 'Of one caller, at most', 'In flight here', 'Callers'], rows);
   return section('Requests in flight, by bucket', table);
 }
@@ -87,27 +85,23 @@ function counted(number: number): HtmlPart {
 }
 
 /** Shows who is refused, or will be soon. */
-export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
-  if (callers === null) return [hidden()];
+export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
+  if (callers === null) return [HIDDEN];
   const { refusedMost, nearLimit, mostInFlight } = callers;
   return [
     section('Callers refused most', refusedTable(refusedMost, atMs), nobody(refusedMost, 'hour, none')),
     section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
-    ...(mostInFlight.length === 0
-      ? []
-      : [section('Callers with most in flight', inFlightTable(mostInFlight))]),
+    mostInFlight.length === 0 ? '' : section('Callers with most in flight', inFlightTable(mostInFlight)),
     restrictionSection(callers, atMs),
-    ...shadowRestrictionSection(callers, atMs),
+    shadowRestrictionSection(callers, atMs),
   ];
 }
 
-function hidden(): Html {
-  return section(
-    'Callers',
-    '',
-    html`Callers and restrictions are shown with the token of <code>listen.admin.token_file</code>, and without one if the listener is bound to loopback.`,
-  );
-}
+const HIDDEN = section(
+  'Callers',
+  '',
+  html`Callers and restrictions are shown with the token of <code>listen.admin.token_file</code>, and without one if the listener is bound to loopback.`,
+);
 
 function nobody(callers: readonly CallerStatus[], words: string): string {
   return callers.length === 0 ? `In the last ${words}.` : '';
@@ -188,10 +182,10 @@ const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], stri
   webhook: 'address on a webhook',
 };
 
-function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): Html[] {
-  if (shadowRestrictions.length === 0) return [];
+function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): HtmlPart {
+  if (shadowRestrictions.length === 0) return '';
   const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, momentHtml(each.untilMs, nowMs)]);
-  return [section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.')];
+  return section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.');
 }
 
 function nameOf(name: CallerName): HtmlPart {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { areWorkersTold, workersInWords } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import type { HtmlPart } from './html.ts';
+import type { Fact, HtmlPart } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
 import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
@@ -69,7 +69,6 @@ const NOTICED = {
   off: 'never',
 } as const;
 
-type Fact = readonly [name: string, value: HtmlPart];
 type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
 
 function configurationSection({
@@ -85,7 +84,7 @@ function configurationSection({
       ['Generation', [`${now.generation}, since `, momentHtml(now.sinceMs, atMs)]],
       ['Files', now.files.join('\n')],
       ['Hash', html`<code>${now.hash}</code>`],
-      ...(now.lastChanges.length === 0 ? [] : [['Last changes', now.lastChanges.join('\n')] satisfies Fact]),
+      now.lastChanges.length > 0 && ['Last changes', now.lastChanges.join('\n')],
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
@@ -144,12 +143,8 @@ function notInUse(
 
 function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
   if (all.length === 0) return '';
-  const rows = all.map(
-    ({ address, sinceMs, message }): Fact => [
-      address,
-      [message, html`<br>since `, momentHtml(sinceMs, atMs)],
-    ],
-  );
+  const since = (moment: number) => [html`<br>since `, momentHtml(moment, atMs)];
+  const rows = all.map(({ address, sinceMs, message }): Fact => [address, [message, since(sinceMs)]]);
   return section('Proxies missing in trusted_proxies', factTable(rows));
 }
 
@@ -171,31 +166,25 @@ function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
 function revocationFacts(
   { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
   nowMs: number,
-): Fact[] {
+): (Fact | false)[] {
   const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
   return [
     ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
     ['Sessions that ended', `${sessions}, kept ${kept}`],
     ['Users with older tokens refused', `${subjects}, kept ${kept}`],
-    ...(outliveRestart
-      ? []
-      : [['A restart', 'forgets which tokens are revoked: there is no Redis'] satisfies Fact]),
+    !outliveRestart && ['A restart', 'forgets which tokens are revoked: there is no Redis'],
   ];
 }
 
-function storeSection({
-  store: { kind, state, keys, evictions, restrictions, behind },
-}: GatewayStatus): Html {
+function storeSection({ store }: GatewayStatus): Html {
   return section(
     'Limits',
     factTable([
-      ['Counted in', `${kind}: ${state}`],
-      ['Counters', keys],
-      ['Counters evicted for lack of room', evictions],
-      ['Restrictions', restrictions],
-      ...(behind
-        ? [['Not known here yet', 'what other gateways have revoked and restricted'] satisfies Fact]
-        : []),
+      ['Counted in', `${store.kind}: ${store.state}`],
+      ['Counters', store.keys],
+      ['Counters evicted for lack of room', store.evictions],
+      ['Restrictions', store.restrictions],
+      store.behind && ['Not known here yet', 'what other gateways have revoked and restricted'],
     ]),
   );
 }

@@ -4,33 +4,36 @@ import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../admin-access.ts';
 import { type BucketSources, BucketsApi } from './buckets-api.ts';
 import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
-import { openApiDocument } from './openapi.ts';
-import { type ApiReply, notFound, type Operation, readBody, wrongApiMethod } from './operation.ts';
+import { ADMIN_PATHS, type OperationId, openApiDocument } from './openapi.ts';
+import { type ApiCall, type ApiReply, notFound, readBody, wrongApiMethod } from './operation.ts';
 import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
 import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
 export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {}
 
-/** A path, whose last segment may be a parameter, and its operations. */
-interface Resource {
-  readonly path: RegExp;
-  readonly operations: readonly Operation[];
-}
+/** The paths of the API, with their operations by method. The last segment may be a parameter. */
+const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
+  path: new RegExp(`^${path.replace('{id}', '([\\w-]{1,64})')}$`),
+  operations: new Map(Object.entries(operations).map(([method, each]) => [method.toUpperCase(), each])),
+}));
 
 const OPEN_API = '/openapi.json';
+
+/** Performs an operation on a request. */
+type Run = (call: ApiCall) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 
 /** Serves `/api/...` and its description. */
 export class AdminApi {
   readonly #access: AdminAccess;
   readonly #listener: AdminApiListener;
-  readonly #resources: readonly Resource[];
+  readonly #operations: Readonly<Record<OperationId, Run>>;
   readonly #sources: ApiSources;
 
   constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
     this.#access = access;
     this.#listener = listener;
-    this.#resources = resourcesOf(sources);
+    this.#operations = operationsOn(sources);
     this.#sources = sources;
   }
 
@@ -47,21 +50,23 @@ export class AdminApi {
   async #replyTo(request: IncomingMessage, path: string, query: string): Promise<ApiReply | GatewayError> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (path === OPEN_API) {
-      const open = this.#access.toOpen(request);
-      if (open.kind === 'refused') return open.error;
+      const refusal = this.#access.toOpen(request);
+      if (refusal !== null) return refusal;
       return method === 'GET' ? this.#description() : wrongApiMethod(['GET']);
     }
-    const { resource, id } = this.#find(path);
-    const operation = resource?.operations.find(each => each.method === method);
+    const resource = RESOURCES.find(each => each.path.test(path));
+    const operation = resource?.operations.get(method ?? '');
     // Check access before the path, so that others do not learn which paths exist.
-    const access =
-      operation?.changes === true ? this.#access.toChange(request) : this.#access.toRead(request);
-    if (access.kind === 'refused') return access.error;
+    const isChange = operation !== undefined && method !== 'GET';
+    const refusal = isChange ? this.#access.toChange(request) : this.#access.toRead(request);
+    if (refusal !== null) return refusal;
     if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
-    if (operation === undefined) return wrongApiMethod(resource.operations.map(each => each.method));
-    const body = method === 'POST' ? await readBody(request) : { ok: true as const, value: undefined };
-    if (!body.ok) return body.error;
-    const reply = await operation.run({ id, query: new URLSearchParams(query), body: body.value });
+    if (operation === undefined) return wrongApiMethod([...resource.operations.keys()]);
+    const body = method === 'POST' ? await readBody(request) : { value: undefined };
+    if (body instanceof GatewayError) return body;
+    const [, id = ''] = resource.path.exec(path) ?? [];
+    const call = { id, query: new URLSearchParams(query), body: body.value };
+    const reply = await this.#operations[operation.operationId](call);
     if (!(reply instanceof GatewayError) && reply.change !== null)
       this.#listener.changed({ ...reply.change, by: peerOf(request) });
     return reply;
@@ -70,51 +75,22 @@ export class AdminApi {
   #description(): ApiReply {
     return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
   }
-
-  #find(path: string): { readonly resource: Resource | undefined; readonly id: string } {
-    for (const resource of this.#resources) {
-      const match = resource.path.exec(path);
-      if (match !== null) return { resource, id: match[1] ?? '' };
-    }
-    return { resource: undefined, id: '' };
-  }
 }
 
-function resourcesOf(sources: ApiSources): readonly Resource[] {
+/** Says how each operation that openapi.ts describes is performed. */
+function operationsOn(sources: ApiSources): Readonly<Record<OperationId, Run>> {
   const restrictions = new RestrictionsApi(sources);
   const buckets = new BucketsApi(sources);
-  return [
-    {
-      path: /^\/api\/buckets$/,
-      operations: [
-        { method: 'GET', changes: false, run: call => buckets.read(call) },
-        { method: 'DELETE', changes: true, run: call => buckets.reset(call) },
-      ],
-    },
-    {
-      path: /^\/api\/config$/,
-      operations: [{ method: 'GET', changes: false, run: () => showConfig(sources.snapshot()) }],
-    },
-    {
-      path: /^\/api\/explain$/,
-      operations: [{ method: 'GET', changes: false, run: call => answerExplain(call, sources) }],
-    },
-    {
-      path: /^\/api\/restrictions$/,
-      operations: [
-        { method: 'GET', changes: false, run: call => restrictions.list(call) },
-        { method: 'POST', changes: true, run: call => restrictions.add(call) },
-      ],
-    },
-    {
-      path: /^\/api\/restrictions\/([\w-]{1,64})$/,
-      operations: [{ method: 'DELETE', changes: true, run: call => restrictions.lift(call) }],
-    },
-    {
-      path: /^\/api\/upstreams$/,
-      operations: [{ method: 'GET', changes: false, run: () => listUpstreams(sources) }],
-    },
-  ];
+  return {
+    readBuckets: call => buckets.read(call),
+    resetBuckets: call => buckets.reset(call),
+    showConfig: () => showConfig(sources.snapshot()),
+    explainRequest: call => answerExplain(call, sources),
+    listRestrictions: call => restrictions.list(call),
+    addRestriction: call => restrictions.add(call),
+    liftRestriction: call => restrictions.lift(call),
+    listUpstreams: () => listUpstreams(sources),
+  };
 }
 
 function sendReply(response: ServerResponse, { status, body }: ApiReply): void {

@@ -1,23 +1,18 @@
-import type { BucketModel, ClassName, IdentityModel, LimitsModel } from '../../config/index.ts';
+import type { BucketModel, ClassName, LimitsModel } from '../../config/index.ts';
 import { classNames, groupName, limitsFor, listedClass } from '../../config/index.ts';
 import { formatDuration, GatewayError } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import { groupCounterKey, isSharedRole } from '../../limits/index.ts';
 import type { Allowances } from '../../runtime/index.ts';
-import { type ApiClient, clientOf, providerOf } from './client.ts';
+import { type ApiClient, type ClientSources, clientIn, providerOf } from './client.ts';
 import type { ApiCall, ApiReply } from './operation.ts';
 import { badApiRequest, notFound, queryObject, readBy, unavailable } from './operation.ts';
-import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './shapes.ts';
+import { type AllowanceShape, bucketsSchema, type Who } from './shapes.ts';
 
-export interface BucketSources {
+export interface BucketSources extends ClientSources {
   readonly allowances: Allowances;
-  identity(): IdentityModel | null;
-  /** The prefix of the IPv6 networks that count as one address each. */
-  ipv6Prefix(): number;
   limits(): LimitsModel;
-  /** The name of a caller in the log. */
-  pseudonymOf(key: string): string;
 }
 
 /** The allowances that a request asks about. */
@@ -97,8 +92,8 @@ export class BucketsApi {
 
   #ask(query: URLSearchParams): Question | GatewayError {
     const read = readBy(bucketsSchema, queryObject(query));
-    if (!read.ok) return read.error;
-    const { bucket: name, value: given, group, class: named, ...who } = read.value;
+    if (read instanceof GatewayError) return read;
+    const { bucket: name, value: given, group, class: named, ...who } = read;
     const value = given === undefined ? null : mainValue(encodeURIComponent(given));
     const { buckets } = this.#sources.limits();
     const bucket = buckets.find(each => each.name === name) ?? null;
@@ -106,7 +101,7 @@ export class BucketsApi {
     if (given !== undefined && (bucket === null || bucket.main === null))
       return badApiRequest('value: give it with a bucket that has a main parameter.');
     if (group !== undefined) return this.#askOfGroup(group, bucket, value, who);
-    const client = this.#clientIn(who);
+    const client = clientIn(who, this.#sources);
     if (client instanceof GatewayError) return client;
     const className = this.#classOf(client, named);
     if (className instanceof GatewayError) return className;
@@ -120,7 +115,7 @@ export class BucketsApi {
     group: string,
     bucket: BucketModel | null,
     value: string | null,
-    { provider, ...who }: Omit<BucketsQuery, 'bucket' | 'value' | 'group' | 'class'>,
+    { provider, ...who }: Who,
   ): Question | GatewayError {
     if (bucket === null || sharedLimits(bucket, 'group').length === 0)
       return badApiRequest('group: give it with a bucket that has a quota for "group".');
@@ -143,14 +138,6 @@ export class BucketsApi {
       );
     if (client === null || client.kind === 'address') return 'address';
     return named ?? listedClass(client.key, identity) ?? client.kind;
-  }
-
-  #clientIn(
-    who: Omit<BucketsQuery, 'bucket' | 'value' | 'group' | 'class'>,
-  ): ApiClient | GatewayError | null {
-    return Object.keys(who).length === 0
-      ? null
-      : clientOf(who, this.#sources.identity(), this.#sources.ipv6Prefix());
   }
 
   #limitsOf({ client, bucket, className, group }: Question): CountedLimit[] {

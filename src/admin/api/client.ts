@@ -12,6 +12,21 @@ export interface ApiClient {
   readonly key: string;
 }
 
+/** What tells who a client is. */
+export interface ClientSources {
+  identity(): IdentityModel | null;
+  /** The prefix of the IPv6 networks that count as one address each. */
+  ipv6Prefix(): number;
+  /** The name of a caller in the log. */
+  pseudonymOf(key: string): string;
+}
+
+/** Finds the client that a request may name; `null` if it names none. */
+export function clientIn(who: Who, sources: ClientSources): ApiClient | GatewayError | null {
+  if (Object.keys(who).length === 0) return null;
+  return clientOf(who, sources.identity(), sources.ipv6Prefix());
+}
+
 /** Finds the one client that a request is about. */
 export function clientOf(
   { address, provider, client, subject, claims, as }: Who,

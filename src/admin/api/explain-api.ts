@@ -17,8 +17,8 @@ export interface ExplainSources {
 /** Says what the gateway would do with a request. */
 export function answerExplain({ query }: ApiCall, sources: ExplainSources): ApiReply | GatewayError {
   const read = readBy(explainSchema, queryObject(query));
-  if (!read.ok) return read.error;
-  const { method, path, ...who } = read.value;
+  if (read instanceof GatewayError) return read;
+  const { method, path, ...who } = read;
   const snapshot = sources.snapshot();
   const caller = callerOf(who, snapshot);
   if (caller instanceof GatewayError) return caller;

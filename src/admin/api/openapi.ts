@@ -44,7 +44,24 @@ export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot):
   };
 }
 
-const ADMIN_PATHS: PathItems = {
+/** What the operations of the API are called. */
+export type OperationId =
+  | 'readBuckets'
+  | 'resetBuckets'
+  | 'showConfig'
+  | 'explainRequest'
+  | 'listRestrictions'
+  | 'addRestriction'
+  | 'liftRestriction'
+  | 'listUpstreams';
+
+/** The operations of each path by their methods. Those of GET change nothing. */
+export const ADMIN_PATHS: Readonly<
+  Record<
+    string,
+    Readonly<Record<string, { readonly operationId: OperationId; readonly [key: string]: unknown }>>
+  >
+> = {
   '/api/buckets': {
     get: {
       operationId: 'readBuckets',

@@ -20,24 +20,13 @@ export interface ApiReply {
   readonly change: Omit<AdminChange, 'by'> | null;
 }
 
-/** One operation of the API. */
-export interface Operation {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** True if it changes anything: then it always needs the token. */
-  readonly changes: boolean;
-  run(call: ApiCall): Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
-}
-
 /** Reads a query or body by its schema. An error names the parameter and what is wrong with it. */
 export function readBy<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,
-):
-  | { readonly ok: true; readonly value: z.output<Schema> }
-  | { readonly ok: false; readonly error: GatewayError } {
+): z.output<Schema> | GatewayError {
   const { success, data, error } = schema.safeParse(value, { reportInput: true });
-  if (success) return { ok: true, value: data };
-  return { ok: false, error: badApiRequest(whatIsWrong(error, schema.shape)) };
+  return success ? data : badApiRequest(whatIsWrong(error, schema.shape));
 }
 
 /** The query as an object: `claims[azp]=app` is a member of `claims`. */
@@ -57,22 +46,20 @@ const MAX_BYTES = 16_384;
 /** Reads a JSON body. Requires `application/json`, which pages of other origins cannot send without a CORS preflight. */
 export async function readBody(
   request: IncomingMessage,
-): Promise<
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: GatewayError }
-> {
+): Promise<{ readonly value: unknown } | GatewayError> {
   if (!/^application\/json[ \t]*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
-    return { ok: false, error: notJson() };
+    return new GatewayError({ status: 415, message: 'Send JSON, with "Content-Type: application/json".' });
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MAX_BYTES) return { ok: false, error: apiBodyTooLarge() };
+    if (bytes > MAX_BYTES) return apiBodyTooLarge();
     pieces.push(piece);
   }
   try {
-    return { ok: true, value: JSON.parse(Buffer.concat(pieces).toString()) };
+    return { value: JSON.parse(Buffer.concat(pieces).toString()) };
   } catch {
-    return { ok: false, error: badApiRequest('The body is not JSON.') };
+    return badApiRequest('The body is not JSON.');
   }
 }
 
@@ -98,10 +85,6 @@ export function wrongApiMethod(allowed: readonly string[]): GatewayError {
     message: `Use ${allowed.join(' or ')}.`,
     fields: ['Allow', allowed.join(', ')],
   });
-}
-
-function notJson(): GatewayError {
-  return new GatewayError({ status: 415, message: 'Send JSON, with "Content-Type: application/json".' });
 }
 
 function apiBodyTooLarge(): GatewayError {

@@ -1,18 +1,12 @@
-import type { IdentityModel } from '../../config/index.ts';
 import { GatewayError, parseDurationMs } from '../../core/index.ts';
 import { digestOfWhom, type ListedRestriction, type Restrictions } from '../../limits/index.ts';
-import { type ApiClient, clientOf } from './client.ts';
+import { type ApiClient, type ClientSources, clientIn, clientOf } from './client.ts';
 import type { ApiCall, ApiReply } from './operation.ts';
 import { badApiRequest, conflict, notFound, queryObject, readBy } from './operation.ts';
 import { listSchema, newRestrictionSchema, type RestrictionShape } from './shapes.ts';
 
-export interface RestrictionSources {
+export interface RestrictionSources extends ClientSources {
   readonly restrictions: Restrictions;
-  identity(): IdentityModel | null;
-  /** The prefix of the IPv6 networks that count as one address each. */
-  ipv6Prefix(): number;
-  /** The name of a caller in the log. */
-  pseudonymOf(key: string): string;
 }
 
 const DAY_MS = 86_400_000;
@@ -27,12 +21,9 @@ export class RestrictionsApi {
 
   list({ query }: ApiCall): ApiReply | GatewayError {
     const read = readBy(listSchema, queryObject(query));
-    if (!read.ok) return read.error;
-    const { limit, ...who } = read.value;
-    const client =
-      Object.keys(who).length === 0
-        ? null
-        : clientOf(who, this.#sources.identity(), this.#sources.ipv6Prefix());
+    if (read instanceof GatewayError) return read;
+    const { limit, ...who } = read;
+    const client = clientIn(who, this.#sources);
     if (client instanceof GatewayError) return client;
     const digest = client === null ? null : digestOfClient(client);
     const found: RestrictionShape[] = [];
@@ -47,8 +38,8 @@ export class RestrictionsApi {
 
   add({ body }: ApiCall): ApiReply | GatewayError {
     const read = readBy(newRestrictionSchema, body);
-    if (!read.ok) return read.error;
-    const { for: duration, ...who } = read.value;
+    if (read instanceof GatewayError) return read;
+    const { for: duration, ...who } = read;
     const forMs = parseDurationMs(duration);
     if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
       return badApiRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');

@@ -5,18 +5,18 @@ import { EXPLAINED_METHODS } from '../../explain/index.ts';
 // The parameters and bodies of the admin API. openapi.ts makes the schemas of its document from them.
 
 const moment = () => z.string().meta({ format: 'date-time' });
+const text = (description: string) => z.string().describe(description);
+const optionalText = (description: string) => z.string().optional().describe(description);
+const textOrNull = (description: string) => z.string().nullable().describe(description);
 
 /** A client, as `weir who` takes it: an address, or the claims that identify a caller. */
 const whoKeys = {
-  address: z.string().optional().describe('An IP address. IPv6 counts by its /64.'),
-  provider: z
-    .string()
-    .optional()
-    .describe(
-      'The name of the provider whose tokens the caller has. Required with several identity_providers.',
-    ),
-  client: z.string().optional().describe('The claim azp of the caller.'),
-  subject: z.string().optional().describe('The claim sub of the caller.'),
+  address: optionalText('An IP address. IPv6 counts by its /64.'),
+  provider: optionalText(
+    'The name of the provider whose tokens the caller has. Required with several identity_providers.',
+  ),
+  client: optionalText('The claim azp of the caller.'),
+  subject: optionalText('The claim sub of the caller.'),
   claims: z
     .record(z.string(), z.string())
     .optional()
@@ -45,11 +45,9 @@ export const newRestrictionSchema = z.strictObject({
 
 export const restrictionSchema = z
   .strictObject({
-    id: z
-      .string()
-      .describe(
-        'Names what is refused, at all gateways: an automatic restriction and one by an operator of the same client share it.',
-      ),
+    id: text(
+      'Names what is refused, at all gateways: an automatic restriction and one by an operator of the same client share it.',
+    ),
     kind: z
       .enum(RESTRICTED_KINDS)
       .describe('What is refused: an address, a caller, or an address on one webhook.'),
@@ -58,8 +56,8 @@ export const restrictionSchema = z
       .describe('The offence, by its key in limits.yaml; operator: added by this API.'),
     since: moment().describe('When it began.'),
     until: moment(),
-    address: z.string().nullable().describe('The address, an IPv6 one as its /64; null: a caller.'),
-    caller: z.string().nullable().describe('The pseudonym of the caller, as in the log; null: an address.'),
+    address: textOrNull('The address, an IPv6 one as its /64; null: a caller.'),
+    caller: textOrNull('The pseudonym of the caller, as in the log; null: an address.'),
   })
   .describe(
     'Address and caller are both null if another gateway announced the restriction and its client has not been seen here.',
@@ -90,12 +88,9 @@ export const explainSchema = z.strictObject({
       'As in a request line; of a gRPC call: package.Service/Method; to a host as a URL. Percent-encoded, as any value of a query.',
     ),
   ...whoKeys,
-  as: z
-    .string()
-    .optional()
-    .describe(
-      'Limits of one class of callers only, or the class of these claims: user, bot, address, or a class of gateway.yaml. Default: every class.',
-    ),
+  as: optionalText(
+    'Limits of one class of callers only, or the class of these claims: user, bot, address, or a class of gateway.yaml. Default: every class.',
+  ),
 });
 
 /** An explanation in the form that `weir explain --format json` prints. */
@@ -112,10 +107,7 @@ export const explanationSchema = z.strictObject({
 
 export const bucketsSchema = z.strictObject({
   ...whoKeys,
-  bucket: z
-    .string()
-    .optional()
-    .describe('A bucket of limits.yaml. Left out: all of them, and the global limit.'),
+  bucket: optionalText('A bucket of limits.yaml. Left out: all of them, and the global limit.'),
   value: z
     .string()
     .min(1)
@@ -128,26 +120,22 @@ export const bucketsSchema = z.strictObject({
     .describe(
       'What a group of that bucket has in common, by the value of its claim, in place of a client; with provider if there are several.',
     ),
-  class: z
-    .string()
-    .optional()
-    .describe(
-      'The class of the caller. Left out: the one that lists it by name, else none. Of a number that its token says, "otherwise" is shown.',
-    ),
+  class: optionalText(
+    'The class of the caller. Left out: the one that lists it by name, else none. Of a number that its token says, "otherwise" is shown.',
+  ),
 });
-export type BucketsQuery = z.infer<typeof bucketsSchema>;
 
 const countedIn = z
   .enum(['memory', 'redis', 'local'])
   .describe('memory: this gateway alone. redis: all gateways. local: this gateway, since Redis is away.');
 
 const clientKeys = {
-  address: z.string().nullable().describe('The address of the client, an IPv6 one as its /64.'),
-  caller: z.string().nullable().describe('The pseudonym of the caller, as in the log.'),
+  address: textOrNull('The address of the client, an IPv6 one as its /64.'),
+  caller: textOrNull('The pseudonym of the caller, as in the log.'),
 };
 
 const allowanceSchema = z.strictObject({
-  bucket: z.string().nullable().describe('null: the global limit.'),
+  bucket: textOrNull('null: the global limit.'),
   counts: z
     .enum(['global', 'caller', 'group', 'resource'])
     .describe(

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { queryObject, readBy } from '../../../../src/admin/api/operation.ts';
 import { explainSchema, listSchema, newRestrictionSchema } from '../../../../src/admin/api/shapes.ts';
+import { GatewayError } from '../../../../src/core/index.ts';
 
 const wrong = (schema: Parameters<typeof readBy>[0], value: unknown) => {
   const read = readBy(schema, value);
-  return read.ok ? null : read.error.message;
+  return read instanceof GatewayError ? read.message : null;
 };
 
 describe('a request to the admin API', () => {
