@@ -26,6 +26,7 @@ const FLOORS = [
   ['gateway', 'simulation'],
   ['server', 'admin', 'limit-tests'],
   ['app'],
+  ['workers'],
   ['main', 'cli', 'demo'],
 ];
 

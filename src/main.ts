@@ -3,18 +3,15 @@
 // which cannot parse that code, prints a sentence instead of a syntax error.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 
 const LEAST_NODE = 24;
 
 if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);
   process.exitCode = 1;
-} else {
-  // Keep compiled code for the next start, which then takes half the processor time from the sources and a sixth less from the
-  // package. If this folder cannot be written, nothing is kept. Node.js would use the folder for temporary files by default, where
-  // other users of the machine could put code.
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/weir', import.meta.url)));
-  const { nameSourcesInStacks, runCommandLine } = await import('./cli/index.ts');
+} else if (isMainThread) {
+  const { nameSourcesInStacks, runCommandLine } = await load();
   nameSourcesInStacks();
   // A reader that stops early, such as `weir schema | head`, is no failure: the command ends with its usual exit code.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -39,4 +36,17 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   await Promise.race([Promise.all(written), second]);
   // The work is done: nothing, such as a connection that does not close, may keep the process running.
   setTimeout(() => process.exit(), 500).unref();
+} else {
+  // `serve` starts this script in threads of its own, too.
+  const { nameSourcesInStacks, runWorkerThread } = await load();
+  nameSourcesInStacks();
+  await runWorkerThread();
+}
+
+function load() {
+  // Keep compiled code for the next start, which then takes half the processor time from the sources and a sixth less from the
+  // package. If this folder cannot be written, nothing is kept. Node.js would use the folder for temporary files by default, where
+  // other users of the machine could put code.
+  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/weir', import.meta.url)));
+  return import('./cli/index.ts');
 }

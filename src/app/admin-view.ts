@@ -6,8 +6,8 @@ import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { CertificateView, EndpointsView, Observation } from '../observe/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
-import type { Listeners } from '../server/index.ts';
 import type { Transports } from '../upstream/index.ts';
+import type { Service } from './app.ts';
 
 /** The parts of a gateway that the admin listener shows. */
 interface ShownParts {
@@ -21,7 +21,7 @@ interface ShownParts {
   readonly fixed: FixedParts;
   /** Follows the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
-  readonly listeners: Listeners;
+  readonly listeners: Pick<Service, 'connections'>;
   readonly transports: Transports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;

@@ -1,9 +1,9 @@
-import type { ConfigWatcherOptions, HostPort } from '../config/index.ts';
-import type { NewPermits, System, TimerClock } from '../core/index.ts';
+import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../config/index.ts';
+import type { NewPermits, System } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { NewBudget, ThreadPart } from '../runtime/index.ts';
-import type { BoundAddresses, Listeners } from '../server/index.ts';
+import type { BoundAddresses } from '../server/index.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
@@ -26,14 +26,49 @@ export interface AppOptions {
   readonly log: Logger;
   /** What this gateway shares with others. Default: nothing but what Redis carries. */
   readonly shared?: SharedParts;
+  /** Its number, as one of several workers, from 1. Default: it is no worker. */
+  readonly worker?: number;
+  /** Serve the clients in its place. Default: it listens itself. */
+  readonly workers?: Workers;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
+}
+
+/** Serves the clients of a gateway: its own listeners, or the workers of its process. */
+export interface Service {
+  /** How many clients are connected. */
+  readonly connections: number;
+  /**
+   * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
+   *
+   * @param shared listens there, together with other workers. Default: alone, at the configured addresses
+   */
+  listen(shared?: BoundAddresses): Promise<BoundAddresses>;
+  /** Applies a reload. */
+  use(snapshot: Snapshot): void;
+  /**
+   * Asks clients to leave during `delayMs`, then lets what runs finish for at most `drainMs`, and cuts off what is left. Resolves
+   * to false if something was cut off.
+   */
+  drain(delayMs: number, drainMs: number): Promise<boolean>;
+  /** Breaks off what is left. */
+  destroy(): void;
+}
+
+/** The workers of a process, which serve the clients for the gateway of its main thread. */
+export interface Workers extends Service {
+  /** Resolves to why the process must end, if workers die again and again. */
+  readonly failed: Promise<string>;
+  /** Has all of them compile a configuration. Rejects if one cannot: none uses it then. */
+  prepare(loaded: LoadedConfig): Promise<void>;
 }
 
 /** A running gateway. */
 export interface App {
   /** The bound addresses, with the actual port where the configuration says 0. */
   readonly addresses: BoundAddresses & { readonly admin: HostPort | null };
+  /** Resolves to why the process must end, if that happens: workers die again and again. */
+  readonly failed: Promise<string>;
   /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
   reload(): Promise<void>;
   /**
@@ -44,32 +79,10 @@ export interface App {
   drain(): Promise<boolean>;
 }
 
-/**
- * Asks clients to leave during `delayMs`, then lets what runs finish for at most `drainMs`, and cuts off what is left. Returns
- * false if something was cut off.
- */
-export async function drainListeners(
-  listeners: Listeners,
-  delayMs: number,
-  drainMs: number,
-  clock: TimerClock,
-): Promise<boolean> {
-  if (delayMs > 0) {
-    listeners.retire(delayMs);
-    await pause(delayMs, clock);
-  }
-  const inTime = await finishedWithin(drainMs, listeners.drain(), clock);
-  if (!inTime) listeners.destroy();
-  return inTime;
-}
-
-/** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
-export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
-  return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
-}
-
-function pause(ms: number, clock: TimerClock): Promise<void> {
-  return new Promise(resolve => {
-    clock.after(ms, resolve);
-  });
+/** A gateway that is made and not started. As a worker it has neither files to follow nor an admin listener. */
+export interface PlaneApp extends App {
+  /** Starts to serve, together with other workers at the same addresses. */
+  join(addresses: BoundAddresses): Promise<BoundAddresses>;
+  /** Serves by another configuration from now on. */
+  take(snapshot: Snapshot): void;
 }

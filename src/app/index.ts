@@ -1,2 +1,2 @@
-export type { App, SharedParts } from './app.ts';
-export { startApp } from './running-app.ts';
+export type { App, AppOptions, PlaneApp, SharedParts, Workers } from './app.ts';
+export { openPlane, startApp } from './running-app.ts';

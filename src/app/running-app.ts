@@ -20,13 +20,17 @@ import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
-import { Listeners } from '../server/index.ts';
+import { type BoundAddresses, Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
-import { type App, type AppOptions, drainListeners, finishedWithin, type SharedParts } from './app.ts';
+import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
+import { finishedWithin, OwnListeners } from './own-listeners.ts';
+
+/** A gateway without workers does not fail. */
+const NEVER = new Promise<string>(() => {});
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
-class RunningApp implements App {
+class RunningApp implements PlaneApp {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
@@ -46,7 +50,10 @@ class RunningApp implements App {
   readonly #overload: Overload;
   readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
-  readonly #listeners: Listeners;
+  /** Serves the clients. */
+  readonly #service: Service;
+  /** Make ready for a reload before this thread takes it; `null` if there are none. */
+  readonly #workers: Workers | null;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
   /** Hand each new generation to one part; see `#follows`. */
@@ -57,12 +64,12 @@ class RunningApp implements App {
 
   constructor(
     snapshot: Snapshot,
-    { system, log, source, shared = {} }: AppOptions,
+    { system, log, source, worker, workers, shared = {} }: AppOptions,
     spans: SpanExport | null,
   ) {
-    const { listen, workers, caps, store, tracing, limits } = snapshot;
+    const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, workers, caps, store, tracing, limits };
+    this.#fixed = { listen, workers: snapshot.workers, caps, store, tracing, limits };
     this.#spans = spans;
     this.#outline = snapshot.outline;
     this.#system = system;
@@ -78,25 +85,19 @@ class RunningApp implements App {
       if (shared.thread?.isMain !== false) this.#observation.identityOf(null).revocationEvicted();
     };
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
-    this.#generations = this.#makeGenerations(snapshot, shared);
+    this.#workers = workers ?? null;
+    this.#generations = this.#makeGenerations(snapshot, shared, worker !== undefined);
     this.#limiting = this.#makeLimiting(snapshot, shared);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway(shared);
-    this.#listeners = this.#follows(
-      new Listeners({
-        ...snapshot,
-        gateway: this.#gateway,
-        ...system,
-        connectionListener: this.#observation.connections,
-        newPermits: shared.newPermits,
-      }),
-      (listeners, next) => listeners.use(next.snapshot),
+    this.#service = this.#follows(workers ?? this.#makeListeners(snapshot, shared), (service, next) =>
+      service.use(next.snapshot),
     );
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
-      clientConnections: () => this.#listeners.connections,
+      clientConnections: () => this.#service.connections,
       upstreamConnections: () => this.#transports.connections,
       endpoints: () => endpointsViews(this.#transports),
       limitCounts: () => this.#limiting.counts,
@@ -106,23 +107,34 @@ class RunningApp implements App {
     });
   }
 
+  get failed(): Promise<string> {
+    return this.#workers?.failed ?? NEVER;
+  }
+
   async start(): Promise<void> {
     const { listen } = this.#fixed;
     this.#observation.reloads.started(this.#eventOf(this.#generations.current.snapshot));
     try {
       const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin.address);
-      this.addresses = { ...(await this.#listeners.listen()), admin };
+      this.addresses = { ...(await this.#service.listen()), admin };
     } catch (error) {
       this.#admin.close();
-      this.#listeners.destroy();
+      this.#service.destroy();
       throw error;
     }
-    this.#observation.recent.start();
-    this.#limiting.start();
-    this.#overload.start();
-    this.#generations.start();
+    this.#startParts();
     await this.#watcher?.start();
     this.#started = true;
+  }
+
+  async join(addresses: BoundAddresses): Promise<BoundAddresses> {
+    const bound = await this.#service.listen(addresses);
+    this.#startParts();
+    return bound;
+  }
+
+  take(snapshot: Snapshot): void {
+    this.#generations.take(withNetworksOf(this.#generations.current.snapshot, snapshot));
   }
 
   reload(): Promise<void> {
@@ -138,6 +150,24 @@ class RunningApp implements App {
   #follows<Part>(part: Part, use: (part: Part, generation: Generation) => void): Part {
     this.#followers.push(generation => use(part, generation));
     return part;
+  }
+
+  #startParts(): void {
+    this.#observation.recent.start();
+    this.#limiting.start();
+    this.#overload.start();
+    this.#generations.start();
+  }
+
+  #makeListeners(first: Snapshot, { newPermits }: SharedParts): Service {
+    const listeners = new Listeners({
+      ...first,
+      gateway: this.#gateway,
+      ...this.#system,
+      connectionListener: this.#observation.connections,
+      newPermits,
+    });
+    return new OwnListeners(listeners, this.#clock);
   }
 
   #makeObservation(first: Snapshot): Observation {
@@ -157,7 +187,7 @@ class RunningApp implements App {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newBudget, newPermits }: SharedParts): Generations {
+  #makeGenerations(first: Snapshot, { newBudget, newPermits }: SharedParts, isWorker: boolean): Generations {
     const { reloads } = this.#observation;
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
@@ -180,7 +210,8 @@ class RunningApp implements App {
         const { outline } = generation.snapshot;
         const changes = changesInWords(outline, this.#outline);
         this.#outline = outline;
-        reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
+        // The main thread tells of reloads.
+        if (!isWorker) reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
       },
       wait: ({ snapshot }) => reloads.waiting(snapshot),
     });
@@ -221,7 +252,7 @@ class RunningApp implements App {
 
   /** Does not keep `source`, which holds everything that was loaded and may be large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
-    const sink = reloadSink(this.#generations, this.#observation.reloads);
+    const sink = reloadSink(this.#generations, this.#observation.reloads, this.#workers);
     return new ConfigWatcher({ ...source, ...this.#system, sink });
   }
 
@@ -236,7 +267,7 @@ class RunningApp implements App {
       generations: this.#generations,
       fixed: this.#fixed,
       watcher: this.#watcher,
-      listeners: this.#listeners,
+      listeners: this.#service,
       transports: this.#transports,
       notReady: () => this.#notReady(),
     });
@@ -255,7 +286,7 @@ class RunningApp implements App {
     const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
     this.#draining = true;
     void this.#watcher?.stop();
-    const inTime = await drainListeners(this.#listeners, delayMs, drainMs, this.#clock);
+    const inTime = await this.#service.drain(delayMs, drainMs);
     await finishedWithin(1_000, this.#transports.close(), this.#clock);
     if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
     this.#observation.recent.stop();
@@ -288,10 +319,11 @@ function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
  * Reports what the watcher finds, and hands valid configurations to the generations. Keeps nothing of what was loaded, which may
  * be large.
  */
-function reloadSink(generations: Generations, reloads: ReloadListener) {
+function reloadSink(generations: Generations, reloads: ReloadListener, workers: Workers | null) {
   return {
-    take: (loaded: LoadedConfig) => {
+    take: async (loaded: LoadedConfig) => {
       reloads.warned(loaded.warnings.map(formatDiagnostic));
+      await workers?.prepare(loaded);
       generations.take(withNetworksOf(generations.current.snapshot, loaded.snapshot));
     },
     refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
@@ -313,10 +345,19 @@ function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
+  const app = await openApp(snapshot, options);
+  await app.start();
+  return app;
+}
+
+/** Assembles a gateway that is to join others of its process. */
+export function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
+  return openApp(snapshot, options);
+}
+
+async function openApp(snapshot: Snapshot, options: AppOptions): Promise<RunningApp> {
   const receiver = snapshot.tracing?.export ?? null;
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
-  const app = new RunningApp(snapshot, options, spans);
-  await app.start();
-  return app;
+  return new RunningApp(snapshot, options, spans);
 }

@@ -57,6 +57,12 @@ ${COMMANDS.map(([name, summary]) => `  ${name.padEnd(9)} ${summary}`).join('\n')
 Run "weir COMMAND --help" for one command.
 `;
 
+/** Serves clients in a thread that `weir serve` has started. */
+export async function runWorkerThread(): Promise<void> {
+  const { runWorkerThread } = await import('../workers/index.ts');
+  runWorkerThread();
+}
+
 /** Runs `weir` with its command-line arguments. Resolves to the exit code. */
 export function runCommandLine(args: readonly string[], { env, out, err }: CommandOutput): Promise<number> {
   // Escape control characters: printed names come from files, paths and claims, and must not control the terminal.

@@ -1,10 +1,15 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type App, startApp } from '../app/index.ts';
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
 import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from '../config/index.ts';
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
+import {
+  collectOldObjectsEarly,
+  collectOnOneThread,
+  collectWhatStartingLeft,
+  startWithWorkers,
+  threadHost,
+} from '../workers/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './output.ts';
 
@@ -33,7 +38,9 @@ export async function runGateway(
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
-    app = await startApp(snapshot, { system: thisMachine, log, source });
+    const options = { system: thisMachine, log, source };
+    const isAlone = snapshot.workers.count === 1;
+    app = await (isAlone ? startApp(snapshot, options) : startWithWorkers(options, threadHost));
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
@@ -51,7 +58,16 @@ async function untilStopped(
   log: Logger,
   output: { flush(): Promise<unknown> },
 ): Promise<number> {
-  log.info({ signal: await stop }, 'draining');
+  const [signal, cause] = await Promise.race([
+    stop.then(by => [by, null] as const),
+    app.failed.then(why => [null, why] as const),
+  ]);
+  if (cause !== null) {
+    log.fatal({ cause }, 'stopped: workers die again and again');
+    await output.flush();
+    return ExitCode.failure;
+  }
+  log.info({ signal }, 'draining');
   const drained = await app.drain();
   if (drained) log.info('stopped');
   else log.warn('stopped before all requests were finished');
@@ -72,33 +88,6 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
     { http, ...redirect, grpc, admin, ...signIn, ...workers, config, hash, version: readVersion() },
     'listening',
   );
-}
-
-/**
- * Has V8 collect young objects without helper threads. Little survives a request, so sharing the work out costs more than it
- * saves: docs/decisions/002-http2-towards-clients.md has the measurement. V8 reads the flag at each collection.
- */
-function collectOnOneThread(): void {
-  setFlagsFromString('--no-parallel-scavenge');
-}
-
-/**
- * Has V8 collect all objects once they take twice what was in use, not four times that. With 1,000 requests in flight, most young
- * objects grow old before they are garbage: the peak is 208 MiB then instead of 286, for the same processor time.
- */
-function collectOldObjectsEarly(): void {
-  setFlagsFromString('--heap-growing-percent=100');
-}
-
-/**
- * Collects young objects once, before the first request can come: 3 ms. It makes V8 give back, some seconds later, what it took
- * to load scripts and to read the configuration. That is 13 MB, which would stay resident for as long as the gateway rests.
- */
-function collectWhatStartingLeft(): void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  if (typeof collect === 'function') collect({ type: 'minor', execution: 'sync' });
 }
 
 type StopSignal = 'SIGINT' | 'SIGTERM';

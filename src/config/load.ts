@@ -18,8 +18,16 @@ import {
   readSecrets,
   withoutSecrets,
 } from './compile/index.ts';
-import type { Diagnostic, Environment, FilePlace } from './file/index.ts';
-import { asMap, ConfigFile, formatDiagnostic, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
+import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
+import {
+  asMap,
+  ConfigContents,
+  ConfigFile,
+  formatDiagnostic,
+  KeyPlaces,
+  Readings,
+  withLeanHeap,
+} from './file/index.ts';
 import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
 import { fillAnsweredRoutes } from './policies/index.ts';
 import {
@@ -62,6 +70,8 @@ export interface LoadedConfig {
   /** The files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
+  /** What the files contain, for other threads. */
+  readonly contents: ConfigBytes;
   readonly warnings: readonly Diagnostic[];
   /** Hints: the operator may want to know them, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
@@ -82,7 +92,9 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   // A call of its own: what it read can be collected while the rest is compiled, which takes the most memory.
-  const read = await readSources(path, options);
+  const contents = new ConfigContents();
+  const read = await readSources(path, options, contents);
+  read.readings.release();
   if (!read.ok) return read;
   const { sources, readings, diagnostics } = read;
   return {
@@ -90,6 +102,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     snapshot: compileGateway(sources, options.generation),
     files: sources.files,
     readings,
+    contents,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
@@ -106,8 +119,9 @@ interface SoundSources {
 async function readSources(
   path: string,
   options: LoadOptions,
+  contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
-  const readings = new Readings(options.files);
+  const readings = new Readings(options.files, contents);
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], NAME_THE_GATEWAY);

@@ -73,12 +73,17 @@ export class Listener {
     return this.#connections.size;
   }
 
-  /** Resolves with the address that was bound; rejects with Node's error, for example EADDRINUSE. */
-  async listen(): Promise<HostPort> {
-    const { host, port } = this.#address;
+  /**
+   * Resolves with the address that was bound; rejects with Node's error, for example EADDRINUSE.
+   *
+   * @param shared listens there, together with other workers. Default: alone, at the configured address
+   */
+  async listen(shared?: HostPort): Promise<HostPort> {
+    const { host, port } = shared ?? this.#address;
+    const reusePort = shared !== undefined;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: BACKLOG }, () => resolve());
+      this.#server.listen({ host, port, backlog: BACKLOG, reusePort }, () => resolve());
     });
     // An error now means that one connection could not be accepted, which must not end the process.
     this.#server.on('error', () => {});

@@ -133,11 +133,15 @@ export class Listeners {
     return this.#all.reduce((sum, { connections }) => sum + connections, 0);
   }
 
-  /** Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound. */
-  async listen(): Promise<BoundAddresses> {
-    const http = await this.#http.listen();
-    const redirect = (await this.#redirect?.listen()) ?? null;
-    const grpc = (await this.#grpc?.listen()) ?? null;
+  /**
+   * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
+   *
+   * @param shared listens at these addresses, together with other workers. Default: alone, at the configured addresses
+   */
+  async listen(shared?: BoundAddresses): Promise<BoundAddresses> {
+    const http = await this.#http.listen(shared?.http);
+    const redirect = (await this.#redirect?.listen(shared?.redirect ?? undefined)) ?? null;
+    const grpc = (await this.#grpc?.listen(shared?.grpc ?? undefined)) ?? null;
     this.#sweeper = this.#state.clock.every(SWEEP_MS, () => this.#sweep());
     return { http, redirect, grpc };
   }

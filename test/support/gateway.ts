@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
-import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
+import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
 import { type Clock, type Network, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
+import { inThreadHost, startWithWorkers } from '../../src/workers/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
 import { timed } from './test-time.ts';
@@ -83,22 +84,30 @@ export async function startGatewayFrom(
   env: NodeJS.ProcessEnv = process.env,
   settings: Omit<GatewaySettings, 'upstreamPort'> = {},
 ): Promise<LocalGateway> {
-  const loaded = await loadConfig(path, { env, generation: 1 });
+  const loaded = await load(path, env);
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env, loaded, settleMs: settings.settleMs ?? 20 };
-  const app = await startApp(loaded.snapshot, {
-    system: {
-      ...thisMachine,
-      clock: timed(settings.clock ?? systemClock),
-      network: settings.network ?? thisMachine.network,
-    },
-    log,
-    source,
-    ...(settings.shared && { shared: settings.shared }),
-  });
+  const system = {
+    ...thisMachine,
+    clock: timed(settings.clock ?? systemClock),
+    network: settings.network ?? thisMachine.network,
+  };
+  const options = { system, log, source, ...(settings.shared && { shared: settings.shared }) };
+  const isAlone = loaded.snapshot.workers.count === 1;
+  const app = await (isAlone
+    ? startApp(loaded.snapshot, options)
+    : startWithWorkers(options, inThreadHost(system, log)));
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, path, lines);
+}
+
+/** Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it does not say so itself. */
+async function load(path: string, env: NodeJS.ProcessEnv): Promise<LoadResult> {
+  const loaded = await loadConfig(path, { env, generation: 1 });
+  const count = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
+  if (!loaded.ok || loaded.snapshot.workers.count > 1 || count === 1) return loaded;
+  return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count, why: null } } };
 }

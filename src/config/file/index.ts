@@ -1,4 +1,5 @@
 export { ConfigFile, readNamedText } from './config-file.ts';
+export { type ConfigBytes, ConfigContents, filesIn } from './contents.ts';
 export type { Diagnostic, Path, Severity } from './diagnostic.ts';
 export { asMap, formatDiagnostic, formatPath, isMap } from './diagnostic.ts';
 export { falseBlankIn } from './explain-yaml.ts';

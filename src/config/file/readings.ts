@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { errorText, type Files, thisMachine } from '../../core/index.ts';
+import type { ConfigContents } from './contents.ts';
 import type { Diagnostic, Path } from './diagnostic.ts';
 
 /** What was read: a file anyone may see, one with a secret or key, or the list of files in a folder. */
@@ -26,19 +27,24 @@ export class Readings {
   /** Where they were read. */
   readonly files: Files;
   readonly #readings = new Map<string, Reading>();
+  /** Keeps what was read; `null` if nobody takes it. */
+  #contents: ConfigContents | null;
   #repeatable = true;
 
-  constructor(files: Files = thisMachine.files) {
+  constructor(files: Files = thisMachine.files, contents: ConfigContents | null = null) {
     this.files = files;
+    this.#contents = contents;
   }
 
   /** Notes the result of reading a file. If a load reads a file twice, the first result counts. */
   note(path: string, kind: 'text' | 'secret', read: ReadResult): void {
     if (read.ok && !read.regular) this.#repeatable = false;
+    if (read.ok) this.#contents?.keepFile(path, read.bytes);
     this.#set(path, kind, read.ok ? read.bytes : `unreadable: ${read.reason}`);
   }
 
   noteFolder(path: string, names: readonly string[] | null): void {
+    if (names !== null) this.#contents?.keepFolder(path, names);
     this.#set(path, 'folder', names === null ? 'no folder' : names.join('\0'));
   }
 
@@ -49,6 +55,11 @@ export class Readings {
       files: paths.filter(([, { kind }]) => kind !== 'folder').map(([path]) => path),
       folders: paths.filter(([, { kind }]) => kind === 'folder').map(([path]) => path),
     };
+  }
+
+  /** Keeps no contents from now on: they may be large, and the digests live longer. */
+  release(): void {
+    this.#contents = null;
   }
 
   /** Whether all files can be read again: a pipe such as /dev/stdin cannot. */

@@ -5,8 +5,8 @@ import { FolderWatch } from './folder-watch.ts';
 
 /** The listener that hears what became of changed files while a gateway serves. */
 export interface ReloadSink {
-  /** Takes a new valid configuration. Throws, and changes nothing, if it cannot be used. */
-  take(loaded: LoadedConfig): void;
+  /** Takes a new valid configuration. Throws or rejects, and changes nothing, if it cannot be used. */
+  take(loaded: LoadedConfig): void | Promise<void>;
   /** Told that the files have errors, once for each state of the files. */
   refuse(diagnostics: readonly Diagnostic[]): void;
   /** Told that the files contain the configuration in use: again after a refusal, or still, at a requested reload. */
@@ -149,7 +149,7 @@ export class ConfigWatcher {
       if (seen === null || result.readings.agreesWith(seen)) {
         this.#known = result.readings;
         if (result.readings.equals(this.#taken)) sink.unchanged();
-        else if (result.ok) this.#take(result);
+        else if (result.ok) await this.#take(result);
         else sink.refuse(result.diagnostics);
       }
     } catch (fault) {
@@ -161,8 +161,8 @@ export class ConfigWatcher {
     this.#lookSoon();
   }
 
-  #take(loaded: LoadedConfig): void {
-    this.#options.sink.take(loaded);
+  async #take(loaded: LoadedConfig): Promise<void> {
+    await this.#options.sink.take(loaded);
     this.#taken = loaded.readings;
     this.#generation = loaded.snapshot.generation;
   }

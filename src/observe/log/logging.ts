@@ -3,8 +3,12 @@ import { type DestinationStream, type Level, type Logger as PinoLogger, pino, st
 import { type Clock, escapeUnseen, type RandomBytes, randomKey, randomName } from '../../core/index.ts';
 import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
 
-/** Where log lines go, each in a call of its own. */
+/** Where log lines go. */
 interface LogDestination extends DestinationStream {
+  /** Takes lines, usually one. */
+  write(lines: string, count?: number): void;
+  /** Hears that lines were dropped on their way here. Absent: nobody counts them. */
+  missed?(count: number): void;
   /** Absent: it takes every line. */
   readonly losses?: LogLosses;
 }
@@ -150,11 +154,17 @@ export class LogOutput implements LogDestination {
     return { linesDropped: this.#linesDropped, trouble: this.#trouble };
   }
 
-  /** Takes one line with its line feed. On the path of every request: the rest is done once per chunk. */
-  write(line: string): void {
-    this.#gathered += line;
-    this.#gatheredLines++;
+  /** Takes lines with their line feeds. On the path of every request: the rest is done once per chunk. */
+  write(lines: string, count = 1): void {
+    this.#gathered += lines;
+    this.#gatheredLines += count;
     if (this.#gathered.length >= CHUNK) this.#handOn();
+  }
+
+  missed(count: number): void {
+    this.#droppingSince ??= { atMs: this.#clock.epochMs(), linesDropped: this.#linesDropped };
+    this.#linesDropped += count;
+    if (this.#waitingBytes <= ROOM_BYTES) this.#takeAgain(this.#droppingSince);
   }
 
   /** Writes what is waiting; gives up after a second and a half. Resolves to whether all is written. */

@@ -1,0 +1,195 @@
+import type { Workers } from '../app/index.ts';
+import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
+import type { System } from '../core/index.ts';
+import { errorText } from '../core/index.ts';
+import type { Logger } from '../observe/index.ts';
+import type { BoundAddresses } from '../server/index.ts';
+import { Deaths } from './deaths.ts';
+import type { HostedPlane, PlaneHost } from './host.ts';
+import type { PlaneConfig } from './messages.ts';
+import { probe } from './probe.ts';
+
+/** How much longer than its drain a worker may take to end, milliseconds: it closes what leads to upstreams and sends its last spans. */
+const END_MS = 5_000;
+
+export interface ControlOptions {
+  /** The first configuration, and how many workers serve it. */
+  readonly loaded: LoadedConfig;
+  /** The path of gateway.yaml, and the variables that it may name. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly host: PlaneHost;
+  readonly system: System;
+  readonly log: Logger;
+}
+
+/** A worker that serves, or is about to. */
+interface Plane {
+  readonly worker: number;
+  readonly hosted: HostedPlane;
+  /** Whether it takes part in reloads: not before it listens. */
+  serves: boolean;
+}
+
+/**
+ * Runs the workers of a process from its main thread: starts them, hands each the configuration as bytes, replaces those that die,
+ * and ends them. A configuration is used by all or by none.
+ */
+export class ControlPlane implements Workers {
+  /** Resolves to why the process must end, if workers die again and again. */
+  readonly failed: Promise<string>;
+  readonly #options: Omit<ControlOptions, 'loaded'>;
+  readonly #count: number;
+  readonly #listen: ListenModel;
+  readonly #deaths: Deaths;
+  readonly #fail: (cause: string) => void;
+  readonly #planes = new Map<number, Plane>();
+  /** The configuration that serves. */
+  #config: PlaneConfig;
+  /** One that was prepared, and waits. */
+  #next: PlaneConfig | null = null;
+  #addresses: BoundAddresses | null = null;
+  #ending = false;
+
+  constructor({ loaded, ...options }: ControlOptions) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.failed = promise;
+    this.#fail = resolve;
+    this.#options = options;
+    this.#count = loaded.snapshot.workers.count;
+    this.#listen = loaded.snapshot.listen;
+    this.#deaths = new Deaths(options.system.clock);
+    this.#config = this.#configOf(loaded);
+  }
+
+  get connections(): number {
+    return 0;
+  }
+
+  /** Starts the workers. All compile at the same time; the first to listen finds the ports where the configuration says 0. */
+  async listen(): Promise<BoundAddresses> {
+    const { http, redirect, grpc } = this.#listen;
+    const asked = {
+      http: http.address,
+      redirect: redirect?.address ?? null,
+      grpc: grpc?.address ?? null,
+    };
+    await probe(asked, this.#options.system.network);
+    const [first, ...others] = Array.from({ length: this.#count }, (_, index) => this.#start(index + 1));
+    const opened = [first, ...others].map(plane => plane?.hosted.link.ask('open', null));
+    await Promise.all(opened);
+    if (first === undefined) throw new Error('no workers');
+    this.#addresses = await first.hosted.link.ask('listen', asked);
+    first.serves = true;
+    await Promise.all(others.map(plane => this.#join(plane, this.#config)));
+    return this.#addresses;
+  }
+
+  async prepare(loaded: LoadedConfig): Promise<void> {
+    const config = this.#configOf(loaded);
+    const planes = this.#serving();
+    const prepared = await Promise.allSettled(planes.map(({ hosted }) => hosted.link.ask('prepare', config)));
+    for (const [index, result] of prepared.entries()) {
+      // A worker that died meanwhile is replaced by one that follows.
+      if (result.status === 'fulfilled' || !this.#serving().some(plane => plane === planes[index])) continue;
+      this.#discard(config);
+      throw new Error(`a worker cannot use it: ${errorText(result.reason)}`);
+    }
+    if (this.#next !== null) this.#discard(this.#next);
+    this.#next = config;
+  }
+
+  use({ generation }: Snapshot): void {
+    if (this.#next?.generation !== generation) throw new Error(`generation ${generation} was not prepared`);
+    this.#config = this.#next;
+    this.#next = null;
+    for (const { hosted } of this.#serving()) hosted.link.post('commit', generation);
+  }
+
+  async drain(delayMs: number, drainMs: number): Promise<boolean> {
+    this.#ending = true;
+    const drained = this.#serving().map(({ hosted }) => hosted.link.ask('drain', null).catch(() => false));
+    const late = new Promise<boolean>(resolve => {
+      this.#options.system.clock.after(delayMs + drainMs + END_MS, () => resolve(false));
+    });
+    const inTime = await Promise.race([Promise.all(drained).then(each => each.every(Boolean)), late]);
+    this.destroy();
+    return inTime;
+  }
+
+  destroy(): void {
+    this.#ending = true;
+    for (const { hosted } of this.#planes.values()) hosted.end();
+  }
+
+  #configOf({ snapshot, contents }: LoadedConfig): PlaneConfig {
+    const { path, env } = this.#options;
+    return { path, env: { ...env }, generation: snapshot.generation, bytes: contents };
+  }
+
+  #serving(): Plane[] {
+    return [...this.#planes.values()].filter(({ serves }) => serves);
+  }
+
+  #discard({ generation }: PlaneConfig): void {
+    for (const { hosted } of this.#serving()) hosted.link.post('discard', generation);
+  }
+
+  #start(worker: number): Plane {
+    const { host, log } = this.#options;
+    const hosted = host.start({ worker, workers: this.#count, config: this.#config });
+    const plane: Plane = { worker, hosted, serves: false };
+    this.#planes.set(worker, plane);
+    hosted.link.on('lines', ({ text, count, dropped }) => {
+      if (dropped > 0) log.destination.missed?.(dropped);
+      log.destination.write(text, count);
+      hosted.link.post('linesTaken', text.length);
+    });
+    void hosted.ended.then(cause => this.#ended(plane, cause));
+    return plane;
+  }
+
+  /** Has a worker that has opened its configuration serve beside the others. */
+  async #join(plane: Plane, opened: PlaneConfig): Promise<void> {
+    if (this.#addresses === null) throw new Error('no worker listens yet');
+    const { link } = plane.hosted;
+    let [config, next] = [opened, null as PlaneConfig | null];
+    await link.ask('listen', this.#addresses);
+    // Reloads go on meanwhile, without this worker.
+    while (config !== this.#config || next !== this.#next) {
+      const isBehind = config !== this.#config;
+      const wanted = isBehind ? this.#config : this.#next;
+      if (wanted !== null) await link.ask('prepare', wanted);
+      if (isBehind && wanted !== null) link.post('commit', wanted.generation);
+      [config, next] = isBehind && wanted !== null ? [wanted, null] : [config, wanted];
+    }
+    plane.serves = true;
+  }
+
+  #ended(plane: Plane, cause: string): void {
+    if (this.#ending || this.#addresses === null) return;
+    const { worker } = plane;
+    const { log } = this.#options;
+    this.#planes.delete(worker);
+    log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
+    if (this.#deaths.isLoop()) {
+      this.#ending = true;
+      this.#fail(cause);
+      return;
+    }
+    void this.#replace(worker);
+  }
+
+  async #replace(worker: number): Promise<void> {
+    const config = this.#config;
+    const plane = this.#start(worker);
+    try {
+      await plane.hosted.link.ask('open', null);
+      await this.#join(plane, config);
+    } catch (error) {
+      // Its end is heard, and counted, if it is gone already.
+      this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');
+      plane.hosted.end();
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { openPlane, type PlaneApp } from '../app/index.ts';
+import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
+import type { System } from '../core/index.ts';
+import type { Logger } from '../observe/index.ts';
+import type { Link } from './link.ts';
+import type { PlaneConfig, PlaneSeed } from './messages.ts';
+
+/** What a data plane needs besides its seed. */
+export interface PlaneOptions {
+  readonly link: Link;
+  readonly system: System;
+  readonly log: Logger;
+  /** Hands on what was logged so far. */
+  readonly sendLog: () => void;
+}
+
+/** Serves clients as one of several workers, as the main thread tells it to. */
+export function runDataPlane(
+  { worker, config }: PlaneSeed,
+  { link, system, log, sendLog }: PlaneOptions,
+): void {
+  const prepared = new Map<number, Snapshot>();
+  let app: PlaneApp | null = null;
+  const running = () => {
+    if (app === null) throw new Error('the worker has no configuration yet');
+    return app;
+  };
+  link.answer('open', async () => {
+    const snapshot = await compile(config, system);
+    log.level = snapshot.log.level;
+    app = await openPlane(snapshot, { worker, system, log });
+    return null;
+  });
+  link.answer('listen', addresses => running().join(addresses));
+  link.answer('prepare', async asked => {
+    prepared.set(asked.generation, await compile(asked, system));
+    return null;
+  });
+  link.on('commit', generation => {
+    const snapshot = prepared.get(generation);
+    if (snapshot === undefined) throw new Error(`generation ${generation} was not prepared`);
+    prepared.clear();
+    running().take(snapshot);
+  });
+  link.on('discard', generation => void prepared.delete(generation));
+  link.answer('drain', async () => {
+    const drained = await running().drain();
+    sendLog();
+    return drained;
+  });
+}
+
+async function compile({ path, env, generation, bytes }: PlaneConfig, { clock }: System): Promise<Snapshot> {
+  const loaded = await loadConfig(path, { env, clock, generation, files: filesIn(bytes) });
+  if (loaded.ok) return loaded.snapshot;
+  throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
+}

@@ -1,0 +1,5 @@
+export { collectOldObjectsEarly, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
+export { inThreadHost } from './in-thread-host.ts';
+export { startWithWorkers } from './start.ts';
+export { threadHost } from './thread-host.ts';
+export { runWorkerThread } from './worker-thread.ts';

@@ -1,0 +1,118 @@
+import type { Messages, Questions } from './messages.ts';
+
+/** Joins two threads. Messages arrive in order, copied as `structuredClone` copies. */
+export interface Link {
+  post<Name extends keyof Messages>(name: Name, value: Messages[Name]): void;
+  /** Resolves to the answer of the other side; rejects with the error it answered with, or when that thread is gone. */
+  ask<Name extends keyof Questions>(
+    name: Name,
+    asked: Questions[Name]['asked'],
+  ): Promise<Questions[Name]['answer']>;
+  /** Hears messages of this name from now on. */
+  on<Name extends keyof Messages>(name: Name, hear: (value: Messages[Name]) => void): void;
+  /** Answers questions of this name from now on. */
+  answer<Name extends keyof Questions>(
+    name: Name,
+    answer: (asked: Questions[Name]['asked']) => Promise<Questions[Name]['answer']>,
+  ): void;
+  /** The other side is gone: questions without an answer are rejected for this reason, and further messages are dropped. */
+  close(why: string): void;
+}
+
+/** What is carried from one side of a link to the other. */
+export type Packet =
+  | { readonly kind: 'message'; readonly name: string; readonly value: unknown }
+  | { readonly kind: 'question'; readonly name: string; readonly value: unknown; readonly id: number }
+  | { readonly kind: 'answer'; readonly value: unknown; readonly id: number }
+  | { readonly kind: 'fault'; readonly fault: PlainError; readonly id: number };
+
+/** An error as data: a copy of an error loses what it says besides its message. */
+type PlainError = Readonly<Record<string, unknown>> & { readonly message: string };
+
+/** One side of a link. Whoever makes it hands it the packets of the other side. */
+export class PacketLink implements Link {
+  readonly #carry: (packet: Packet) => void;
+  readonly #heard = new Map<string, (value: unknown) => void>();
+  readonly #answered = new Map<string, (asked: unknown) => Promise<unknown>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #lastId = 0;
+  /** Why the other side is gone; `null` while it is not. */
+  #closed: string | null = null;
+
+  constructor(carry: (packet: Packet) => void) {
+    this.#carry = carry;
+  }
+
+  post(name: keyof Messages, value: unknown): void {
+    if (this.#closed === null) this.#carry({ kind: 'message', name, value });
+  }
+
+  // The names of questions say what type their answers have; packets carry any.
+  ask<Name extends keyof Questions>(
+    name: Name,
+    value: Questions[Name]['asked'],
+  ): Promise<Questions[Name]['answer']> {
+    const waiting = Promise.withResolvers<unknown>();
+    const id = ++this.#lastId;
+    this.#waiting.set(id, waiting);
+    if (this.#closed !== null) this.close(this.#closed);
+    else this.#carry({ kind: 'question', name, value, id });
+    return waiting.promise as Promise<Questions[Name]['answer']>;
+  }
+
+  on<Name extends keyof Messages>(name: Name, hear: (value: Messages[Name]) => void): void {
+    this.#heard.set(name, hear as (value: unknown) => void);
+  }
+
+  answer<Name extends keyof Questions>(
+    name: Name,
+    answer: (asked: Questions[Name]['asked']) => Promise<Questions[Name]['answer']>,
+  ): void {
+    this.#answered.set(name, answer as (asked: unknown) => Promise<unknown>);
+  }
+
+  close(why: string): void {
+    this.#closed = why;
+    for (const { reject } of this.#waiting.values()) reject(new Error(why));
+    this.#waiting.clear();
+  }
+
+  /** Takes a packet of the other side. */
+  take(packet: Packet): void {
+    if (packet.kind === 'message') this.#heard.get(packet.name)?.(packet.value);
+    else if (packet.kind === 'question') void this.#answer(packet);
+    else this.#settle(packet);
+  }
+
+  async #answer({ name, value, id }: Extract<Packet, { kind: 'question' }>): Promise<void> {
+    let answer: Packet;
+    try {
+      const known = this.#answered.get(name);
+      if (known === undefined) throw new Error(`nobody answers "${name}"`);
+      answer = { kind: 'answer', value: await known(value), id };
+    } catch (error) {
+      answer = { kind: 'fault', fault: plain(error), id };
+    }
+    if (this.#closed === null) this.#carry(answer);
+  }
+
+  #settle(packet: Extract<Packet, { kind: 'answer' | 'fault' }>): void {
+    const waiting = this.#waiting.get(packet.id);
+    this.#waiting.delete(packet.id);
+    if (packet.kind === 'answer') waiting?.resolve(packet.value);
+    else waiting?.reject(Object.assign(new Error(packet.fault.message), packet.fault));
+  }
+}
+
+/** Joins two sides in this thread: messages arrive before `post` returns. */
+export function linkInThread(): readonly [PacketLink, PacketLink] {
+  const one: PacketLink = new PacketLink(packet => other.take(structuredClone(packet)));
+  const other: PacketLink = new PacketLink(packet => one.take(structuredClone(packet)));
+  return [one, other];
+}
+
+function plain(error: unknown): PlainError {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const told = Object.entries(error).filter(([, value]) => typeof value !== 'object');
+  return { ...Object.fromEntries(told), message: error.message, stack: error.stack };
+}

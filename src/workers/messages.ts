@@ -1,0 +1,53 @@
+import type { ConfigBytes } from '../config/index.ts';
+import type { BoundAddresses } from '../server/index.ts';
+
+/** A configuration on its way to a worker. */
+export interface PlaneConfig {
+  /** The path of gateway.yaml. */
+  readonly path: string;
+  /** The variables that it may name. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly generation: number;
+  readonly bytes: ConfigBytes;
+}
+
+/** What a worker is told when it is started. */
+export interface PlaneSeed {
+  /** Its number, from 1. The main thread is 0. */
+  readonly worker: number;
+  /** How many workers there are. */
+  readonly workers: number;
+  readonly config: PlaneConfig;
+}
+
+/** What threads tell each other, by the name of the message. Nobody answers. */
+export interface Messages {
+  /** To a worker: serve by the configuration of this number, which was prepared; or begin with it, if it is the first. */
+  commit: number;
+  /** To a worker: a prepared configuration will not be used. */
+  discard: number;
+  /** To the main thread: whole lines of the log. */
+  lines: LogLines;
+  /** To a worker: so many bytes of them were taken. */
+  linesTaken: number;
+}
+
+/** Lines of the log. */
+export interface LogLines {
+  readonly text: string;
+  readonly count: number;
+  /** Lines before these that were dropped. */
+  readonly dropped: number;
+}
+
+/** What the main thread asks a worker: what it hands over, and what the answer is. */
+export interface Questions {
+  /** Makes the gateway of the seed. */
+  open: { readonly asked: null; readonly answer: null };
+  /** Begins to listen there, together with the others. Answers with the actual ports. */
+  listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
+  /** Compiles a configuration, to serve by it when told. */
+  prepare: { readonly asked: PlaneConfig; readonly answer: null };
+  /** Stops serving, as the configuration says. Answers whether all requests were finished. */
+  drain: { readonly asked: null; readonly answer: boolean };
+}
