@@ -13,6 +13,9 @@ import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
 const run = promisify(execFile);
 
+/** Less than a hundred bytes. */
+const SMALL_FILE = join(import.meta.dirname, '../../NOTICE');
+
 /** Answers with what came. */
 const echo: Script = async exchange => {
   await exchange.received();
@@ -105,6 +108,7 @@ test.each([
     ['-m', '20', '--header-table-size=65536', '--encoder-header-table-size=65536'],
   ],
   ['a body', ['-c', '4', '-m', '20', '-d', import.meta.filename]],
+  ['a body through windows of one byte', ['-c', '2', '-m', '20', '-w', '1', '-d', SMALL_FILE]],
   ['long fields', ['-m', '20', '-H', `x-long: ${'x'.repeat(8_000)}`, '-H', 'Cookie: a=b']],
   ['more threads than processors', ['-c', '12', '-m', '10', '-t', '4']],
   ['connections that begin one after the other', ['-c', '20', '-m', '10', '-r', '10', '--rate-period=20ms']],

@@ -12,8 +12,6 @@ import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } 
 const MAX_OPENED = 64;
 /** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
 const REMEMBERED_RESETS = 4;
-/** Most bytes of DATA that a client may acknowledge by frames of its own. */
-const ACKNOWLEDGED_BYTES = 4_096;
 
 /** The server's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ServerSession extends Session<ServerStream> implements ServerStreamHost {
@@ -84,6 +82,8 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #read(bytes: Buffer, from: number, end: number): void {
     this.#opened = 0;
     const at = this.reader.read(bytes, from, end);
+    this.#floods.explained(this.sending.pieces);
+    this.sending.pieces = 0;
     this.#floods.check();
     if (at === end) return;
     this.#rest = bytes.subarray(0, end);
@@ -114,11 +114,6 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
       this.encoder.forget();
     }
     this.#hasRead = false;
-  }
-
-  override send(stream: Stream, bytes: Buffer): boolean {
-    this.#floods.explained(1 + Math.floor(bytes.length / ACKNOWLEDGED_BYTES));
-    return super.send(stream, bytes);
   }
 
   sendSection(

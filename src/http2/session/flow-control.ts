@@ -1,6 +1,8 @@
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
+/** Most bytes of a piece of DATA: 4 KiB. */
+const PIECE_BITS = 12;
 /** The window of a connection or stream at the beginning (RFC 9113, 6.9.2). */
 export const FIRST_WINDOW = 65_535;
 
@@ -30,6 +32,8 @@ export class Sending {
   readonly #ready = new ReadyStreams();
   /** How many bytes wait on all streams. */
   waiting = 0;
+  /** How many pieces of DATA were sent that the other side may acknowledge one by one: as its windows parted them, at most 4 KiB each. */
+  pieces = 0;
 
   constructor(writer: FrameWriter) {
     this.#writer = writer;
@@ -125,8 +129,7 @@ export class Sending {
     while (at < bytes.length && this.#isFree && stream.sendWindow > 0) {
       const end = at + Math.min(MAX_PAYLOAD, bytes.length - at, this.#window, stream.sendWindow);
       this.#writer.data(stream.id, bytes, at, end);
-      this.#window -= end - at;
-      stream.sendWindow -= end - at;
+      this.#count(stream, end - at);
       at = end;
     }
     return at;
@@ -137,10 +140,15 @@ export class Sending {
     const max = Math.min(MAX_PAYLOAD, this.#window, stream.sendWindow);
     const bytes = max > 0 ? stream.outgoing?.take(max) : undefined;
     if (bytes === undefined) return;
-    this.#window -= bytes.length;
-    stream.sendWindow -= bytes.length;
+    this.#count(stream, bytes.length);
     this.waiting -= bytes.length;
     this.#writer.data(stream.id, bytes);
+  }
+
+  #count(stream: Sender, bytes: number): void {
+    this.#window -= bytes;
+    stream.sendWindow -= bytes;
+    this.pieces += 1 + (bytes >> PIECE_BITS);
   }
 }
 

@@ -103,6 +103,17 @@ describe('a client may go on', () => {
     expect(flood(scripted, i => [get(2 * i + 1), reset(2 * i + 1)], 3_000)).toBe(3_000);
   });
 
+  test('with a window of one byte, which it opens for each byte that it gets, and no further', () => {
+    const scripted = ScriptedClient.begun([[4, 1]]);
+    scripted.send(get(1));
+    const { stream } = scripted.request(1);
+    stream.respond(200, [], false);
+    stream.write(Buffer.alloc(30_001));
+    expect(flood(scripted, () => [windowUpdate(0, 1), windowUpdate(1, 1)], 30_000)).toBe(30_000);
+    expect(stream.unsent).toBe(0);
+    expect(flood(scripted, () => [windowUpdate(1, 1)])).toEqual([10_000, 11, 'control_frames']);
+  });
+
   test('with four frames for each stream that it opens, and for each DATA that it gets', () => {
     const scripted = ScriptedClient.begun();
     const acknowledged = [windowUpdate(0, 1), windowUpdate(1, 1), windowUpdate(1, 1), windowUpdate(0, 1)];
