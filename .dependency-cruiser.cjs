@@ -32,7 +32,8 @@ const FLOORS = [
 
 /** Rooms do not know their neighbours on the floor, with these exceptions. */
 const NEIGHBOURS = {
-  auth: ['http'],
+  // Budgets are counted in the tables of limits/.
+  auth: ['http', 'limits'],
   signin: ['http'],
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
   redis: ['limits'],

@@ -3,7 +3,7 @@
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { KeySet, OwnerChecks, REVOCATION_LIMITS, Revocations, Verifier } from '../src/auth/index.ts';
-import { type AuthListener, systemClock } from '../src/core/index.ts';
+import { type AuthListener, ownMemory, systemClock, thisMachine } from '../src/core/index.ts';
 import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
 
@@ -87,7 +87,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     leewayMs: 30_000,
     maxLifetimeMs: null,
   };
-  const ownerChecks = new OwnerChecks(systemClock);
+  const ownerChecks = new OwnerChecks(systemClock, ownMemory(thisMachine.randomBytes));
   const verifier = new Verifier(rules, CACHE_OPTIONS, {
     ...shared,
     keys,

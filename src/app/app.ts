@@ -1,8 +1,8 @@
 import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../config/index.ts';
-import type { NewPermits, System } from '../core/index.ts';
+import type { NewPermits, System, TableMemory } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { NewBudget, ThreadPart } from '../runtime/index.ts';
+import type { ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
@@ -16,8 +16,8 @@ export interface SharedParts {
   readonly newPermits?: NewPermits;
   /** Counts requests against their limits. Default: each gateway counts in its own memory. */
   readonly counters?: LocalStore;
-  /** Makes the budgets of addresses for wrong tokens and notices. Default: each gateway has its own. */
-  readonly newBudget?: NewBudget;
+  /** Where offences and budgets are counted. Default: memory of this gateway alone. */
+  readonly memory?: TableMemory;
 }
 
 /** What a gateway needs besides its configuration. */

@@ -1,9 +1,12 @@
 import { AdminListener } from '../admin/index.ts';
 import {
+  type BudgetOptions,
   NOTICE_BUDGET,
+  OwnerChecks,
   REVOCATION_LIMITS,
   Revocations,
   SeenNotices,
+  UNUSED_BUDGET,
   VerificationBudget,
 } from '../auth/index.ts';
 import type { Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../config/index.ts';
@@ -14,8 +17,8 @@ import {
   ReloadRecord,
   restartKeys,
 } from '../config/index.ts';
-import type { AppliedEvent, ReloadListener, System, TimerClock } from '../core/index.ts';
-import { readVersion, requestIdSource, systemClock } from '../core/index.ts';
+import type { AppliedEvent, ReloadListener, System, TableMemory, TimerClock } from '../core/index.ts';
+import { ownMemory, readVersion, requestIdSource, systemClock } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
@@ -38,6 +41,8 @@ class RunningApp implements PlaneApp {
   #outline: Snapshot['outline'];
   readonly #system: System;
   readonly #clock: TimerClock;
+  /** Where offences and budgets are counted. */
+  readonly #memory: TableMemory;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
@@ -74,6 +79,7 @@ class RunningApp implements PlaneApp {
     this.#outline = snapshot.outline;
     this.#system = system;
     this.#clock = clock;
+    this.#memory = shared.memory ?? ownMemory(system.randomBytes);
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
@@ -187,20 +193,23 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newBudget, newPermits }: SharedParts, isWorker: boolean): Generations {
+  #makeGenerations(first: Snapshot, { newPermits }: SharedParts, isWorker: boolean): Generations {
     const { reloads } = this.#observation;
+    const budget = (name: string, options: BudgetOptions) =>
+      new VerificationBudget(options, this.#clock, this.#memory, name);
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {
         ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
-        newBudget,
+        budget: budget('failed tokens', UNUSED_BUDGET),
+        ownerChecks: new OwnerChecks(this.#clock, this.#memory),
         newPermits,
         notices: {
           clock: this.#clock,
           listener: this.#observation.notices,
-          budget: newBudget?.('notices', NOTICE_BUDGET) ?? new VerificationBudget(NOTICE_BUDGET, this.#clock),
+          budget: budget('failed notices', NOTICE_BUDGET),
           seen: new SeenNotices({ clock: this.#clock, claim }),
         },
       },

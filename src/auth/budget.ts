@@ -1,6 +1,6 @@
-import type { Clock } from '../core/index.ts';
+import type { Clock, TableMemory, Words } from '../core/index.ts';
+import { RecordTable, StringHash } from '../limits/index.ts';
 import type { BudgetOptions } from './options.ts';
-import { makeRoom } from './refusals.ts';
 
 /** Decides whether an address may have one more token checked. */
 export interface CheckBudget {
@@ -10,97 +10,199 @@ export interface CheckBudget {
   failed(address: string, checks: number): void;
 }
 
-/** A budget whose options a reload may replace. */
-export interface FailureBudget extends CheckBudget {
-  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
-  use(options: BudgetOptions): void;
-}
+// Words of a record: the period of one address, opened by its first failure.
+const WIDTH = 14;
+const LOW = 1;
+const HIGH = 2;
+const FAILURES = 3;
+/** When the window closes, on the monotonic clock. */
+const CLOSES = 4;
+/** When the second began in which the checks of a spent budget are counted. */
+const SECOND = 6;
+const CHECKS = 8;
+/** Which list it is in. */
+const LIST = 9;
+// Its neighbours there, as their number + 1.
+const OLDER = 10;
+const NEWER = 11;
 
-/** One period of one address, opened by its first failure. */
-interface Window {
-  /** When the window closes, on the monotonic clock. */
-  readonly closesAtMs: number;
-  failures: number;
-  /** Start of the second in which the checks of a spent budget are counted. */
-  secondOpenedAtMs: number;
-  checksInSecond: number;
-}
+// The lists: of windows in the order in which they opened, which is also the order in which they close, and of those whose budget is
+// spent. The latter have a list of their own, so that a flood of new addresses cannot push them out.
+const COUNTING = 0;
+const SPENT = 1;
+// Words of a list. Records are stored as their number + 1.
+const OLDEST = 0;
+const NEWEST = 1;
+const SIZE = 2;
+const LIST_WORDS = 4;
+
+const NONE = -1;
 
 /**
  * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
  * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
- * because honest clients with new tokens may share it.
+ * because honest clients with new tokens may share it. All threads that share the memory have one budget.
  */
-export class VerificationBudget implements FailureBudget {
+export class VerificationBudget implements CheckBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
-  /** Windows in the order in which they opened, which is also the order in which they close. */
-  readonly #counting = new Map<string, Window>();
-  /** Windows of spent budgets. A map of its own, so that a flood of new addresses cannot push them out. */
-  readonly #spent = new Map<string, Window>();
+  readonly #memory: TableMemory;
+  readonly #hash: StringHash;
+  readonly #table: RecordTable;
+  readonly #lists: Words;
 
-  constructor(options: BudgetOptions, clock: Clock) {
+  /** `name`: tells budgets of one memory apart. The number of addresses is that of the first options. */
+  constructor(options: BudgetOptions, clock: Clock, memory: TableMemory, name: string) {
     this.#options = options;
     this.#clock = clock;
+    this.#memory = memory;
+    this.#hash = StringHash.withRandomKey(memory, name);
+    this.#table = new RecordTable(memory, name, 2 * options.maxAddresses, WIDTH);
+    this.#lists = memory.words(`${name} lists`, 2 * LIST_WORDS);
   }
 
+  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
   use(options: BudgetOptions): void {
     this.#options = options;
-    for (const [address, window] of this.#spent) {
-      if (window.failures >= options.limit) continue;
-      this.#spent.delete(address);
-      this.#counting.set(address, window);
-    }
+    void this.#memory.soon(() => {
+      for (let at = this.#oldest(SPENT); at >= 0; ) {
+        const next = this.#word(at, NEWER) - 1;
+        if (this.#word(at, FAILURES) < this.#options.limit) {
+          this.#leave(at);
+          this.#join(at, COUNTING);
+          this.#memory.keep();
+        }
+        at = next;
+      }
+    });
   }
 
   waitMs(address: string): number {
-    const window = this.#spent.get(address);
-    if (window === undefined) return 0;
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#isClosed(window, nowMs)) return 0;
-    if (nowMs - window.secondOpenedAtMs >= 1_000) {
-      window.secondOpenedAtMs = nowMs;
-      window.checksInSecond = 0;
-    }
-    if (window.checksInSecond >= this.#options.checksPerSecond) return window.closesAtMs - nowMs;
-    window.checksInSecond += 1;
-    return 0;
+    return this.#memory.whole(() => {
+      const at = this.#find(address);
+      return at < 0 || this.#word(at, LIST) !== SPENT ? 0 : this.#waitOf(at);
+    });
   }
 
   failed(address: string, checks: number): void {
+    this.#memory.whole(() => {
+      const nowMs = this.#clock.monotonicMs();
+      const at = this.#openWindow(address, nowMs);
+      const failures = this.#table.records.add(at * WIDTH + FAILURES, checks);
+      if (failures < this.#options.limit || this.#word(at, LIST) === SPENT) return;
+      this.#setMoment(at, SECOND, nowMs);
+      this.#leave(at);
+      this.#makeRoom(SPENT, nowMs);
+      this.#join(at, SPENT);
+    });
+  }
+
+  #waitOf(at: number): number {
     const nowMs = this.#clock.monotonicMs();
-    const window = this.#openWindow(address, nowMs);
-    window.failures += checks;
-    if (window.failures < this.#options.limit || this.#spent.has(address)) return;
-    window.secondOpenedAtMs = nowMs;
-    this.#counting.delete(address);
-    this.#put(this.#spent, address, window, nowMs);
+    if (this.#isClosed(at, nowMs)) return 0;
+    const { records } = this.#table;
+    if (nowMs - this.#moment(at, SECOND) >= 1_000) {
+      this.#setMoment(at, SECOND, nowMs);
+      records.set(at * WIDTH + CHECKS, 0);
+    }
+    if (this.#word(at, CHECKS) >= this.#options.checksPerSecond) return this.#moment(at, CLOSES) - nowMs;
+    records.add(at * WIDTH + CHECKS, 1);
+    return 0;
   }
 
-  #openWindow(address: string, nowMs: number): Window {
-    const current = this.#spent.get(address) ?? this.#counting.get(address);
-    if (current !== undefined && !this.#isClosed(current, nowMs)) return current;
-    this.#spent.delete(address);
-    // A map keeps the place of a key that is set again, so delete it first to move it to the end.
-    this.#counting.delete(address);
-    const closesAtMs = nowMs + this.#options.periodMs;
-    const window = { closesAtMs, failures: 0, secondOpenedAtMs: nowMs, checksInSecond: 0 };
-    this.#put(this.#counting, address, window, nowMs);
-    return window;
+  #openWindow(address: string, nowMs: number): number {
+    const current = this.#find(address);
+    if (current >= 0 && !this.#isClosed(current, nowMs)) return current;
+    if (current >= 0) this.#drop(current);
+    this.#makeRoom(COUNTING, nowMs);
+    this.#hash.read(address);
+    const { low, high } = this.#hash;
+    const at = this.#table.take(low);
+    const { records } = this.#table;
+    records.set(at * WIDTH + LOW, low);
+    records.set(at * WIDTH + HIGH, high);
+    records.set(at * WIDTH + FAILURES, 0);
+    records.set(at * WIDTH + CHECKS, 0);
+    this.#setMoment(at, CLOSES, nowMs + this.#options.periodMs);
+    this.#setMoment(at, SECOND, nowMs);
+    this.#join(at, COUNTING);
+    return at;
   }
 
-  #put(windows: Map<string, Window>, address: string, window: Window, nowMs: number): void {
-    makeRoom(windows, this.#options.maxAddresses, old => this.#isClosed(old, nowMs));
-    windows.set(address, window);
+  /** Drops the closed windows from the front of a list, and where that is not enough, the oldest. */
+  #makeRoom(list: number, nowMs: number): void {
+    const { ints } = this.#lists;
+    for (let at = this.#oldest(list); at >= 0; at = this.#oldest(list)) {
+      const isFull = (ints[list * LIST_WORDS + SIZE] ?? 0) >= this.#options.maxAddresses;
+      if (!isFull && !this.#isClosed(at, nowMs)) return;
+      this.#drop(at);
+    }
   }
 
-  #isClosed(window: Window, nowMs: number): boolean {
-    return nowMs >= window.closesAtMs - this.#options.slackMs;
+  #find(address: string): number {
+    this.#hash.read(address);
+    const { low, high } = this.#hash;
+    for (let at = this.#table.first(low); at >= 0; at = this.#table.after(at))
+      if (this.#word(at, LOW) === low && this.#word(at, HIGH) === high) return at;
+    return NONE;
+  }
+
+  #drop(at: number): void {
+    this.#leave(at);
+    this.#table.giveBack(at, this.#word(at, LOW));
+  }
+
+  /** Puts a record at the end of a list. */
+  #join(at: number, list: number): void {
+    const { records } = this.#table;
+    const newest = this.#lists.ints[list * LIST_WORDS + NEWEST] ?? 0;
+    records.set(at * WIDTH + LIST, list);
+    records.set(at * WIDTH + OLDER, newest);
+    records.set(at * WIDTH + NEWER, 0);
+    this.#setNeighbour(newest - 1, NEWER, at + 1, list * LIST_WORDS + OLDEST);
+    this.#lists.set(list * LIST_WORDS + NEWEST, at + 1);
+    this.#lists.add(list * LIST_WORDS + SIZE, 1);
+  }
+
+  #leave(at: number): void {
+    const list = this.#word(at, LIST) * LIST_WORDS;
+    const [older, newer] = [this.#word(at, OLDER), this.#word(at, NEWER)];
+    this.#setNeighbour(older - 1, NEWER, newer, list + OLDEST);
+    this.#setNeighbour(newer - 1, OLDER, older, list + NEWEST);
+    this.#lists.add(list + SIZE, -1);
+  }
+
+  /** Sets a word of a neighbour, or, where there is none, the end of the list. */
+  #setNeighbour(at: number, word: number, value: number, end: number): void {
+    if (at >= 0) this.#table.records.set(at * WIDTH + word, value);
+    else this.#lists.set(end, value);
+  }
+
+  #oldest(list: number): number {
+    return (this.#lists.ints[list * LIST_WORDS + OLDEST] ?? 0) - 1;
+  }
+
+  #isClosed(at: number, nowMs: number): boolean {
+    return nowMs >= this.#moment(at, CLOSES) - this.#options.slackMs;
+  }
+
+  #word(at: number, word: number): number {
+    return this.#table.ints[at * WIDTH + word] ?? 0;
+  }
+
+  #moment(at: number, word: number): number {
+    return this.#table.floats[(at * WIDTH + word) >> 1] ?? 0;
+  }
+
+  #setMoment(at: number, word: number, ms: number): void {
+    this.#table.records.setFloat((at * WIDTH + word) >> 1, ms);
   }
 }
 
 /** Enough to find out why one caller gets 401, and too few to cost anything. */
 const CHECKS_PER_SECOND = 10;
+/** Where the number of the oldest check is, among the words. Before it, the moments lie. */
+const NEXT = 2 * CHECKS_PER_SECOND;
 
 /**
  * Bounds the signature checks that only find out whose refused token it is, for the log. One bound for all issuers and addresses,
@@ -108,20 +210,25 @@ const CHECKS_PER_SECOND = 10;
  */
 export class OwnerChecks {
   readonly #clock: Clock;
-  /** When the last checks were made, by the monotonic clock; the oldest is at `#next`. */
-  readonly #madeAtMs = new Float64Array(CHECKS_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
-  #next = 0;
+  readonly #memory: TableMemory;
+  /** When a second has passed since each of the last checks, by the monotonic clock. */
+  readonly #words: Words;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, memory: TableMemory) {
     this.#clock = clock;
+    this.#memory = memory;
+    this.#words = memory.words('owner checks', NEXT + 2);
   }
 
   /** Counts one more check and returns true, unless that would be too many. */
   take(): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - (this.#madeAtMs[this.#next] ?? 0) < 1_000) return false;
-    this.#madeAtMs[this.#next] = nowMs;
-    this.#next = (this.#next + 1) % CHECKS_PER_SECOND;
-    return true;
+    return this.#memory.whole(() => {
+      const nowMs = this.#clock.monotonicMs();
+      const next = this.#words.ints[NEXT] ?? 0;
+      if (nowMs < (this.#words.floats[next] ?? 0)) return false;
+      this.#words.setFloat(next, nowMs + 1_000);
+      this.#words.set(NEXT, (next + 1) % CHECKS_PER_SECOND);
+      return true;
+    });
   }
 }

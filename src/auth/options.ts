@@ -129,6 +129,13 @@ export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as cons
 /** The budget options that are not configurable. */
 export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
+/** Stands in for the budget of failed verifications until a configuration sets it. */
+export const UNUSED_BUDGET: BudgetOptions = {
+  ...BUDGET_LIMITS,
+  limit: Number.POSITIVE_INFINITY,
+  periodMs: 0,
+};
+
 /** How many bad notices an address may send: far more than a provider with a wrong clock sends. */
 export const NOTICE_BUDGET: BudgetOptions = {
   ...BUDGET_LIMITS,

@@ -12,7 +12,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
-import { type NoticeListener, type TimerClock, thisMachine } from '../core/index.ts';
+import { type NoticeListener, ownMemory, type TimerClock, thisMachine } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 
 /** Issuers that sign the tokens of a test, and the identity that verifies them. */
@@ -27,12 +27,17 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const issuers = await Promise.all(
     model.providers.map(provider => TestIssuer.of(provider, revocations, clock)),
   );
+  const memory = ownMemory(thisMachine.randomBytes);
+  const budget = new VerificationBudget(NOTICE_BUDGET, clock, memory, 'unused');
   const notices = {
-    ...{ clock, listener: silent<NoticeListener>(), budget: new VerificationBudget(NOTICE_BUDGET, clock) },
+    ...{ clock, listener: silent<NoticeListener>(), budget },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
   };
-  const shared = { ...thisMachine, clock, random: () => 0, revocations, notices };
-  const live = new Identity(model, { ...shared, listenerOf: () => silent() });
+  const shared = { ...thisMachine, clock, random: () => 0, revocations, notices, budget };
+  const live = new Identity(model, {
+    ...{ ...shared, listenerOf: () => silent() },
+    ownerChecks: new OwnerChecks(clock, memory),
+  });
   const verifiers = issuers.map(({ verifier }) => verifier);
   const [only, ...others] = verifiers;
   return {
@@ -83,7 +88,7 @@ export class TestIssuer {
       listener: silent(),
       keys,
       budget: null,
-      ownerChecks: new OwnerChecks(clock),
+      ownerChecks: new OwnerChecks(clock, ownMemory(thisMachine.randomBytes)),
       revocations: revocations.of(model.provider.issuer),
     });
     return new TestIssuer(model, verifier, clock, privateKey);

@@ -1,20 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AccessTokenOptions,
-  type BudgetOptions,
   type Caller,
-  type FailureBudget,
+  type CheckBudget,
   type IssuerRevocations,
   IssuerVerifiers,
   NO_SUBJECT,
   type NoticeIssuer,
   Notices,
   type NoticesDependencies,
-  OwnerChecks,
+  type OwnerChecks,
   type RevocationFacts,
   type Revocations,
   type TokenVerifier,
-  VerificationBudget,
+  type VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../config/index.ts';
@@ -33,14 +32,12 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   readonly revocations: Revocations;
   /** What takes the notices that providers send by themselves. */
   readonly notices: NoticesDependencies;
-  /** Makes the budget of failed verifications. Default: one of this process. */
-  readonly newBudget?: NewBudget | undefined;
+  /** Bounds failed verifications, where the configuration limits them. Outlives changes of providers: it belongs to addresses. */
+  readonly budget: VerificationBudget;
+  readonly ownerChecks: OwnerChecks;
   /** Makes the permits of requests to providers. Default: permits of each sign-in. */
   readonly newPermits?: NewPermits | undefined;
 }
-
-/** Makes the budget of an address for wrong tokens, or for wrong notices. */
-export type NewBudget = (what: 'tokens' | 'notices', options: BudgetOptions) => FailureBudget;
 
 /** Identifies callers by their tokens and signs users in, at one provider or at several. */
 export class Identity {
@@ -51,20 +48,18 @@ export class Identity {
   readonly notices: Notices;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
-  readonly #budget: FailureBudget | null;
-  readonly #ownerChecks: OwnerChecks;
+  readonly #budget: VerificationBudget;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
     const { listenerOf, ...shared } = dependencies;
-    const budget = budgetOf(model, dependencies, before === null ? null : before.#budget);
+    const budget = model.failedVerifications === null ? null : dependencies.budget;
     const known = before === null ? [] : before.#providers;
     this.#model = model;
-    this.#budget = budget;
-    this.#ownerChecks = before === null ? new OwnerChecks(dependencies.clock) : before.#ownerChecks;
+    this.#budget = dependencies.budget;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
-      const own = { ...shared, budget, ownerChecks: this.#ownerChecks, listener: listenerOf(each.label) };
+      const own = { ...shared, budget, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
@@ -127,7 +122,7 @@ export class Identity {
   /** Serves from now on: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     for (const provider of this.#providers) provider.serve();
-    if (this.#model.failedVerifications !== null) this.#budget?.use(this.#model.failedVerifications);
+    if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
   }
 
   /** Ends what `next` has not taken over, except for exchanges under way. */
@@ -158,18 +153,6 @@ export class Identity {
   }
 }
 
-/** Budgets belong to addresses, not to an issuer, so counts survive a change of providers. */
-function budgetOf(
-  { failedVerifications }: IdentityModel,
-  { clock, newBudget }: IdentityDependencies,
-  before: FailureBudget | null,
-): FailureBudget | null {
-  if (failedVerifications === null) return null;
-  return (
-    before ?? newBudget?.('tokens', failedVerifications) ?? new VerificationBudget(failedVerifications, clock)
-  );
-}
-
 /** What is known of a provider, for the status page. */
 export interface ProviderFacts {
   /** Its name in `identity_providers`; `null` for `identity_provider`, which has none. */
@@ -185,7 +168,7 @@ export interface ProviderFacts {
 
 interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
-  readonly budget: FailureBudget | null;
+  readonly budget: CheckBudget | null;
   readonly ownerChecks: OwnerChecks;
   readonly newPermits?: NewPermits | undefined;
 }
@@ -201,7 +184,7 @@ class ProviderIdentity {
   readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
   readonly #issuer: Issuer;
-  readonly #budget: FailureBudget | null;
+  readonly #budget: CheckBudget | null;
   readonly #isIssuerNew: boolean;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */

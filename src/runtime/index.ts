@@ -1,5 +1,5 @@
 export * from './generations.ts';
-export { Identity, type NewBudget, type ProviderFacts } from './identity.ts';
+export { Identity, type ProviderFacts } from './identity.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export * from './offences.ts';
 export { Overload } from './overload.ts';

@@ -6,3 +6,4 @@ export * from './in-flight.ts';
 export * from './limit-definition.ts';
 export * from './memory-store.ts';
 export { newPartition } from './partitions.ts';
+export { RecordTable, StringHash } from './record-table.ts';

@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { VerificationBudget } from '../../../src/auth/index.ts';
-import type { Clock } from '../../../src/core/index.ts';
+import { type BudgetOptions, OwnerChecks, VerificationBudget } from '../../../src/auth/index.ts';
+import { type Clock, ownMemory } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS } from '../../support/identity-options.ts';
+import { threadsOf } from '../../support/shared-memory.ts';
+
+type Budget = Pick<VerificationBudget, keyof VerificationBudget>;
 
 let nowMs = 0;
 const clock: Clock = { epochMs: () => 0, monotonicMs: () => nowMs };
@@ -11,19 +15,40 @@ beforeEach(() => {
 });
 
 /** How many of `tries` checks the address is allowed now. */
-function allowed(budget: VerificationBudget, address: string, tries: number): number {
+function allowed(budget: Budget, address: string, tries: number): number {
   let count = 0;
   for (let i = 0; i < tries; i += 1) if (budget.waitMs(address) === 0) count += 1;
   return count;
 }
 
-function spend(budget: VerificationBudget, address: string, failures = 1_000): void {
+function spend(budget: Budget, address: string, failures = 1_000): void {
   for (let i = 0; i < failures; i += 1) budget.failed(address, 1);
 }
 
-describe('the budget of failed verifications', () => {
+function ofOneThread(options: BudgetOptions): Budget {
+  return new VerificationBudget(options, clock, ownMemory(randomBytes), 'tokens');
+}
+
+/** Each call comes from another thread than the one before. */
+function ofThreeThreads(options: BudgetOptions): Budget {
+  const budgets = threadsOf(3).map(memory => new VerificationBudget(options, clock, memory, 'tokens'));
+  let turn = 0;
+  const next = () => budgets[turn++ % budgets.length] ?? ofOneThread(options);
+  return {
+    waitMs: address => next().waitMs(address),
+    failed: (address, checks) => next().failed(address, checks),
+    use: changed => {
+      for (const budget of budgets) budget.use(changed);
+    },
+  };
+}
+
+describe.each([
+  { of: 'one thread', newBudget: ofOneThread },
+  { of: 'three threads in turn', newBudget: ofThreeThreads },
+])('the budget of failed verifications, of $of,', ({ newBudget }) => {
   it('lets an address check as often as it likes until it failed 1,000 times', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a', 999);
     expect(allowed(budget, 'a', 100)).toBe(100);
     budget.failed('a', 1);
@@ -31,13 +56,13 @@ describe('the budget of failed verifications', () => {
   });
 
   it('counts a token that was tried with several keys as several failures', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     for (let i = 0; i < 250; i += 1) budget.failed('a', 4);
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 
   it('allows ten checks a second once it is spent, until its window closes', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a');
     let checks = 0;
     for (; nowMs < 64_980; nowMs += 20) checks += allowed(budget, 'a', 3);
@@ -47,7 +72,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('says how long its window stays open', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     budget.failed('a', 1);
     nowMs += 20_000;
     spend(budget, 'a');
@@ -59,7 +84,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('is full again in the next window', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a');
     nowMs += 60_000;
     spend(budget, 'a', 999);
@@ -69,13 +94,18 @@ describe('the budget of failed verifications', () => {
   });
 
   it('is separate for each address', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a');
     expect(allowed(budget, 'b', 100)).toBe(100);
   });
 
   it('spends no room on an address that fails nothing', () => {
-    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, maxAddresses: 1 }, clock);
+    const budget = new VerificationBudget(
+      { ...BUDGET_OPTIONS, maxAddresses: 1 },
+      clock,
+      ownMemory(randomBytes),
+      'tokens',
+    );
     spend(budget, 'a', 999);
     for (let i = 0; i < 1_000; i += 1) budget.waitMs(`address ${i}`);
     spend(budget, 'a', 1);
@@ -83,7 +113,12 @@ describe('the budget of failed verifications', () => {
   });
 
   it('counts a bounded number of addresses, and a flood of them frees no spent one', () => {
-    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, maxAddresses: 1_000 }, clock);
+    const budget = new VerificationBudget(
+      { ...BUDGET_OPTIONS, maxAddresses: 1_000 },
+      clock,
+      ownMemory(randomBytes),
+      'tokens',
+    );
     spend(budget, 'spent');
     spend(budget, 'pushed out', 999);
     for (let i = 0; i < 1_000; i += 1) budget.failed(`address ${i}`, 1);
@@ -93,7 +128,12 @@ describe('the budget of failed verifications', () => {
   });
 
   it('remembers a bounded number of spent addresses, the latest', () => {
-    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, limit: 1, maxAddresses: 1_000 }, clock);
+    const budget = new VerificationBudget(
+      { ...BUDGET_OPTIONS, limit: 1, maxAddresses: 1_000 },
+      clock,
+      ownMemory(randomBytes),
+      'tokens',
+    );
     for (let i = 0; i <= 1_000; i += 1) budget.failed(`address ${i}`, 1);
     expect(allowed(budget, 'address 0', 100)).toBe(100);
     expect(allowed(budget, 'address 1', 100)).toBe(10);
@@ -101,7 +141,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('counts earlier failures towards a limit that a reload changed', () => {
-    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
+    const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a', 1_000);
     spend(budget, 'b', 900);
     budget.use({ ...BUDGET_OPTIONS, limit: 1_200 });
@@ -114,5 +154,17 @@ describe('the budget of failed verifications', () => {
     expect(allowed(budget, 'b', 100)).toBe(100);
     spend(budget, 'b', 1);
     expect(allowed(budget, 'b', 100)).toBe(10);
+  });
+});
+
+describe('checks of whose refused token it is', () => {
+  it('are ten a second, whichever thread makes them', () => {
+    const threads = threadsOf(3).map(memory => new OwnerChecks(clock, memory));
+    const taken = () => Array.from({ length: 30 }, (_, i) => threads[i % 3]?.take()).filter(Boolean).length;
+    expect([taken(), taken()]).toEqual([10, 0]);
+    nowMs += 999;
+    expect(taken()).toBe(0);
+    nowMs += 1;
+    expect(taken()).toBe(10);
   });
 });

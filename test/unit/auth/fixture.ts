@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { vi } from 'vitest';
 import {
   type AccessTokenOptions,
@@ -13,7 +14,7 @@ import {
   Verifier,
 } from '../../../src/auth/index.ts';
 import type { RevocationSharing } from '../../../src/auth/revocation-rules.ts';
-import { type AuthListener, systemClock } from '../../../src/core/index.ts';
+import { type AuthListener, ownMemory, systemClock } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
 
@@ -140,8 +141,15 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
     options.issuer,
   );
   const budget =
-    changed.budget === null ? null : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock);
-  const ownerChecks = new OwnerChecks(clock);
+    changed.budget === null
+      ? null
+      : new VerificationBudget(
+          { ...BUDGET_OPTIONS, ...changed.budget },
+          clock,
+          ownMemory(randomBytes),
+          'tokens',
+        );
+  const ownerChecks = new OwnerChecks(clock, ownMemory(randomBytes));
   const dependencies = { keys, revocations, budget, ownerChecks, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   KeySet,
   REVOCATION_LIMITS,
@@ -7,7 +8,7 @@ import {
 } from '../../../../src/auth/index.ts';
 import type { NoticeIssuer } from '../../../../src/auth/notices.ts';
 import { Notices } from '../../../../src/auth/notices.ts';
-import type { NoticeEvent, NoticeKind } from '../../../../src/core/index.ts';
+import { type NoticeEvent, type NoticeKind, ownMemory } from '../../../../src/core/index.ts';
 import { BUDGET_OPTIONS, KEY_SET_OPTIONS } from '../../../support/identity-options.ts';
 import { type IssuerKey, signToken } from '../../../support/token-issuer.ts';
 import { clock, options, Recorder, rsa, ScriptedIssuer, START_S } from '../fixture.ts';
@@ -63,7 +64,7 @@ export async function openNotices(
   const events: NoticeEvent[] = [];
   const notices = new Notices([issuer, ...others], {
     seen: new SeenNotices({ clock, claim }),
-    budget: new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock),
+    budget: new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock, ownMemory(randomBytes), 'notices'),
     clock,
     listener: { noticeReceived: event => events.push(event) },
   });
