@@ -8,8 +8,10 @@ import { EarlyPriorities, readPriority } from './priority.ts';
 import { headFlaw } from './request-rules.ts';
 import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } from './server-stream.ts';
 
-/** Most streams that one read opens: more wait, so that other connections have their turn. */
+/** Most streams that one read opens: what is behind them waits, so that other connections have their turn. */
 const MAX_OPENED = 64;
+/** Changing the windows of so many streams takes about as long as opening one. */
+const CHANGED_WINDOWS = 16;
 /** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
 const REMEMBERED_RESETS = 4;
 
@@ -32,7 +34,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #unawareTo = 0;
   #phase: 'open' | 'shutting down' | 'gone' = 'open';
   #early: EarlyPriorities | null = null;
-  /** How many streams were opened in this turn of the event loop. */
+  /** How many streams were opened in this turn of the event loop, or what takes as long. */
   #opened = 0;
   /** Bytes that wait for their turn, and where they begin. */
   #rest: Buffer | null = null;
@@ -143,7 +145,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   override settings(payload: Buffer): void {
     this.#floods.controlFrame();
+    const { pieces } = this.sending;
     super.settings(payload);
+    // What a change of all windows lets out allows no frames, or SETTINGS could come for ever.
+    this.sending.pieces = pieces;
+    this.#works(this.streams.size / CHANGED_WINDOWS);
   }
 
   override ping(payload: Buffer): void {
@@ -222,7 +228,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
       this.#skippedTo = id;
     }
     this.#lastId = id;
-    if (++this.#opened >= MAX_OPENED) this.reader.stop();
+    this.#works(1);
     if (this.#phase === 'gone') return;
     this.#lastServed = id;
     const isFull = this.writer.length + this.sending.waiting > this.#options.maxUnsent;
@@ -232,6 +238,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     }
     this.#floods.explained(1);
     this.#request(id, section, ends);
+  }
+
+  #works(opened: number): void {
+    this.#opened += opened;
+    if (this.#opened >= MAX_OPENED) this.reader.stop();
   }
 
   #refuse(id: number, code: number): void {

@@ -59,6 +59,17 @@ describe('floods end the connection', () => {
     expect(flood(scripted, i => [get(2 * i + 3)])).toEqual([5_003, 11, 'control_frames']);
   });
 
+  test('of SETTINGS that open the windows of many streams byte by byte', () => {
+    const scripted = ScriptedClient.begun([[4, 0]]);
+    scripted.onRequest = ({ stream }) => {
+      stream.respond(200, [], false);
+      stream.write(Buffer.alloc(9_000));
+    };
+    for (let i = 0; i < 100; i++) scripted.send(get(2 * i + 1));
+    while (scripted.session.isBehind) scripted.session.readOn();
+    expect(flood(scripted, i => [settings([4, i + 1])])).toEqual([5_399, 11, 'control_frames']);
+  });
+
   test('of acknowledgements that the client does not read', () => {
     const scripted = ScriptedClient.begun();
     const pings = Array.from({ length: 1_001 }, () => frame(TYPE.ping, 0, 0, '12345678'));

@@ -157,6 +157,17 @@ describe('a session of a server', () => {
   });
 });
 
+test('changes the windows of all streams a few times at a time, so that other connections have their turn', () => {
+  const scripted = ScriptedClient.begun();
+  for (const id of ids(96)) scripted.send(post(id));
+  while (scripted.session.isBehind) scripted.session.readOn();
+  scripted.frames();
+  scripted.send(...Array.from({ length: 25 }, (_, i) => settings([4, i])));
+  const acknowledged = [scripted.frames().length];
+  for (; scripted.session.isBehind; acknowledged.push(scripted.frames().length)) scripted.session.readOn();
+  expect(acknowledged).toEqual([11, 11, 3]);
+});
+
 describe('GOAWAY', () => {
   test('comes twice: streams that were on their way are still served', () => {
     const scripted = ScriptedClient.begun();
