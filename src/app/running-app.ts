@@ -22,7 +22,15 @@ import { ownMemory, readVersion, requestIdSource, systemClock } from '../core/in
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
-import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
+import {
+  type Generation,
+  Generations,
+  isReady,
+  type KeptState,
+  Limiting,
+  Overload,
+  openState,
+} from '../runtime/index.ts';
 import { type BoundAddresses, Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
@@ -48,6 +56,8 @@ class RunningApp implements PlaneApp {
   readonly #observation: Observation;
   /** Sends spans to their receiver; `null` if there is none. */
   readonly #spans: SpanExport | null;
+  /** What is kept over a restart; `null` if nothing is. */
+  readonly #state: KeptState | null;
   readonly #transports: Transports;
   readonly #revocations: Revocations;
   readonly #generations: Generations;
@@ -71,11 +81,13 @@ class RunningApp implements PlaneApp {
     snapshot: Snapshot,
     { system, log, source, worker, workers, shared = {} }: AppOptions,
     spans: SpanExport | null,
+    state: KeptState | null,
   ) {
-    const { listen, caps, store, tracing, limits } = snapshot;
+    const { listen, caps, store, stateFolder, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, workers: snapshot.workers, caps, store, tracing, limits };
+    this.#fixed = { listen, workers: snapshot.workers, caps, store, stateFolder, tracing, limits };
     this.#spans = spans;
+    this.#state = state;
     this.#outline = snapshot.outline;
     this.#system = system;
     this.#clock = clock;
@@ -126,6 +138,7 @@ class RunningApp implements PlaneApp {
     } catch (error) {
       this.#admin.close();
       this.#service.destroy();
+      await this.#state?.stop();
       throw error;
     }
     this.#startParts();
@@ -233,6 +246,7 @@ class RunningApp implements PlaneApp {
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
       thread,
+      keepFacts: this.#state === null ? undefined : this.#state.keep,
       counters,
     });
     limiting.shareRevocations(this.#revocations);
@@ -300,6 +314,7 @@ class RunningApp implements PlaneApp {
     if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
     this.#observation.recent.stop();
     this.#limiting.stop();
+    if (this.#state !== null) await finishedWithin(2_000, this.#state.stop(), this.#clock);
     this.#overload.stop();
     this.#generations.stop();
     this.#admin.close();
@@ -368,5 +383,8 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   const receiver = snapshot.tracing?.export ?? null;
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
-  return new RunningApp(snapshot, options, spans);
+  // The main thread keeps what all threads know.
+  const folder = options.worker === undefined ? snapshot.stateFolder : null;
+  const state = folder === null ? null : await openState(folder, options.system, options.log);
+  return new RunningApp(snapshot, options, spans, state);
 }

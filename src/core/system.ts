@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket as DatagramSocket, type SocketType } from 'node:dgram';
 import { lookup, Resolver } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
-import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
-import type { LookupFunction, Server, ServerOpts, Socket, TcpNetConnectOpts } from 'node:net';
+import type { LookupFunction, NetConnectOpts, Server, ServerOpts, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
@@ -191,12 +191,12 @@ export interface System {
   readonly random: Random;
   readonly randomBytes: RandomBytes;
   readonly network: Network;
-  readonly files: Files;
+  readonly files: WritableFiles;
 }
 
 /** Makes sockets. */
 export interface Network {
-  connect(options: TcpNetConnectOpts): Socket;
+  connect(options: NetConnectOpts): Socket;
   /** Connects by TLS. */
   secureConnect(options: ConnectionOptions): TLSSocket;
   /** Finds the addresses of a name. To be given to `connect` and `secureConnect`. */
@@ -225,11 +225,29 @@ export interface Files {
   watch(folder: string): FSWatcher;
 }
 
+/** Replaces files, too. */
+export interface WritableFiles extends Files {
+  /** Makes an empty file that this user alone may read and write, in the place of any file of this name. */
+  create(path: string): Promise<NewFile>;
+  /** Gives a file another name, in the place of any file that has it. */
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file, if there is one. */
+  remove(path: string): Promise<void>;
+}
+
 /** A file that can be read. */
 interface OpenFile {
   stat(): Promise<FileStat>;
   /** Reads on from where the last read ended. No bytes: the file ends there. */
   read(into: Buffer, offset: number, length: number, position: null): Promise<{ readonly bytesRead: number }>;
+  close(): Promise<void>;
+}
+
+/** A file that can be written. */
+interface NewFile {
+  write(text: string): Promise<unknown>;
+  /** Waits until its bytes are on the disk. */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -255,6 +273,13 @@ export const thisMachine: System = {
   },
   files: {
     open: path => open(path),
+    async create(path) {
+      // An old file would keep its mode.
+      await rm(path, { force: true });
+      return open(path, 'wx', 0o600);
+    },
+    rename: (from, to) => rename(from, to),
+    remove: path => rm(path, { force: true }),
     readdir: folder => readdir(folder),
     stat: path => stat(path),
     lstat: path => lstat(path),

@@ -1,5 +1,6 @@
 export * from './generations.ts';
 export { Identity, type ProviderFacts } from './identity.ts';
+export { type KeptState, openState } from './kept-state.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export * from './offences.ts';
 export { Overload } from './overload.ts';

@@ -80,6 +80,8 @@ export class Limiting {
   readonly #thread: ThreadPart | null;
   /** How gateways inform each other; `null` if there is one alone. */
   readonly #replication: Replication | null;
+  /** What gateways tell each other, and what this one keeps over a restart; `null` if neither. */
+  readonly #facts: Facts | null;
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
   readonly #restricting: Restricting;
@@ -100,6 +102,8 @@ export class Limiting {
       readonly limitKeys: number;
       /** The part of this thread in its process. Default: it is alone. */
       readonly thread?: ThreadPart | undefined;
+      /** Keeps facts over a restart, those of other gateways (`null` if there is one alone) included. Default: nothing is kept. */
+      readonly keepFacts?: ((shared: Facts | null) => Facts) | undefined;
       /** The counters on this machine. Default: those of this process. */
       readonly counters?: LocalStore | undefined;
     },
@@ -124,7 +128,9 @@ export class Limiting {
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
     this.#replication = thread?.join(this.shared) ?? this.shared;
-    const facts = this.#replication?.facts ?? null;
+    const sharedFacts = this.#replication?.facts ?? null;
+    const facts = dependencies.keepFacts?.(sharedFacts) ?? sharedFacts;
+    this.#facts = facts;
     const voice = this.#isVoice ? listener : SILENT;
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice);
@@ -177,7 +183,7 @@ export class Limiting {
 
   /** Shares these revocations with the other gateways, if there are any. */
   shareRevocations(revocations: Revocations): void {
-    if (this.#replication !== null) shareRevocations(this.#replication.facts, revocations);
+    if (this.#facts !== null) shareRevocations(this.#facts, revocations);
   }
 
   /** Whether no gateway has claimed this name in the last `forMs`. */
@@ -198,7 +204,7 @@ export class Limiting {
   /** What is exchanged with other gateways. */
   get sharing() {
     return {
-      untold: this.#replication?.facts.outgoing ?? 0,
+      untold: this.#facts?.outgoing ?? 0,
       adopted: this.#isVoice ? this.restrictions.adopted : 0,
       unshared: this.#feed?.left ?? 0,
     };
@@ -225,8 +231,8 @@ export class Limiting {
   }
 
   #makeRestrictions(clock: Clock, listener: RestrictionListener): Restrictions {
-    const facts = this.#replication?.facts;
-    if (facts === undefined) return new Restrictions({ clock, listener, networkOf: networkOfKey });
+    const facts = this.#facts;
+    if (facts === null) return new Restrictions({ clock, listener, networkOf: networkOfKey });
     const restrictions = new Restrictions({
       clock,
       listener,

@@ -6,13 +6,13 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApp } from '../../src/app/index.ts';
 import { loadConfig } from '../../src/config/index.ts';
-import { type Files, type RandomBytes, type System, thisMachine } from '../../src/core/index.ts';
+import { type RandomBytes, type System, thisMachine, type WritableFiles } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Files that are only in memory. */
-function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): Files {
+function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): WritableFiles {
   const missing = (path: string) => Object.assign(new Error(`no ${path}`), { code: 'ENOENT' });
   const stat = async (path: string) => {
     const isFile = texts.has(path);
@@ -22,6 +22,9 @@ function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): Files {
   };
   return {
     ...{ stat, lstat: stat, readlink: path => Promise.reject(missing(path)) },
+    create: path => Promise.reject(missing(path)),
+    rename: path => Promise.reject(missing(path)),
+    remove: async path => void texts.delete(path),
     readdir: path => Promise.reject(missing(path)),
     async open(path) {
       const found = await stat(path);

@@ -34,7 +34,9 @@ describe('the systemd unit', () => {
     expect(analyze('verify', '--man=no', file)).toEqual({ status: 0, output: '' });
     const directives = (unit: string) => unit.split('\n').filter(line => !line.startsWith('#'));
     expect(directives(template).filter(line => !/^Environment=WEIR_INSTANCE=%i$/.test(line))).toEqual(
-      directives(UNIT).map(line => (line === 'Description=Weir gateway' ? `${line} %i` : line)),
+      directives(UNIT).map(line =>
+        line.replace(/^Description=Weir gateway$/, '$& %i').replace(/^StateDirectory=weir$/, '$&/%i'),
+      ),
     );
   });
 

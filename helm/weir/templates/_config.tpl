@@ -41,6 +41,9 @@
 {{- if ne (toString (default 1 $config.workers)) "1" -}}
 {{- $_ := set $keys "workers" $config.workers -}}
 {{- end -}}
+{{- if $config.state -}}
+{{- $_ := set $keys "state" $config.state -}}
+{{- end -}}
 {{- $limits := kindIs "map" .Values.limits | ternary .Values.limits dict -}}
 {{- if and $limits.ipv6_prefix (ne (int $limits.ipv6_prefix) 64) -}}
 {{- $_ := set $keys "ipv6_prefix" (int $limits.ipv6_prefix) -}}

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
@@ -99,6 +100,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
     limits: compiledLimits.model,
     store: sources.store,
+    stateFolder: stateFolderOf(config, files),
     cors: corsRules(config.cors, limits),
     identity,
     resourceMetadata:
@@ -155,6 +157,11 @@ function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | n
     maxAgeS: Math.floor(maxAgeMs / 1_000),
     policies: headers.includes('ratelimit'),
   };
+}
+
+function stateFolderOf({ state }: GatewayConfig, [gatewayFile = '']: readonly string[]): string | null {
+  if (state === undefined) return null;
+  return resolve(dirname(gatewayFile), typeof state === 'string' ? state : state.folder);
 }
 
 function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {

@@ -32,6 +32,8 @@ export interface Snapshot {
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
+  /** The folder of what is kept over a restart; `null` if nothing is. */
+  readonly stateFolder: string | null;
   /** How preflights are answered; `null` if they are ordinary requests. */
   readonly cors: CorsRules | null;
   /** `null` without an identity provider; then every route says `authentication: none`. */

@@ -16,7 +16,10 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<Snapshot, 'listen' | 'workers' | 'caps' | 'store' | 'tracing'> & {
+export type FixedParts = Pick<
+  Snapshot,
+  'listen' | 'workers' | 'caps' | 'store' | 'stateFolder' | 'tracing'
+> & {
   readonly limits: Pick<Snapshot['limits'], 'writtenIpv6Prefix'>;
 };
 
@@ -46,6 +49,11 @@ const FIXED: readonly FixedKey[] = [
     key: 'tracing.export',
     value: ({ tracing }) => tracing?.export ?? null,
     written: ({ tracing }) => tracing?.export?.endpoint ?? 'off',
+  },
+  {
+    key: 'state',
+    value: ({ stateFolder }) => stateFolder,
+    written: ({ stateFolder }) => stateFolder ?? 'nothing is kept',
   },
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];

@@ -34,7 +34,7 @@ import {
 } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';
-import { storeSchema } from './store-schema.ts';
+import { stateSchema, storeSchema } from './store-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
 // The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
@@ -123,6 +123,7 @@ export const gatewaySchema = z.strictObject({
   store: storeSchema.describe(
     'Where limits are counted. memory: in each gateway alone. A map: in Redis, for all gateways together. Changes take effect after a restart.',
   ),
+  state: stateSchema,
   limits: text('expected the word none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))
     .prefault('none')

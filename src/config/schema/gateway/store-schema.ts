@@ -133,4 +133,19 @@ export const storeSchema = z
   })
   .prefault('memory');
 
+const FOLDER = 'expected a folder such as /var/lib/weir, or a map such as { folder: /var/lib/weir }';
+
+/** `state` of gateway.yaml. */
+export const stateSchema = z
+  .union(
+    [text(FOLDER), z.strictObject({ folder: text(FOLDER).describe('The folder, relative to this file.') })],
+    {
+      error: FOLDER,
+    },
+  )
+  .optional()
+  .describe(
+    'The folder of a file that keeps what a gateway must not forget over a restart: revoked tokens, ended sessions, restrictions and lifts. Relative to this file. Left out: nothing is kept. Changes take effect after a restart.',
+  );
+
 export type RedisStoreConfig = z.output<typeof redisStoreSchema>;

@@ -257,6 +257,7 @@ limits: "\${A}"
       '.routes',
       '.cors',
       '.store',
+      '.state',
       '.limits',
       '.timeouts',
       '.caps',

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { identityConfig } from '../support/identity-gateway.ts';
+import { head, withBody } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
+import { tempFolder } from '../support/temp.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { waitFor } from '../support/wait.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
+type Gateway = Awaited<ReturnType<typeof startKeeping>>;
+
+async function startKeeping(issuer: TestIssuer, folder: string) {
+  const config = {
+    state: folder,
+    sign_in: SIGN_IN,
+    log: { level: 'info', access: false },
+    routes: [
+      { path: '/**', upstream: 'api' },
+      { path: '/open/**', upstream: 'api', authentication: 'none' },
+    ],
+  };
+  const upstream = await startUpstream();
+  const gateway = await startGateway(await identityConfig({ issuer: issuer.url, config }, upstream));
+  await gateway.ready();
+  return gateway;
+}
+
+const statusOf = async (gateway: Gateway, ...lines: string[]) =>
+  (await gateway.ask(head('GET /', ...lines))).status;
+
+async function signOut(gateway: Gateway, bearer: string) {
+  const body = JSON.stringify({ refreshToken: secret('a-refresh-token') });
+  const asked = withBody(`POST ${SIGN_IN.sign_out}`, body, 'Content-Type: application/json', bearer);
+  expect((await gateway.ask(asked)).status).toBe(204);
+}
+
+const stateLines = ({ logLines }: Gateway) =>
+  logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'state');
+const messagesOf = (gateway: Gateway) => stateLines(gateway).map(({ msg }) => String(msg));
+
+describe('with a folder of state', () => {
+  test('a session that has ended stays ended over a restart, and the file names no session', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const [mine, other] = [issuer.bearer({ sid: 'session-1' }), issuer.bearer({ sid: 'session-2' })];
+    const first = await startKeeping(issuer, folder);
+    await signOut(first, mine);
+    await first.app.drain();
+    const text = await readFile(join(folder, 'weir.state'), 'utf8');
+    expect(text).not.toContain('session-1');
+    expect((await stat(join(folder, 'weir.state'))).mode & 0o777).toBe(0o600);
+
+    const second = await startKeeping(issuer, folder);
+    expect([await statusOf(second, mine), await statusOf(second, other)]).toEqual([401, 200]);
+    expect(stateLines(second)[0]).toMatchObject({
+      facts: 1,
+      msg: 'knows what it knew before it was stopped',
+    });
+  });
+
+  test('what is known is in the file while the gateway runs, for one that is killed', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const gateway = await startKeeping(issuer, folder);
+    await signOut(gateway, issuer.bearer({ sid: 'session-1' }));
+    const text = () => readFile(join(folder, 'weir.state'), 'utf8').catch(() => '');
+    await waitFor('the file has the session', async () => (await text()).includes('"revocation:'));
+  });
+
+  test('a file that is torn, foreign or of a newer version never stops the start, and is replaced', async () => {
+    const issuer = await startIssuer();
+    const bearer = issuer.bearer({ sid: 'session-1' });
+    const made = await tempFolder();
+    const gateway = await startKeeping(issuer, made);
+    await signOut(gateway, bearer);
+    await gateway.app.drain();
+    const whole = await readFile(join(made, 'weir.state'), 'utf8');
+    for (const [text, cause] of [
+      [whole.slice(0, -20), 'its checksum is wrong: it is torn or was changed'],
+      [whole.replace('revocation', 'Revocation'), 'its checksum is wrong: it is torn or was changed'],
+      ['', 'it was not written by a gateway'],
+      ['root:x:0:0:root:/root:/bin/bash\n', 'it was not written by a gateway'],
+      [whole.replace('"form":1', '"form":2'), 'its form is 2, and this version knows 1'],
+    ] as const) {
+      const folder = await tempFolder();
+      await writeFile(join(folder, 'weir.state'), text);
+      const next = await startKeeping(issuer, folder);
+      expect(stateLines(next)[0]).toMatchObject({ level: 'error', cause });
+      expect(await statusOf(next, bearer)).toBe(200);
+      await signOut(next, bearer);
+      await next.app.drain();
+      expect(await statusOf(await startKeeping(issuer, folder), bearer)).toBe(401);
+    }
+  });
+
+  test('a second gateway goes on without it and says so, and the first one keeps its file', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const [first, second] = [await startKeeping(issuer, folder), await startKeeping(issuer, folder)];
+    expect(messagesOf(second)).toEqual([
+      'another gateway keeps its state in this folder: this one keeps nothing over a restart',
+    ]);
+    const bearer = issuer.bearer({ sid: 'session-1' });
+    await signOut(second, bearer);
+    await second.app.drain();
+    await first.app.drain();
+    expect(await statusOf(await startKeeping(issuer, folder), bearer)).toBe(200);
+  });
+
+  test('the socket that a killed gateway left behind locks nothing', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const path = join(folder, 'weir.lock');
+    await writeFile(path, '');
+    expect(messagesOf(await startKeeping(issuer, folder))).toEqual([
+      'knows what it knew before it was stopped',
+    ]);
+  });
+
+  test('a lock that another process answers for is respected', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const server = createServer(socket => socket.destroy());
+    server.listen(join(folder, 'weir.lock'));
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    expect(messagesOf(await startKeeping(issuer, folder))[0]).toContain('another gateway keeps its state');
+  });
+
+  test('a folder that is missing or cannot be written is a line of the log, and requests are served', async () => {
+    const issuer = await startIssuer();
+    const gateway = await startKeeping(issuer, join(await tempFolder(), 'missing'));
+    expect(stateLines(gateway)).toMatchObject([
+      { level: 'error', msg: 'the folder of state cannot be used: nothing is kept over a restart' },
+    ]);
+    expect(await statusOf(gateway, issuer.bearer())).toBe(200);
+
+    const folder = await tempFolder();
+    const full = await startKeeping(issuer, folder);
+    // A folder in the place of the next file: it can be neither replaced nor written.
+    await mkdir(join(folder, 'weir.state.next', 'x'), { recursive: true });
+    await signOut(full, issuer.bearer({ sid: 'session-1' }));
+    await waitFor('the fault is told', () =>
+      messagesOf(full).includes('the file of state cannot be written: after a restart it is out of date'),
+    );
+  });
+});
