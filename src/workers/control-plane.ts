@@ -5,6 +5,7 @@ import { errorText } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import { Deaths } from './deaths.ts';
+import type { FactsHub } from './facts-hub.ts';
 import type { HostedPlane, PlaneHost } from './host.ts';
 import type { PlaneConfig } from './messages.ts';
 import { probe } from './probe.ts';
@@ -19,6 +20,7 @@ export interface ControlOptions {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: PlaneHost;
+  readonly facts: FactsHub;
   readonly system: System;
   readonly log: Logger;
 }
@@ -136,8 +138,10 @@ export class ControlPlane implements Workers {
   }
 
   #start(worker: number): Plane {
-    const { host, log } = this.#options;
-    const hosted = host.start({ worker, workers: this.#count, config: this.#config });
+    const { host, log, facts } = this.#options;
+    const { replicaId } = facts;
+    const hosted = host.start({ worker, workers: this.#count, replicaId, config: this.#config });
+    facts.connect(hosted.link);
     const plane: Plane = { worker, hosted, serves: false };
     this.#planes.set(worker, plane);
     hosted.link.on('lines', ({ text, count, dropped }) => {
@@ -169,8 +173,9 @@ export class ControlPlane implements Workers {
   #ended(plane: Plane, cause: string): void {
     if (this.#ending || this.#addresses === null) return;
     const { worker } = plane;
-    const { log } = this.#options;
+    const { log, facts } = this.#options;
     this.#planes.delete(worker);
+    facts.disconnect(plane.hosted.link);
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;

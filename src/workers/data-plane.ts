@@ -2,6 +2,7 @@ import { openPlane, type PlaneApp } from '../app/index.ts';
 import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
 import type { System } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
+import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
 import type { PlaneConfig, PlaneSeed } from './messages.ts';
 
@@ -16,7 +17,7 @@ export interface PlaneOptions {
 
 /** Serves clients as one of several workers, as the main thread tells it to. */
 export function runDataPlane(
-  { worker, config }: PlaneSeed,
+  { worker, config, replicaId }: PlaneSeed,
   { link, system, log, sendLog }: PlaneOptions,
 ): void {
   const prepared = new Map<number, Snapshot>();
@@ -28,7 +29,8 @@ export function runDataPlane(
   link.answer('open', async () => {
     const snapshot = await compile(config, system);
     log.level = snapshot.log.level;
-    app = await openPlane(snapshot, { worker, system, log });
+    const shared = { thread: new LinkedFacts(replicaId, link) };
+    app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
   });
   link.answer('listen', addresses => running().join(addresses));

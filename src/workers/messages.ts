@@ -1,4 +1,5 @@
 import type { ConfigBytes } from '../config/index.ts';
+import type { Fact } from '../core/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 
 /** A configuration on its way to a worker. */
@@ -17,6 +18,8 @@ export interface PlaneSeed {
   readonly worker: number;
   /** How many workers there are. */
   readonly workers: number;
+  /** Names the process in Redis. */
+  readonly replicaId: string;
   readonly config: PlaneConfig;
 }
 
@@ -30,6 +33,12 @@ export interface Messages {
   lines: LogLines;
   /** To a worker: so many bytes of them were taken. */
   linesTaken: number;
+  /** Either way: what one of the threads, or another process, has learnt. */
+  facts: readonly Fact[];
+  /** To the main thread: tell me all facts of this topic. */
+  factsWanted: string;
+  /** To the main thread: others have made this fact superfluous. */
+  withdrawal: Pick<Fact, 'name' | 'value'>;
 }
 
 /** Lines of the log. */
@@ -50,4 +59,6 @@ export interface Questions {
   prepare: { readonly asked: PlaneConfig; readonly answer: null };
   /** Stops serving, as the configuration says. Answers whether all requests were finished. */
   drain: { readonly asked: null; readonly answer: boolean };
+  /** To the main thread: whether nobody has claimed this name in that time. */
+  claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
 }

@@ -1,0 +1,148 @@
+import type { Claims, Clock, Fact, Facts, FactTopic } from '../core/index.ts';
+import { inNextTurn, RecentMap } from '../core/index.ts';
+import type { Replication, ThreadPart } from '../runtime/index.ts';
+import type { Link } from './link.ts';
+
+/** More names than are claimed before the first of them expires. The one that was claimed longest ago is forgotten. */
+const MAX_CLAIMED = 100_000;
+
+/** Facts that one thread holds, by topic. */
+class Topics {
+  readonly #holders = new Map<string, FactTopic>();
+
+  set(topic: string, holder: FactTopic): void {
+    this.#holders.set(topic, holder);
+  }
+
+  learn({ name, ...fact }: Fact): void {
+    this.#holders.get(topicOf(name))?.learn({ ...fact, name: name.slice(name.indexOf(':') + 1) });
+  }
+
+  everything(topic: string): Fact[] {
+    return [...(this.#holders.get(topic)?.everything() ?? [])];
+  }
+
+  /** Whether facts of this name stay in the process. */
+  isOfProcess(name: string): boolean {
+    return this.#holders.get(topicOf(name))?.isOfProcess === true;
+  }
+}
+
+/**
+ * The main thread's part in what threads tell each other: whatever one of them learns, it passes on to all others and to other processes,
+ * and what these say, to all threads. It keeps no facts: its own gateway knows them all, and tells them to workers that start later.
+ */
+export class FactsHub implements ThreadPart {
+  readonly isMain = true;
+  readonly replicaId: string;
+  readonly #clock: Clock;
+  readonly #topics = new Topics();
+  readonly #links = new Set<Link>();
+  readonly #claimed = new RecentMap<number>(MAX_CLAIMED);
+  /** Told by other processes in this turn of the event loop. */
+  #told: Fact[] = [];
+  #beyond: Replication | null = null;
+
+  constructor(replicaId: string, clock: Clock) {
+    this.replicaId = replicaId;
+    this.#clock = clock;
+  }
+
+  join(beyond: Replication | null): Replication {
+    this.#beyond = beyond;
+    const facts: Facts = {
+      get outgoing() {
+        return beyond?.facts.outgoing ?? 0;
+      },
+      join: (topic, holder) => this.#join(topic, holder),
+      post: fact => this.#pass(fact, null),
+      withdraw: (name, value) => beyond?.facts.withdraw(name, value),
+    };
+    const claims: Claims = { claim: (name, forMs) => this.#claim(name, forMs) };
+    return { facts, claims, feed: exceeded => beyond?.feed(exceeded) ?? null };
+  }
+
+  /** Makes a worker one of those that inform each other, until it is disconnected. */
+  connect(link: Link): void {
+    this.#links.add(link);
+    link.on('facts', facts => {
+      for (const fact of facts) {
+        this.#topics.learn(fact);
+        this.#pass(fact, link);
+      }
+    });
+    link.on('factsWanted', topic => link.post('facts', this.#topics.everything(topic)));
+    link.on('withdrawal', ({ name, value }) => this.#beyond?.facts.withdraw(name, value));
+    link.answer('claim', ({ name, forMs }) => this.#claim(name, forMs));
+  }
+
+  disconnect(link: Link): void {
+    this.#links.delete(link);
+  }
+
+  #join(topic: string, holder: FactTopic): void {
+    this.#topics.set(topic, holder);
+    if (holder.isOfProcess === true) return;
+    this.#beyond?.facts.join(topic, {
+      learn: fact => {
+        holder.learn(fact);
+        if (this.#told.push({ ...fact, name: `${topic}:${fact.name}` }) === 1) inNextTurn(() => this.#tell());
+      },
+      everything: () => holder.everything(),
+    });
+  }
+
+  /** Tells all threads what other processes have told, of which there may be thousands at once. */
+  #tell(): void {
+    for (const link of this.#links) link.post('facts', this.#told);
+    this.#told = [];
+  }
+
+  #pass(fact: Fact, from: Link | null): void {
+    for (const link of this.#links) if (link !== from) link.post('facts', [fact]);
+    if (!this.#topics.isOfProcess(fact.name)) this.#beyond?.facts.post(fact);
+  }
+
+  async #claim(name: string, forMs: number): Promise<boolean> {
+    const nowMs = this.#clock.monotonicMs();
+    if ((this.#claimed.get(name) ?? 0) > nowMs) return false;
+    this.#claimed.set(name, nowMs + forMs);
+    return this.#beyond === null || this.#beyond.claims.claim(name, forMs);
+  }
+}
+
+/** A worker's part: it tells the main thread at once what it learns, and hears from it what the others do. */
+export class LinkedFacts implements ThreadPart {
+  readonly isMain = false;
+  readonly replicaId: string;
+  readonly #link: Link;
+  readonly #topics = new Topics();
+
+  constructor(replicaId: string, link: Link) {
+    this.replicaId = replicaId;
+    this.#link = link;
+    link.on('facts', facts => {
+      for (const fact of facts) this.#topics.learn(fact);
+    });
+  }
+
+  /** Offences go to Redis from here: a message to the main thread costs no less. */
+  join(beyond: Replication | null): Replication {
+    const link = this.#link;
+    const facts: Facts = {
+      outgoing: 0,
+      join: (topic, holder) => {
+        this.#topics.set(topic, holder);
+        link.post('factsWanted', topic);
+      },
+      post: fact => link.post('facts', [fact]),
+      withdraw: (name, value) => link.post('withdrawal', { name, value }),
+    };
+    const claims: Claims = { claim: (name, forMs) => link.ask('claim', { name, forMs }) };
+    return { facts, claims, feed: exceeded => beyond?.feed(exceeded) ?? null };
+  }
+}
+
+function topicOf(name: string): string {
+  return name.slice(0, name.indexOf(':'));
+}

@@ -1,0 +1,299 @@
+import { randomBytes } from 'node:crypto';
+import { MessageChannel } from 'node:worker_threads';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { REVOCATION_LIMITS, Revocations } from '../../../src/auth/index.ts';
+import { loadConfig, type Snapshot } from '../../../src/config/index.ts';
+import type { Fact, FactTopic, RestrictionEvent } from '../../../src/core/index.ts';
+import { digestOfWhom } from '../../../src/limits/index.ts';
+import { Limiting, type Replication, type ThreadPart } from '../../../src/runtime/index.ts';
+import { FactsHub, LinkedFacts } from '../../../src/workers/facts-hub.ts';
+import { linkInThread, type Packet, PacketLink } from '../../../src/workers/link.ts';
+import { writeGatewayConfig } from '../../support/gateway.ts';
+import { Random } from '../../support/random.ts';
+import { tempText } from '../../support/temp.ts';
+import { waitFor } from '../../support/wait.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
+
+const ADDRESS = '192.0.2.1';
+const ISSUER = 'https://id.example.com/realms/main';
+const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n';
+const quiet = () => {};
+const storeListener = {
+  ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
+  ...{ shareFailed: quiet, subscribed: quiet, beat: quiet },
+};
+
+let clock: FrozenClock;
+let hub: FactsHub;
+let snapshot: Snapshot;
+/** What the process reports. */
+let told: string[];
+
+beforeEach(async () => {
+  clock = new FrozenClock();
+  hub = new FactsHub('process', clock);
+  told = [];
+  snapshot = await limitsOf(RULE);
+});
+
+async function limitsOf(text: string): Promise<Snapshot> {
+  const limits = await tempText('limits.yaml', text);
+  const path = await writeGatewayConfig({ upstreamPort: 1, config: { limits } });
+  const loaded = await loadConfig(path, { env: {}, generation: 1 });
+  if (!loaded.ok) throw new Error('the configuration is wrong');
+  return loaded.snapshot;
+}
+
+const tell =
+  (what: string) =>
+  ({ key }: Pick<RestrictionEvent, 'kind'> & { readonly key: string | null }) =>
+    void told.push(`${what} ${key}`);
+
+const listener = {
+  ...{ decided: quiet, held: quiet, shadowRefused: quiet, invalid: quiet, refusedByRestriction: quiet },
+  ...{ restricted: tell('restricted'), prolonged: tell('prolonged'), released: tell('released') },
+  ...{ evicted: tell('evicted'), shadowRestricted: tell('shadow') },
+};
+
+/** What a thread knows. */
+class Plane {
+  readonly limiting: Limiting;
+  readonly revocations = new Revocations(REVOCATION_LIMITS, clock, quiet);
+
+  constructor(thread: ThreadPart) {
+    const dependencies = { clock, randomBytes, listener, storeListener, limitKeys: 100, thread };
+    this.limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
+    this.limiting.shareRevocations(this.revocations);
+    this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
+  }
+
+  restrict(key = ADDRESS): void {
+    this.limiting.restrictions.restrict(offenceOf(key), 600_000);
+  }
+
+  /** Whether it refuses each of these addresses. */
+  refuses(...keys: readonly string[]): readonly boolean[] {
+    return keys.map(key => this.limiting.restrictions.isRestricted(offenceOf(key)));
+  }
+}
+
+const offenceOf = (key: string) =>
+  ({ kind: 'address', key, webhook: '', reason: 'invalid_requests' }) as const;
+const digestOf = (key: string) => digestOfWhom({ kind: 'address', key, webhook: '' });
+
+function mainPlane(): Plane {
+  return new Plane(hub);
+}
+
+function worker(): Plane {
+  const [mine, other] = linkInThread();
+  hub.connect(mine);
+  return new Plane(new LinkedFacts('process', other));
+}
+
+describe('a restriction', () => {
+  test('holds in the thread that decides, and then in all, and is reported once', () => {
+    const [main, one, two] = [mainPlane(), worker(), worker()];
+    one.restrict();
+    for (const plane of [main, one, two]) expect(plane.refuses(ADDRESS, '192.0.2.2')).toEqual([true, false]);
+    expect(told).toEqual([`restricted ${ADDRESS}`]);
+    // The process knows its client by name, though no other thread has seen it.
+    expect(main.limiting.restrictions.listed.byName(9)).toMatchObject([{ key: ADDRESS }]);
+    expect([main, one, two].map(({ limiting }) => limiting.sharing.adopted)).toEqual([0, 0, 0]);
+  });
+
+  test('is known to a worker that starts later, or in place of a dead one, and the dead one is told no more', () => {
+    mainPlane();
+    const [mine, other] = linkInThread();
+    hub.connect(mine);
+    const dead = new Plane(new LinkedFacts('process', other));
+    dead.restrict();
+    hub.disconnect(mine);
+    const next = worker();
+    next.restrict('192.0.2.2');
+    expect([next, dead].map(plane => plane.refuses(ADDRESS, '192.0.2.2'))).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+  });
+
+  test('that is lifted by one is over in all, and one that began after the lift is not', () => {
+    const [main, one, two] = [mainPlane(), worker(), worker()];
+    one.restrict();
+    expect(main.limiting.restrictions.lift(digestOf(ADDRESS))).toBe(true);
+    for (const plane of [main, one, two]) expect(plane.refuses(ADDRESS)).toEqual([false]);
+    expect(told).toEqual([`restricted ${ADDRESS}`, `released ${ADDRESS}`]);
+    two.restrict();
+    for (const plane of [main, one, two, worker()]) expect(plane.refuses(ADDRESS)).toEqual([true]);
+  });
+
+  test('ends in all at once, and that is reported once', () => {
+    const planes = [mainPlane(), worker(), worker()];
+    planes[1]?.restrict();
+    clock.advance(600_000);
+    for (const { limiting } of planes) limiting.restrictions.sweep();
+    expect(planes.map(({ limiting }) => limiting.restrictions.size)).toEqual([0, 0, 0]);
+    expect(told).toEqual([`restricted ${ADDRESS}`, `released ${ADDRESS}`]);
+  });
+
+  test('in shadow is known to all, also to one that starts later, and is reported once', async () => {
+    snapshot = await limitsOf(
+      'invalid_requests: { limit: 2/10m, restrict_for: 10m, shadow: true }\nglobal: off\n',
+    );
+    const [main, one] = [mainPlane(), worker()];
+    one.limiting.shadowRestrictions.restrict(offenceOf(ADDRESS), 600_000);
+    for (const { limiting } of [main, one, worker()])
+      expect(limiting.shadowRestrictions.reasonsFor(ADDRESS, null, '')).toEqual(['invalid_requests']);
+    expect(told).toEqual([`shadow ${ADDRESS}`]);
+  });
+});
+
+/** Three workers whose packets wait until the test hands one over. */
+function slowWorkers(): { readonly planes: readonly Plane[]; readonly lines: readonly Line[] } {
+  const lines: Line[] = [];
+  const planes = [1, 2, 3].map(() => {
+    const toMain: Packet[] = [];
+    const toWorker: Packet[] = [];
+    const mine = new PacketLink(packet => toWorker.push(structuredClone(packet)));
+    const other = new PacketLink(packet => toMain.push(structuredClone(packet)));
+    lines.push({ to: mine, packets: toMain }, { to: other, packets: toWorker });
+    hub.connect(mine);
+    return new Plane(new LinkedFacts('process', other));
+  });
+  return { planes, lines };
+}
+
+interface Line {
+  readonly to: PacketLink;
+  readonly packets: Packet[];
+}
+
+function handOver({ to, packets }: Line): void {
+  const packet = packets.shift();
+  if (packet !== undefined) to.take(packet);
+}
+
+test('whatever order threads hear of restrictions and lifts in, they come to agree', () => {
+  const random = new Random(26);
+  const keys = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 200; round++) {
+    hub = new FactsHub('process', clock);
+    const main = mainPlane();
+    const { planes: workers, lines } = slowWorkers();
+    const planes = [main, ...workers];
+    for (let step = 0; step < 60; step++) {
+      const [plane, key] = [random.pick(planes), random.pick(keys)];
+      if (random.chance(0.2)) plane.restrict(key);
+      else if (random.chance(0.1)) plane.limiting.restrictions.lift(digestOf(key));
+      else handOver(random.pick(lines));
+    }
+    while (lines.some(({ packets }) => packets.length > 0)) for (const line of lines) handOver(line);
+    const [first = []] = planes.map(plane => plane.refuses(...keys));
+    for (const plane of planes) expect(plane.refuses(...keys)).toEqual(first);
+    outcomes.add(first.join());
+  }
+  expect(outcomes.size).toBeGreaterThan(3);
+});
+
+test('a revocation that one worker learns refuses the token at all, also at one that starts later', () => {
+  const planes = [mainPlane(), worker(), worker()];
+  const nowS = Math.floor(clock.epochMs() / 1_000);
+  planes[1]?.revocations.of(ISSUER).endSession('session', nowS);
+  const refusals = [...planes, worker()].map(({ revocations }) =>
+    revocations.of(ISSUER).refusal({ issuedAtS: nowS - 1, subject: null, session: 'session' }),
+  );
+  expect(refusals).toEqual(Array(4).fill('signed_out'));
+});
+
+test('a name is claimed by one thread of all, until its time is over', async () => {
+  const [main, one, two] = [mainPlane(), worker(), worker()];
+  const claims = await Promise.all([one, main, two, one].map(each => each.limiting.claim('a notice', 1_000)));
+  expect(claims).toEqual([true, false, false, false]);
+  clock.advance(1_000);
+  expect(await two.limiting.claim('a notice', 1_000)).toBe(true);
+});
+
+describe('beside other processes', () => {
+  let posted: Fact[];
+  let withdrawn: string[];
+  let topics: Map<string, FactTopic>;
+  let claimed: string[];
+  /** The main thread as one of several processes. */
+  let main: Plane;
+
+  beforeEach(() => {
+    [posted, withdrawn, topics, claimed] = [[], [], new Map(), []];
+    const beyond: Replication = {
+      facts: {
+        outgoing: 0,
+        join: (topic, holder) => void topics.set(topic, holder),
+        post: fact => void posted.push(fact),
+        withdraw: name => void withdrawn.push(name),
+      },
+      claims: { claim: async name => claimed.push(name) === 1 },
+      feed: () => ({ left: 0, note: quiet, forget: quiet, start: quiet, stop: quiet }),
+    };
+    main = new Plane({ isMain: true, replicaId: 'process', join: () => hub.join(beyond) });
+  });
+
+  const names = () => posted.map(({ name }) => name.split(':').slice(0, 3).join(':'));
+  const tellOfRestriction = () =>
+    topics
+      .get('restriction')
+      ?.learn({ name: `address:invalid_requests:${digestOf(ADDRESS)}`, value: 0, forMs: 60_000 });
+
+  test('they are told what any thread learns, but no restriction in shadow', () => {
+    const one = worker();
+    one.restrict();
+    one.limiting.shadowRestrictions.restrict(offenceOf(ADDRESS), 600_000);
+    main.restrict('192.0.2.2');
+    expect(names()).toEqual(['restriction:address:invalid_requests', 'restriction:address:invalid_requests']);
+    expect([...topics.keys()].sort()).toEqual(['lift', 'reset', 'restriction', 'revocation']);
+  });
+
+  test('their restrictions are known to all threads; the first to meet a client names it to the others', async () => {
+    const [one, two] = [worker(), worker()];
+    tellOfRestriction();
+    expect(told).toEqual([]);
+    await waitFor('the workers know', async () => one.refuses(ADDRESS)[0] === true);
+    expect(told).toEqual([`restricted ${ADDRESS}`]);
+    expect(main.limiting.restrictions.listed.byName(9)).toMatchObject([{ key: ADDRESS }]);
+    expect(two.refuses(ADDRESS)).toEqual([true]);
+    expect([told.length, posted.length]).toEqual([1, 0]);
+  });
+
+  test('they are told what is superfluous, and claims are theirs as well', async () => {
+    const nowS = Math.floor(clock.epochMs() / 1_000);
+    const one = worker();
+    const sessions = one.revocations.of(ISSUER);
+    for (let n = 0; n <= REVOCATION_LIMITS.maxEntries; n++) sessions.endSession(`session ${n}`, nowS);
+    expect(withdrawn).toContainEqual(expect.stringMatching(/^revocation:session:.*:session 0$/));
+    expect(await one.limiting.claim('a notice', 1_000)).toBe(true);
+    clock.advance(1_000);
+    expect([await main.limiting.claim('a notice', 1_000), claimed]).toEqual([
+      false,
+      ['a notice', 'a notice'],
+    ]);
+  });
+});
+
+test('it works over the ports of threads as well', async () => {
+  const main = mainPlane();
+  const workers = [1, 2].map(() => {
+    const { port1, port2 } = new MessageChannel();
+    onTestFinished(() => port1.close());
+    const mine = new PacketLink(packet => port1.postMessage(packet));
+    const other = new PacketLink(packet => port2.postMessage(packet));
+    port1.on('message', (packet: Packet) => mine.take(packet));
+    port2.on('message', (packet: Packet) => other.take(packet));
+    hub.connect(mine);
+    return new Plane(new LinkedFacts('process', other));
+  });
+  const [one, two] = workers;
+  one?.restrict();
+  await waitFor('the other thread refuses', async () => two?.refuses(ADDRESS)[0] === true);
+  expect(main.refuses(ADDRESS)).toEqual([true]);
+  expect(await two?.limiting.claim('a notice', 1_000)).toBe(true);
+  expect(await one?.limiting.claim('a notice', 1_000)).toBe(false);
+});
