@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
 import type { CallerClaims, IdentityModel, ProviderModel } from '../config/index.ts';
-import { classNames, didYouMean, listedClass } from '../config/index.ts';
+import { claimsByKind, classNames, didYouMean, listedClass } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';
@@ -158,7 +158,7 @@ export function callerIn(
   if (identity === null)
     throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
   const wanted: Wanted = { provider, kind: as === 'bot' || as === 'user' ? as : null };
-  const found = classOf(identity.providers.flatMap(classesOf), claims, wanted);
+  const found = classOf(identity.providers.flatMap(claimsAt), claims, wanted);
   const principal = principalBy(found, claims);
   const named = wanted.kind === null ? (as ?? listedClass(principal, identity)) : null;
   return { as: named ?? found.kind, address, principal };
@@ -174,11 +174,9 @@ function checkClass(as: string | null, identity: IdentityModel | null): void {
   );
 }
 
-function classesOf({ name, accessTokens }: ProviderModel): CallerClaims[] {
-  const { principal, bots, issuer, isOneOfSeveral } = accessTokens;
-  const of = { provider: name, issuer: isOneOfSeveral ? issuer : null };
-  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
-  return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal, ...of }];
+function claimsAt({ name, accessTokens }: ProviderModel): readonly CallerClaims[] {
+  const { issuer, isOneOfSeveral } = accessTokens;
+  return claimsByKind(accessTokens, { provider: name, issuer: isOneOfSeveral ? issuer : null });
 }
 
 const CLASSES = ['bot', 'user', 'address'] as const;

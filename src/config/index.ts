@@ -1,5 +1,5 @@
 export { changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
-export { type CallerClaims, quotaPaths } from './compile/index.ts';
+export { type CallerClaims, claimsByKind, quotaPaths } from './compile/index.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';

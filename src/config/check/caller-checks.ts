@@ -1,5 +1,13 @@
-import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type Path } from '../file/index.ts';
+import { type CallerClaims, claimsByKind, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
+import {
+  asMap,
+  type ConfigFile,
+  didYouMean,
+  isMap,
+  type LimitsFiles,
+  type Path,
+  type RawMap,
+} from '../file/index.ts';
 
 /** The most classes of all providers together: each is a label of metrics, for every bucket. */
 const MAX_CLASSES = 8;
@@ -7,7 +15,7 @@ const MAX_CLASSES = 8;
 /** A part of gateway.yaml that says how tokens are judged. */
 interface TokenSection {
   readonly path: Path;
-  readonly raw: Readonly<Record<string, unknown>>;
+  readonly raw: RawMap;
 }
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */
@@ -70,7 +78,7 @@ function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: read
 }
 
 /** Reports a group that is tried by another claim: a request counts for one group of a bucket. */
-function checkGroup(file: LimitsFiles, path: Path, bucket: Readonly<Record<string, unknown>>): void {
+function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
   const { claim } = asMap(bucket.group);
   const { claim: tried } = asMap(asMap(bucket.shadow).group);
   if (typeof claim !== 'string' || typeof tried !== 'string' || claim === tried) return;
@@ -84,13 +92,12 @@ function checkGroup(file: LimitsFiles, path: Path, bucket: Readonly<Record<strin
  *
  * @param section the part of gateway.yaml with `principal` and `bots`
  */
-export function callerClaimsOf(section: unknown, name: unknown): CallerClaims[] | null {
+export function callerClaimsOf(section: unknown, name: unknown): readonly CallerClaims[] | null {
   const { principal = ['azp', 'sub'], bots } = asMap(section);
   const { principal: botPrincipal = ['azp'] } = asMap(bots);
   if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
-  const of = { provider: typeof name === 'string' ? name : null, issuer: null };
-  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
-  return isMap(bots) ? [users, { kind: 'bot', claims: botPrincipal, ...of }] : [users];
+  const rules = { principal, bots: isMap(bots) ? { principal: botPrincipal } : null };
+  return claimsByKind(rules, { provider: typeof name === 'string' ? name : null, issuer: null });
 }
 
 function areTexts(value: unknown): value is string[] {

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../core/index.ts';
 import { missingSdk } from '../../observe/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../routing/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
 import type { HostPort, OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
 import { listenSchema, PROTOCOL_KEYS, type RouteConfig, routeKeys } from '../schema/index.ts';
@@ -71,18 +71,13 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
   const used = new Set(routes.flatMap(({ upstreams }) => upstreams ?? []));
   for (const name of names) {
     if (used.has(name)) continue;
-    file.add(['upstreams', name], `no route uses the upstream "${name}"`, {
-      about: 'key',
-      severity: 'warning',
-    });
+    const message = `no route uses the upstream "${name}"`;
+    file.add(['upstreams', name], message, { about: 'key', severity: 'warning' });
   }
 }
 
 /** The upstreams of a route; `null` if it lacks one. */
-function namesOf(
-  upstream: RouteConfig['upstream'],
-  route: Readonly<Record<string, unknown>>,
-): readonly string[] | null {
+function namesOf(upstream: RouteConfig['upstream'], route: RawMap): readonly string[] | null {
   if (upstream !== undefined) return partsOf(upstream).map(({ name }) => name);
   return isAnswered(route) ? [] : null;
 }

@@ -1,5 +1,6 @@
 import { foldName } from '../../http/index.ts';
-import { asMap, type ConfigFile, isMap, nearestWord, type Path } from '../file/index.ts';
+import { type WrittenProvider, writtenProviders } from '../compile/index.ts';
+import { asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
 import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';
 import { EACH, secretInFile, secretPaths } from '../values/index.ts';
 import { listedHeaders } from './route-checks.ts';
@@ -41,7 +42,7 @@ function addBoth(file: ConfigFile): void {
 }
 
 /** Checks that access_tokens, which says what tokens must be like, stands beside identity_provider. */
-function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, hasTokens: boolean): void {
+function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
       'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
@@ -75,7 +76,7 @@ function addNeedsProvider(file: ConfigFile, index: number): void {
   }
 }
 
-function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
+function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
   const path = ['access_tokens', 'identity_headers'];
   const names = Object.keys(asMap(asMap(root.access_tokens).identity_headers));
   const listed = listedHeaders(file);
@@ -97,30 +98,22 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
 }
 
 /** Checks that only proxies tell certificates, and in a field that nothing else is in. */
-function checkCertificateField(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
+function checkCertificateField(file: ConfigFile, root: RawMap): void {
   const path = ['access_tokens', 'certificate_field'];
   const { certificate_field: name, identity_headers: headers } = asMap(root.access_tokens);
   if (typeof name !== 'string') return;
+  const add = (message: string) => file.add(path, message);
   const twin = Object.keys(asMap(headers)).find(header => foldName(header) === foldName(name));
   const isKept = listedHeaders(file).keep.some(header => foldName(header) === foldName(name));
   if (![undefined, 'origin', 'caller'].includes(RULES_BY_DEFAULT.get(name)))
-    file.add(
-      path,
-      `the gateway uses "${name}" itself: name the field in which your proxies tell certificates`,
-    );
+    add(`the gateway uses "${name}" itself: name the field in which your proxies tell certificates`);
   else if (twin !== undefined) {
     const { line } = file.place([...path.slice(0, 1), 'identity_headers', twin], 'key');
-    file.add(
-      path,
-      `the gateway writes this field itself, see identity_headers in line ${line}: choose another`,
-    );
+    add(`the gateway writes this field itself, see identity_headers in line ${line}: choose another`);
   } else if (isKept)
-    file.add(
-      path,
-      `"${name}" is kept by forwarding_headers, so anyone could send it: remove it from that list`,
-    );
+    add(`"${name}" is kept by forwarding_headers, so anyone could send it: remove it from that list`);
   else if (!Array.isArray(root.trusted_proxies) || root.trusted_proxies.length === 0)
-    file.add(path, 'no proxy is trusted to send this field: list your proxies under trusted_proxies');
+    add('no proxy is trusted to send this field: list your proxies under trusted_proxies');
 }
 
 /** Checks the entries of `identity_providers` against each other and against access_tokens. */
@@ -133,13 +126,8 @@ function checkProviders(file: ConfigFile): void {
   checkClaims(file, entries);
   for (const key of Object.keys(tokenRules)) {
     if (asMap(tokens)[key] === undefined) continue;
-    file.add(
-      ['access_tokens', key],
-      `"${key}" belongs to each provider: move it to the entries of identity_providers`,
-      {
-        about: 'key',
-      },
-    );
+    const message = `"${key}" belongs to each provider: move it to the entries of identity_providers`;
+    file.add(['access_tokens', key], message, { about: 'key' });
   }
 }
 
@@ -186,29 +174,18 @@ function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
   }
 }
 
-/** A provider as it is written. */
-interface IntrospectionSection {
-  readonly path: Path;
-  readonly raw: Readonly<Record<string, unknown>>;
-}
-
 /**
  * Checks that every provider can be asked about tokens, where a route asks (RFC 7662): as which client, and at which address. Reads
  * the raw value, as all cross-checks do.
  */
 export function checkIntrospection(file: ConfigFile): void {
-  const { routes, identity_provider: one, identity_providers: several } = asMap(file.value);
+  const { routes } = asMap(file.value);
   const all: readonly unknown[] = Array.isArray(routes) ? routes : [];
   const asking = [...all.keys()].filter(index => asks(all[index]));
   const [first] = asking;
   if (first === undefined) return;
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
-  const sections: IntrospectionSection[] = [
-    ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
-    ...entries.map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
-  ];
   const { line } = file.place(['routes', first, 'introspection']);
-  for (const section of sections) checkSection(file, section, `the route in line ${line}`);
+  for (const provider of writtenProviders(file)) checkSection(file, provider, `the route in line ${line}`);
 }
 
 function asks(route: unknown): boolean {
@@ -216,7 +193,7 @@ function asks(route: unknown): boolean {
   return introspection !== undefined && introspection !== false;
 }
 
-function checkSection(file: ConfigFile, { path, raw }: IntrospectionSection, route: string): void {
+function checkSection(file: ConfigFile, { path, raw }: WrittenProvider, route: string): void {
   const asksAs = 'asks this provider about its tokens, for which the gateway has to authenticate there';
   if (raw.client_id === undefined) file.add(path, `${route} ${asksAs}: add "client_id" and a secret`);
   else if (raw.client_authentication === 'none')

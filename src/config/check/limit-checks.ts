@@ -1,6 +1,6 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type RawMap } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
@@ -54,7 +54,7 @@ function patternOf(line: string): RoutePattern | null {
 
 const QUOTAS = ['user', 'bot', 'address', 'classes', 'group', 'resource'] as const;
 
-function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+function checkBucket(file: LimitsFiles, name: string, bucket: RawMap): void {
   const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
   if (unknown || !file.has(['buckets', name])) return;
   checkShadow(file, name, bucket);
@@ -76,7 +76,7 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
 }
 
 /** Checks how a bucket is tried: in shadow, beside its numbers, or on a share of callers. */
-function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
   const { shadow, enforce } = bucket;
   const path = ['buckets', name, 'enforce'];
   if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
@@ -94,7 +94,7 @@ function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<st
 }
 
 /** Hints that callers outside the share have no limit in the bucket. */
-function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
   const trials = asMap(bucket.shadow);
   const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket, key));
   const triesNumbers = Object.keys(trials).length > 0;
@@ -105,7 +105,7 @@ function addShareHint(file: LimitsFiles, name: string, bucket: Readonly<Record<s
 }
 
 /** Whether callers of this class have a quota in force in the bucket: their own, or one that they fall back to. */
-function isHeld(bucket: Readonly<Record<string, unknown>>, key: (typeof QUOTAS)[number]): boolean {
+function isHeld(bucket: RawMap, key: (typeof QUOTAS)[number]): boolean {
   if (key === 'classes') return bucket.classes !== undefined || bucket.user !== undefined;
   const keys = key === 'resource' || key === 'group' ? ([key] as const) : QUOTA_KEYS[key];
   return keys.some(each => bucket[each] !== undefined);
@@ -190,7 +190,7 @@ function checkMain(
   line: string,
   { parameters }: RoutePattern,
   name: string,
-  { main }: Readonly<Record<string, unknown>>,
+  { main }: RawMap,
 ): void {
   const read = bucketKeys.main.safeParse(main);
   if (!read.success || read.data === undefined || parameters.includes(read.data)) return;
@@ -257,7 +257,7 @@ const WITHOUT_TOKENS =
 
 interface Entry {
   readonly path: readonly (string | number)[];
-  readonly entry: Readonly<Record<string, unknown>>;
+  readonly entry: RawMap;
 }
 
 function entriesIn(list: unknown, path: readonly string[]): Entry[] {
@@ -266,7 +266,7 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 }
 
 /** Lists the claims that identify callers; `null` if they are invalid, which validation reports. */
-function classesIn(gateway: ConfigFile): CallerClaims[] | null {
+function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
   if (several === undefined) return tokens === undefined ? [] : callerClaimsOf(tokens, null);
   if (!Array.isArray(several)) return null;

@@ -1,7 +1,7 @@
 import { AddressSet, foldName } from '../../http/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
-import { asMap, type ConfigFile, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import {
   checkPolicies,
   checkServed,
@@ -109,17 +109,17 @@ function checkRoutePolicies(file: ConfigFile): void {
 }
 
 /** Reports that nothing serves a route, unless a misspelt key, which validation reports, may say what does. */
-function addUnserved(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+function addUnserved(file: ConfigFile, path: Path, route: RawMap): void {
   if (SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
   file.add(path, 'missing key "upstream": expected the name of an upstream');
 }
 
-function hasKnownKeys(route: Readonly<Record<string, unknown>>): boolean {
+function hasKnownKeys(route: RawMap): boolean {
   return Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
 }
 
 /** Reports keys about an upstream on a route that has none. */
-function checkAnswered(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+function checkAnswered(file: ConfigFile, path: Path, route: RawMap): void {
   for (const key of FORWARD_ONLY) {
     const message = `"${key}" is about an upstream, and none serves this route: leave it out`;
     if (route[key] !== undefined) file.add([...path, key], message, { about: 'key' });
@@ -139,7 +139,7 @@ function checkGrpc(file: ConfigFile): void {
   }
 }
 
-function checkListeners(file: ConfigFile, routes: readonly Readonly<Record<string, unknown>>[]): void {
+function checkListeners(file: ConfigFile, routes: readonly RawMap[]): void {
   const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
   const { tls, h2c } = asMap(http);
   if (asMap(asMap(grpc).tls).http2 === false)
@@ -155,7 +155,7 @@ function checkListeners(file: ConfigFile, routes: readonly Readonly<Record<strin
   file.add(['routes', first, 'grpc'], message, { severity: 'warning' });
 }
 
-function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+function checkKeys(file: ConfigFile, index: number, route: RawMap): void {
   const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
   if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
   for (const key of ['methods', ...PATH_ONLY])
@@ -163,18 +163,13 @@ function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<strin
 }
 
 /** Reports a missing path, unless a misspelt key, which validation reports, may be it. */
-function addMissing(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+function addMissing(file: ConfigFile, index: number, route: RawMap): void {
   const path = ['routes', index];
   if (hasKnownKeys(route) && SERVED_BY.some(key => file.has([...path, key])))
     file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
 }
 
-function checkUpstream(
-  file: ConfigFile,
-  index: number,
-  route: Readonly<Record<string, unknown>>,
-  upstreams: Readonly<Record<string, unknown>>,
-): void {
+function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams: RawMap): void {
   const { grpc, path } = route;
   for (const { name, path: at, about } of upstreamsNamed(route, ['routes', index])) {
     if (!Object.hasOwn(upstreams, name)) continue;
@@ -188,7 +183,7 @@ function checkUpstream(
 }
 
 /** Reads the patterns of a route as it is written, one for each host; `null` if it is invalid in itself. */
-export function writtenPatternsOf(route: Readonly<Record<string, unknown>>): readonly RoutePattern[] | null {
+export function writtenPatternsOf(route: RawMap): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);
   const hosts = routeKeys.hosts.safeParse(route.hosts);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
-import { asMap, type ConfigFile, isMap } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
 import { routeKeys, upstreamKeys } from '../schema/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 
@@ -9,7 +9,7 @@ type Segments = RoutePattern['segments'];
 /** One host of a route, with the paths that it takes and those that it sends. */
 interface SentRoute {
   readonly index: number;
-  readonly raw: Readonly<Record<string, unknown>>;
+  readonly raw: RawMap;
   /** What it takes. */
   readonly pattern: RoutePattern;
   /** How many segments it removes, and which ones, joined by slashes. */
@@ -35,7 +35,7 @@ export function checkServicePaths(file: ConfigFile): void {
 }
 
 /** Returns nothing for a route that is invalid by itself, or that serves gRPC. */
-function sentRouteOf(raw: Readonly<Record<string, unknown>>, index: number): SentRoute[] {
+function sentRouteOf(raw: RawMap, index: number): SentRoute[] {
   const patterns = raw.grpc === undefined ? writtenPatternsOf(raw) : null;
   const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
   if (patterns === null || !prefix.success) return [];
@@ -61,7 +61,7 @@ function literalsOf(segments: Segments): string[] {
 /** Hints at routes whose prefix the service probably does not know. */
 function hintAtPrefixes(
   file: ConfigFile,
-  upstream: Readonly<Record<string, unknown>>,
+  upstream: RawMap,
   name: string,
   routes: readonly SentRoute[],
 ): void {
@@ -90,7 +90,7 @@ function hintAtPrefixes(
 }
 
 /** The segments of the path in the URL; none for a URL without a path, or for an invalid one. */
-function baseOf({ url, urls }: Readonly<Record<string, unknown>>): readonly string[] {
+function baseOf({ url, urls }: RawMap): readonly string[] {
   const first = Array.isArray(urls) ? urls[0] : url;
   const { data } = upstreamKeys.url.safeParse(isMap(first) ? first.url : first);
   return data === undefined || data.base === ''
@@ -257,7 +257,7 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 
 const LEVELS = ['none', 'optional', 'required'];
 
-function demandOf({ authentication = 'required' }: Readonly<Record<string, unknown>>): number {
+function demandOf({ authentication = 'required' }: RawMap): number {
   return LEVELS.indexOf(String(authentication));
 }
 

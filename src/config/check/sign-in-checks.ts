@@ -1,7 +1,13 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
-import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
-import { asMap, type ConfigFile, nearestWord, type Path } from '../file/index.ts';
+import {
+  metadataRoutes,
+  noticeRoutes,
+  SIGN_IN_PREFIX,
+  signInRoutes,
+  writtenProviders,
+} from '../compile/index.ts';
+import { asMap, type ConfigFile, nearestWord, type Path, type RawMap } from '../file/index.ts';
 import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import { listenSchema, noticeKeys, protectedResourceSchema, signInPaths } from '../schema/index.ts';
 
@@ -58,7 +64,7 @@ export function checkSignIn(file: ConfigFile): void {
 /** Adds an error if no provider signs users in: only their refresh tokens are of use to these endpoints. */
 function addNeedsSignIn(
   file: ConfigFile,
-  { identity_provider: only, identity_providers: list }: Readonly<Record<string, unknown>>,
+  { identity_provider: only, identity_providers: list }: RawMap,
 ): void {
   const add = (needs: string, without: string) => {
     const message = `"sign_in" needs ${needs}: without ${without} nobody signs in through the gateway`;
@@ -76,10 +82,7 @@ function addNeedsSignIn(
 /** Endpoints which, if all are given, make the gateway read no discovery document. That would name the others. */
 const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
-function checkSignOut(
-  file: ConfigFile,
-  { sign_out, sign_out_ends }: Readonly<Record<string, unknown>>,
-): void {
+function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
   if (sign_out === undefined) {
     if (sign_out_ends === undefined) return;
     file.add(['sign_in', 'sign_out_ends'], '"sign_out_ends" has no effect without "sign_out"', {
@@ -96,10 +99,7 @@ function checkSignOut(
 }
 
 /** Returns the provider that signs users in, as it is written. */
-function signInProvider({
-  identity_provider: only,
-  identity_providers: list,
-}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
   return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
 
@@ -137,11 +137,12 @@ function keysOf<Key extends string>(map: Readonly<Record<Key, unknown>>): Key[] 
 
 /** Checks the `notices` of each provider. Reads the raw value, as all cross-checks do. */
 export function checkNotices(file: ConfigFile): void {
-  for (const { path, issuer, notices } of writtenProviders(file)) {
+  for (const { path, raw } of writtenProviders(file)) {
+    const notices = noticesOf(raw);
     for (const kind of NOTICE_KINDS) {
       const place = notices[kind];
       const at = [...path, 'notices', kind];
-      if (place === 'admin') checkAdmin(file, at, issuer);
+      if (place === 'admin') checkAdmin(file, at, raw.issuer);
       else if (place !== null) checkPath(file, at, kind, place);
     }
   }
@@ -188,32 +189,14 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** A provider as written. */
-interface WrittenProvider {
-  readonly path: Path;
-  readonly issuer: unknown;
-  /** The places that are valid in themselves; the others are `null`. */
-  readonly notices: NoticePlaces;
-}
-
-/** Lists the provider of `identity_provider`, and those of `identity_providers`. */
-function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
-  const { identity_provider: one, identity_providers: several } = asMap(file.value);
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
-  return [
-    ...(one === undefined ? [] : [written(['identity_provider'], one)]),
-    ...entries.map((entry, index) => written(['identity_providers', index], entry)),
-  ];
-}
-
 /** The routes of the providers' notices on public paths. */
 function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
-  return noticeRoutes(writtenProviders(file).map(({ notices }) => notices));
+  return noticeRoutes(writtenProviders(file).map(({ raw }) => noticesOf(raw)));
 }
 
-function written(path: Path, provider: unknown): WrittenProvider {
-  const { issuer, notices } = asMap(provider);
+/** The places that are valid in themselves; the others are `null`. */
+function noticesOf({ notices }: RawMap): NoticePlaces {
   const raw = asMap(notices);
   const [push = null, logout = null] = NOTICE_KINDS.map(kind => noticeKeys[kind].safeParse(raw[kind]).data);
-  return { path, issuer, notices: { not_before_push: push, back_channel_logout: logout } };
+  return { not_before_push: push, back_channel_logout: logout };
 }

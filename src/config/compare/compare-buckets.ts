@@ -247,7 +247,7 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
   const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;
-  return { effect: 'neutral', left: 1, text } satisfies Difference;
+  return differ('neutral', text);
 }
 
 /** Returns `undefined` for a bucket in shadow too: it refuses nobody, as if it did not exist. */
@@ -285,14 +285,9 @@ function compareSharing(
     if (to === from) return [];
     const changes: WeighedChange[] = [];
     if (to !== undefined && isKept(to))
-      changes.push({ effect: 'stricter', left: 1, subject: `bucket ${to}`, text: `also counts ${requests}` });
+      changes.push({ subject: `bucket ${to}`, ...differ('stricter', `also counts ${requests}`) });
     if (from !== undefined && isKept(from))
-      changes.push({
-        effect: 'looser',
-        left: 1,
-        subject: `bucket ${from}`,
-        text: `no longer counts ${requests}`,
-      });
+      changes.push({ subject: `bucket ${from}`, ...differ('looser', `no longer counts ${requests}`) });
     return changes;
   });
 }
@@ -303,9 +298,7 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
 
 /** Says which buckets come or go without a route; their quotas affect nothing. */
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
-  const change = (name: string, text: string): WeighedChange => {
-    return { effect: 'neutral', left: 1, subject: `bucket ${name}`, text };
-  };
+  const change = (name: string, text: string) => ({ subject: `bucket ${name}`, ...differ('neutral', text) });
   return [
     ...unusedBeside(now, before).map(name => change(name, 'new, and no line of "routes" uses it')),
     ...unusedBeside(before, now).map(name => change(name, 'gone; no line of "routes" used it')),

@@ -62,22 +62,12 @@ function upstreamsOf({ upstream, shares }: Extract<RouteOfFile, { kind: 'forward
 }
 
 /** What makes a difference to callers: what serves the requests, and the policies. */
-function policiesOf(route: RouteOfFile) {
-  if (route.kind === 'answer') {
-    const { parameters: _, kind: __, id: ___, ...policies } = route;
-    return policies;
-  }
-  const {
-    pool: _,
-    parameters: __,
-    kind: ___,
-    id: ____,
-    upstream: _____,
-    shares: ______,
-    ...policies
-  } = route;
-  return { upstream: upstreamsOf(route), ...policies };
+function policiesOf(route: RouteOfFile): object {
+  const policies = Object.entries(route).filter(([key]) => !NO_POLICIES.has(key));
+  return { ...Object.fromEntries(policies), upstream: route.kind === 'answer' ? null : upstreamsOf(route) };
 }
+
+const NO_POLICIES: ReadonlySet<string> = new Set(['kind', 'id', 'parameters', 'pool', 'shares']);
 
 /** A request that stands for those that a pattern matches. */
 interface Probe {

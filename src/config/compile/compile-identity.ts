@@ -133,7 +133,7 @@ function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'i
   const { audience, principal, bots, not_before: notBeforeS } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
-  const claims = classesOf(rules, { provider: provider.name, issuer });
+  const claims = claimsByKind(rules, { provider: provider.name, issuer });
   const classes = Object.entries(rules.classes).map(
     ([name, { claim, value, callers = [] }]): ClassRule => ({
       name,
@@ -168,7 +168,11 @@ interface CallersConfig {
     | undefined;
 }
 
-type ClaimRules = Pick<AccessTokensConfig, 'principal' | 'bots'>;
+/** Which claims identify users, and which bots; `null` if no caller is a bot. */
+interface ClaimRules {
+  readonly principal: readonly string[];
+  readonly bots: { readonly principal: readonly string[] } | null;
+}
 
 /** Without a provider there are no callers but addresses. */
 export function claimsOf({
@@ -177,12 +181,13 @@ export function claimsOf({
 }: CallersConfig): readonly CallerClaims[] {
   if (several.length > 0)
     return several.flatMap(entry =>
-      classesOf(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
+      claimsByKind(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
     );
-  return tokens === undefined ? [] : classesOf(tokens, { provider: null, issuer: null });
+  return tokens === undefined ? [] : claimsByKind(tokens, { provider: null, issuer: null });
 }
 
-function classesOf(
+/** The kinds of callers of one provider, with the claims that identify them. */
+export function claimsByKind(
   { principal, bots }: ClaimRules,
   of: Pick<CallerClaims, 'provider' | 'issuer'>,
 ): readonly CallerClaims[] {

@@ -1,10 +1,9 @@
-import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
+import { NOTICE_KINDS } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import { CallerShare } from '../../limits/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import {
-  EVERY_HOST,
   findConflicts,
   isGrpc,
   nameOf,
@@ -29,7 +28,7 @@ import type {
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
-import { metadataRoutes } from './protected-resource.ts';
+import { metadataRoutes, ownRoute } from './protected-resource.ts';
 
 /** Where routes lead, and what they require. */
 interface RouteContext {
@@ -244,18 +243,7 @@ function signInRoute(
   methods: readonly string[],
   authentication: SignInRoute['authentication'] = 'none',
 ): RouteEntry<SignInRoute> {
-  return {
-    pattern: parseRoutePattern(path, null, EVERY_HOST),
-    value: {
-      kind: 'sign-in',
-      id: path,
-      endpoint,
-      methods,
-      authentication,
-      semicolons: 'refuse',
-      parameters: [],
-    },
-  };
+  return ownRoute(path, { kind: 'sign-in', endpoint, methods, authentication });
 }
 
 /** The routes of notices on public paths. Several providers may share one. */
@@ -265,7 +253,9 @@ export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<
     for (const notice of NOTICE_KINDS) {
       const place = places[notice];
       if (place === null || place === 'admin') continue;
-      const route = noticeRoute(notice, place);
+      // Every method, so that no operator's route ever receives what a provider sends there.
+      const how = { methods: ['POST'], authentication: 'none' } as const;
+      const route = ownRoute(place, { kind: 'notice' as const, notice, ...how });
       const twin = routes.some(
         ({ value, pattern }) => value.notice === notice && areOne(pattern, route.pattern),
       );
@@ -276,20 +266,4 @@ export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<
 
 function areOne(one: RoutePattern, other: RoutePattern): boolean {
   return findConflicts([one, other]).length > 0;
-}
-
-/** Makes a route that takes every method, so that no operator's route ever receives what a provider sends there. */
-function noticeRoute(notice: NoticeKind, path: string): RouteEntry<NoticeRoute> {
-  return {
-    pattern: parseRoutePattern(path, null, EVERY_HOST),
-    value: {
-      kind: 'notice',
-      id: path,
-      notice,
-      methods: ['POST'],
-      authentication: 'none',
-      semicolons: 'refuse',
-      parameters: [],
-    },
-  };
 }

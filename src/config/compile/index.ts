@@ -1,10 +1,17 @@
 export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withTrials } from './compile-bucket.ts';
-export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './compile-identity.ts';
+export {
+  type CallerClaims,
+  claimsByKind,
+  claimsOf,
+  keyOfClaim,
+  kindsOf,
+  listedCaller,
+} from './compile-identity.ts';
 export { compileLimits } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
 export { metadataRoutes } from './protected-resource.ts';
 export * from './read-limits.ts';
-export { authenticationWithoutSecrets } from './read-provider.ts';
+export { authenticationWithoutSecrets, type WrittenProvider, writtenProviders } from './read-provider.ts';
 export * from './secrets.ts';
 export { countWorkers } from './worker-count.ts';

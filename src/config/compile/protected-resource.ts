@@ -31,7 +31,8 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
     ...(facts.certificates ? { tls_client_certificate_bound_access_tokens: true } : {}),
   });
   const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOf(facts.resource)}`]);
-  return [...paths].map(path => metadataRoute(path, document));
+  const how = { methods: ['GET', 'HEAD'], authentication: 'none' } as const;
+  return [...paths].map(path => ownRoute(path, { kind: 'metadata' as const, document, ...how }));
 }
 
 /** The path of a resource without the slash at its end; empty for the root. */
@@ -39,17 +40,8 @@ function pathOf(resource: string): string {
   return new URL(resource).pathname.replace(/\/$/, '');
 }
 
-function metadataRoute(path: string, document: string): RouteEntry<MetadataRoute> {
-  return {
-    pattern: parseRoutePattern(path, null, EVERY_HOST),
-    value: {
-      kind: 'metadata',
-      id: path,
-      methods: ['GET', 'HEAD'],
-      authentication: 'none',
-      semicolons: 'refuse',
-      parameters: [],
-      document,
-    },
-  };
+/** Makes a route of the gateway's own: it takes every method, on every host. */
+export function ownRoute<Route extends object>(path: string, route: Route) {
+  const value = { id: path, semicolons: 'refuse' as const, parameters: [], ...route };
+  return { pattern: parseRoutePattern(path, null, EVERY_HOST), value };
 }

@@ -8,7 +8,7 @@ import type {
   SignInOptions,
 } from '../../signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../signin/index.ts';
-import { asMap, type ConfigFile, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import type { NoticePlaces } from '../model/index.ts';
 import type { IdentityProviderConfig, NoticesConfig } from '../schema/index.ts';
 import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
@@ -29,10 +29,20 @@ export interface ProviderConfigOptions {
   readonly notices: NoticePlaces;
 }
 
-/** A section of gateway.yaml about one provider. */
-interface Section {
+/** A provider as it is written. */
+export interface WrittenProvider {
   readonly path: Path;
-  readonly schema: typeof identityProviderSchema | typeof providerEntrySchema;
+  readonly raw: RawMap;
+}
+
+/** Lists the provider of `identity_provider`, and those of `identity_providers`. */
+export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
+  const { identity_provider: one, identity_providers: several } = asMap(file.value);
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  return [
+    ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
+    ...entries.map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+  ];
 }
 
 /**
@@ -43,15 +53,9 @@ export async function readProviders(
   file: ConfigFile,
   clock: Clock,
 ): Promise<readonly ProviderConfigOptions[]> {
-  const { identity_provider: one, identity_providers: several } = asMap(file.value);
-  const sections: Section[] =
-    one === undefined ? [] : [{ path: ['identity_provider'], schema: identityProviderSchema }];
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
-  for (const index of entries.keys())
-    sections.push({ path: ['identity_providers', index], schema: providerEntrySchema });
   const read: ProviderConfigOptions[] = [];
-  for (const section of sections) {
-    const provider = await readProvider(file, section, clock);
+  for (const written of writtenProviders(file)) {
+    const provider = await readProvider(file, written, clock);
     if (provider !== null) read.push(provider);
   }
   return read;
@@ -59,17 +63,17 @@ export async function readProviders(
 
 async function readProvider(
   file: ConfigFile,
-  { path, schema }: Section,
+  { path, raw }: WrittenProvider,
   clock: Clock,
 ): Promise<ProviderConfigOptions | null> {
-  const raw = file.valueAt(path);
+  const schema = path[0] === 'identity_provider' ? identityProviderSchema : providerEntrySchema;
   const files = new SecretFiles(file, path, clock);
   const clientSecret = await files.secret('client_secret_file');
   const privateKey = await files.privateKey('private_key_file');
   const tlsFiles = await files.tls();
   const { success, data, error } = schema.safeParse(raw);
   if (!success) {
-    checkSoundPart(file, { path, schema }, asMap(raw), new Set(error.issues.map(issue => issue.path[0])));
+    checkSoundPart(file, path, raw, schema, new Set(error.issues.map(issue => issue.path[0])));
     return null;
   }
   const config: IdentityProviderConfig = data;
@@ -115,8 +119,9 @@ export function providerWithoutSecrets(
 /** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
 function checkSoundPart(
   file: ConfigFile,
-  { path, schema }: Section,
-  raw: Readonly<Record<string, unknown>>,
+  path: Path,
+  raw: RawMap,
+  schema: typeof identityProviderSchema | typeof providerEntrySchema,
   wrong: ReadonlySet<PropertyKey | undefined>,
 ): void {
   const known = Object.entries(raw).filter(([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key));

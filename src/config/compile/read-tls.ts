@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../tls/index.ts';
-import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { listenerTlsSchema } from '../schema/index.ts';
 import { type FileText, type KeyPair, SecretFiles, type TlsFiles } from './secret-files.ts';
 
@@ -100,12 +100,7 @@ export async function readUpstreamTls(
   return upstreams;
 }
 
-function checkUse(
-  file: ConfigFile,
-  name: string,
-  url: unknown,
-  tls: Readonly<Record<string, unknown>>,
-): void {
+function checkUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
   const section = ['upstreams', name, 'tls'];
   if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
     file.add(section, '"tls" has no use without TLS: write https://', { about: 'key' });

@@ -47,11 +47,14 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
+/** A map as it is written: its values may be invalid. */
+export type RawMap = Readonly<Record<string, unknown>>;
+
 /** Returns the value if it is a map, else an empty map. */
-export function asMap(value: unknown): Readonly<Record<string, unknown>> {
+export function asMap(value: unknown): RawMap {
   return isMap(value) ? value : {};
 }
 
-export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isMap(value: unknown): value is RawMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

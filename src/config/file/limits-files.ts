@@ -1,5 +1,5 @@
 import type { About, ConfigFile } from './config-file.ts';
-import { asMap, isMap, type Path, type Severity } from './diagnostic.ts';
+import { asMap, isMap, type Path, type RawMap, type Severity } from './diagnostic.ts';
 
 /** Maps whose entries may be spread over several files. Any other key must be in one file. */
 const SHARED_MAPS = ['buckets', 'routes'] as const;
@@ -82,12 +82,7 @@ export class LimitsFiles {
     return this.files.every(file => file.value !== undefined) ? merged : undefined;
   }
 
-  #mergeEntries(
-    file: ConfigFile,
-    key: string,
-    merged: Readonly<Record<string, unknown>>,
-    entries: Readonly<Record<string, unknown>>,
-  ): Record<string, unknown> {
+  #mergeEntries(file: ConfigFile, key: string, merged: RawMap, entries: RawMap): Record<string, unknown> {
     const all: Record<string, unknown> = Object.assign(Object.create(null), merged);
     for (const [entry, value] of Object.entries(entries)) {
       if (this.#claim(file, [key, entry])) all[entry] = value;

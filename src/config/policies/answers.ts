@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
 import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { httpToken, mapExpected, shown } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
@@ -176,7 +176,7 @@ export function compareAnswers(now: AnswerModel, before: AnswerModel): Differenc
 export const SERVED_BY = ['upstream', 'redirect', 'respond'] as const;
 
 /** Whether a route, as it is written, is answered without an upstream. */
-export function isAnswered(route: Readonly<Record<string, unknown>>): boolean {
+export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
@@ -193,7 +193,7 @@ export function fillAnsweredRoutes(file: ConfigFile): void {
 }
 
 /** Checks how a route is served: exactly one way, a body only where the status allows one, and no fields that the gateway writes itself. */
-export function checkServed(file: ConfigFile, path: Path, route: Readonly<Record<string, unknown>>): void {
+export function checkServed(file: ConfigFile, path: Path, route: RawMap): void {
   const [first, ...others] = SERVED_BY.filter(key => route[key] !== undefined);
   for (const key of others) {
     const message = `a route has one of ${SERVED_BY.join(', ')}: keep "${first}" or "${key}"`;
@@ -204,11 +204,7 @@ export function checkServed(file: ConfigFile, path: Path, route: Readonly<Record
   file.add([...path, first], `"${first}" says nothing of gRPC calls: name an upstream`, { about: 'key' });
 }
 
-function checkAnswer(
-  file: ConfigFile,
-  path: Path,
-  { status, body, headers }: Readonly<Record<string, unknown>>,
-): void {
+function checkAnswer(file: ConfigFile, path: Path, { status, body, headers }: RawMap): void {
   if (typeof status === 'number' && WITHOUT_BODY.has(status) && typeof body === 'string' && body !== '')
     file.add([...path, 'body'], `a response with status ${status} has no body: leave it out`);
   const seen = new Set<string>();

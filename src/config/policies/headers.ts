@@ -7,7 +7,7 @@ import {
   OWNED_OF_RESPONSES,
 } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
@@ -141,7 +141,7 @@ function ofCall(name: string, { grpc }: RouteInFile['route']): FieldOwner | unde
   return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
 }
 
-function identityHeaders(file: ConfigFile): Readonly<Record<string, unknown>> {
+function identityHeaders(file: ConfigFile): RawMap {
   return asMap(asMap(asMap(file.value).access_tokens).identity_headers);
 }
 
@@ -180,7 +180,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
 }
 
 /** Reports maps that change nothing, unless they hold something that validation reports. */
-function addEmpty(file: ConfigFile, path: Path, edits: Readonly<Record<string, unknown>>): void {
+function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
   const isSound = Object.entries(edits).every(
     ([key, value]) =>
       (key === 'set' && isMap(value)) || (key === 'remove' && Array.isArray(value) && value.length === 0),

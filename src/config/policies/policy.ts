@@ -1,5 +1,5 @@
 import type { Difference } from '../difference.ts';
-import type { ConfigFile, Path } from '../file/index.ts';
+import type { ConfigFile, Path, RawMap } from '../file/index.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -26,9 +26,9 @@ export interface PolicyContext {
 export interface RouteInFile {
   readonly file: ConfigFile;
   readonly path: Path;
-  readonly route: Readonly<Record<string, unknown>>;
+  readonly route: RawMap;
   /** The upstream that the route names, as it is written; empty if there is none. */
-  readonly upstream: Readonly<Record<string, unknown>>;
+  readonly upstream: RawMap;
 }
 
 /**

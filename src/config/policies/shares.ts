@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { mapExpected } from '../values/index.ts';
 
 const SHARE = 'expected a whole number from 0 to 100';
@@ -38,7 +38,7 @@ export function partsOf(upstream: z.output<typeof routeUpstreamSchema>): readonl
 
 /** The names of the upstreams of a route as it is written, each with its place. */
 export function upstreamsNamed(
-  { upstream }: Readonly<Record<string, unknown>>,
+  { upstream }: RawMap,
   path: Path,
 ): readonly { readonly name: string; readonly path: Path; readonly about: 'key' | 'value' }[] {
   const at = [...path, 'upstream'];
@@ -47,11 +47,7 @@ export function upstreamsNamed(
 }
 
 /** Checks that the shares of a route's upstreams add up to 100. */
-export function checkShares(
-  file: ConfigFile,
-  path: Path,
-  { upstream }: Readonly<Record<string, unknown>>,
-): void {
+export function checkShares(file: ConfigFile, path: Path, { upstream }: RawMap): void {
   if (!isMap(upstream)) return;
   const shares = routeUpstreamSchema.safeParse(upstream);
   if (!shares.success) return;
