@@ -40,7 +40,9 @@ export async function runGateway(
     const source = { path: file, env: terminal.env, loaded };
     const options = { system: thisMachine, log, source };
     const isAlone = snapshot.workers.count === 1;
-    app = await (isAlone ? startApp(snapshot, options) : startWithWorkers(options, threadHost));
+    app = await (isAlone
+      ? startApp(snapshot, options)
+      : startWithWorkers(options, threadHost(snapshot.workers.count)));
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);

@@ -1,7 +1,7 @@
 import type { Workers } from '../app/index.ts';
 import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { System } from '../core/index.ts';
-import { errorText } from '../core/index.ts';
+import { errorText, type SharedMemory } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import { Deaths } from './deaths.ts';
@@ -21,6 +21,8 @@ export interface ControlOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: PlaneHost;
   readonly facts: FactsHub;
+  /** What all threads count in. Its tables are made before the workers listen. */
+  readonly memory: SharedMemory;
   readonly system: System;
   readonly log: Logger;
 }
@@ -138,9 +140,9 @@ export class ControlPlane implements Workers {
   }
 
   #start(worker: number): Plane {
-    const { host, log, facts } = this.#options;
+    const { host, log, facts, memory } = this.#options;
     const { replicaId } = facts;
-    const hosted = host.start({ worker, workers: this.#count, replicaId, config: this.#config });
+    const hosted = host.start({ worker, replicaId, config: this.#config, memory: memory.handover });
     facts.connect(hosted.link);
     const plane: Plane = { worker, hosted, serves: false };
     this.#planes.set(worker, plane);
@@ -173,9 +175,10 @@ export class ControlPlane implements Workers {
   #ended(plane: Plane, cause: string): void {
     if (this.#ending || this.#addresses === null) return;
     const { worker } = plane;
-    const { log, facts } = this.#options;
+    const { log, facts, memory } = this.#options;
     this.#planes.delete(worker);
     facts.disconnect(plane.hosted.link);
+    memory.recover(worker);
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;
@@ -191,6 +194,7 @@ export class ControlPlane implements Workers {
     try {
       await plane.hosted.link.ask('open', null);
       await this.#join(plane, config);
+      this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
       // Its end is heard, and counted, if it is gone already.
       this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');

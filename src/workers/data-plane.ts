@@ -1,6 +1,6 @@
 import { openPlane, type PlaneApp } from '../app/index.ts';
 import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
-import type { System } from '../core/index.ts';
+import { type LockWait, SharedMemory, type System } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
@@ -11,15 +11,21 @@ export interface PlaneOptions {
   readonly link: Link;
   readonly system: System;
   readonly log: Logger;
+  /** How it waits for memory that another plane has locked. Default: beside other threads. */
+  readonly wait?: LockWait;
   /** Hands on what was logged so far. */
   readonly sendLog: () => void;
 }
 
 /** Serves clients as one of several workers, as the main thread tells it to. */
 export function runDataPlane(
-  { worker, config, replicaId }: PlaneSeed,
-  { link, system, log, sendLog }: PlaneOptions,
+  { worker, config, replicaId, memory }: PlaneSeed,
+  { link, system, log, wait, sendLog }: PlaneOptions,
 ): void {
+  const shared = {
+    memory: new SharedMemory(memory, worker, wait),
+    thread: new LinkedFacts(replicaId, link),
+  };
   const prepared = new Map<number, Snapshot>();
   let app: PlaneApp | null = null;
   const running = () => {
@@ -29,7 +35,6 @@ export function runDataPlane(
   link.answer('open', async () => {
     const snapshot = await compile(config, system);
     log.level = snapshot.log.level;
-    const shared = { thread: new LinkedFacts(replicaId, link) };
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
   });

@@ -1,8 +1,11 @@
+import type { LockWait } from '../core/index.ts';
 import type { Link } from './link.ts';
 import type { PlaneSeed } from './messages.ts';
 
 /** Where planes run: each in a thread of its own, or all in this one. */
 export interface PlaneHost {
+  /** How a plane waits for memory that another one has locked. */
+  readonly wait?: LockWait;
   start(seed: PlaneSeed): HostedPlane;
 }
 

@@ -1,5 +1,5 @@
 import type { ConfigBytes } from '../config/index.ts';
-import type { Fact } from '../core/index.ts';
+import type { Fact, MemoryHandover } from '../core/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 
 /** A configuration on its way to a worker. */
@@ -16,11 +16,10 @@ export interface PlaneConfig {
 export interface PlaneSeed {
   /** Its number, from 1. The main thread is 0. */
   readonly worker: number;
-  /** How many workers there are. */
-  readonly workers: number;
   /** Names the process in Redis. */
   readonly replicaId: string;
   readonly config: PlaneConfig;
+  readonly memory: MemoryHandover;
 }
 
 /** What threads tell each other, by the name of the message. Nobody answers. */

@@ -1,5 +1,5 @@
 import { type App, type AppOptions, startApp } from '../app/index.ts';
-import { randomName } from '../core/index.ts';
+import { randomName, SharedMemory } from '../core/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
 import type { PlaneHost } from './host.ts';
@@ -10,8 +10,10 @@ export function startWithWorkers(
   host: PlaneHost,
 ): Promise<App> {
   const { clock, randomBytes } = options.system;
+  const { loaded } = options.source;
   const facts = new FactsHub(randomName(randomBytes), clock);
-  const workers = new ControlPlane({ ...options, ...options.source, host, facts });
-  const shared = { ...options.shared, thread: facts };
-  return startApp(options.source.loaded.snapshot, { ...options, workers, shared });
+  const memory = SharedMemory.create(loaded.snapshot.workers.count, randomBytes, host.wait);
+  const workers = new ControlPlane({ ...options, ...options.source, host, facts, memory });
+  const shared = { ...options.shared, memory, thread: facts };
+  return startApp(loaded.snapshot, { ...options, workers, shared });
 }

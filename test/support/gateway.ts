@@ -6,7 +6,7 @@ import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
 import { type Clock, type Network, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { inThreadHost, startWithWorkers } from '../../src/workers/index.ts';
+import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/workers/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
 import { timed } from './test-time.ts';
@@ -29,6 +29,8 @@ export interface GatewaySettings {
   readonly network?: Network;
   /** How long changed files rest before a gateway in this process takes them. Default 20 ms; reloads that a test asks for do not wait. */
   readonly settleMs?: number;
+  /** Where the workers of a gateway in this process run. Default: in the thread of the test. */
+  readonly host?: PlaneHost;
   /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
   readonly shared?: SharedParts;
 }
@@ -99,7 +101,7 @@ export async function startGatewayFrom(
   const isAlone = loaded.snapshot.workers.count === 1;
   const app = await (isAlone
     ? startApp(loaded.snapshot, options)
-    : startWithWorkers(options, inThreadHost(system, log)));
+    : startWithWorkers(options, settings.host ?? inThreadHost(system, log)));
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, path, lines);
 }

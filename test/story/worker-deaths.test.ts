@@ -1,0 +1,100 @@
+import { BroadcastChannel } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { head } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+/** Real threads with little memory, which die as a test says. */
+function frailHost() {
+  const script = new URL('../support/faulty-worker.ts', import.meta.url);
+  const inner = threadHost(1_000, script);
+  const planes = new Map<number, HostedPlane>();
+  const host: PlaneHost = {
+    start(seed) {
+      const plane = inner.start(seed);
+      planes.set(seed.worker, plane);
+      return plane;
+    },
+  };
+  const channel = new BroadcastChannel('faults');
+  onTestFinished(() => channel.close());
+  const kill = (worker: number, fault: string) => {
+    if (fault === 'is terminated') planes.get(worker)?.end();
+    else channel.postMessage({ worker, fault });
+  };
+  return { host, kill };
+}
+
+async function front(config = {}) {
+  const upstream = await startUpstream();
+  const { host, kill } = frailHost();
+  const settings = { workers: 2, log: { level: 'info', access: false }, ...config };
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: settings, host });
+  return { gateway, kill };
+}
+
+const said = ({ logLines }: LocalGateway, message: string): string[] =>
+  logLines.filter(line => line.includes(`"msg":"${message}"`));
+
+/** Clients that ask again and again, each on a new connection. Stops and tells what became of their requests. */
+function startClients(gateway: LocalGateway, count: number) {
+  const outcomes = new Map<string, number>();
+  let goesOn = true;
+  const client = async () => {
+    while (goesOn) {
+      const outcome = await gateway.ask(head('GET /a')).then(
+        ({ status }) => `${status}`,
+        () => 'closed',
+      );
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    }
+  };
+  const clients = Array.from({ length: count }, client);
+  return {
+    outcomes,
+    stop: async () => {
+      goesOn = false;
+      await Promise.all(clients);
+    },
+  };
+}
+
+describe('a worker that dies under load is replaced', () => {
+  test.each([
+    ['runs out of memory', /memory limit/],
+    ['throws what nobody catches', /a fault of a test/],
+    ['exits', /ended with code 3/],
+    ['is terminated', /ended with code 1/],
+  ])('one that %s', async (fault, cause) => {
+    const { gateway, kill } = await front();
+    const clients = startClients(gateway, 4);
+    await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > 20);
+    kill(1, fault);
+    await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+    const [line = '{}'] = said(gateway, 'a worker ended and is replaced');
+    expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
+    const before = clients.outcomes.get('200') ?? 0;
+    await waitFor('clients are served again', () => (clients.outcomes.get('200') ?? 0) > before + 20);
+    await clients.stop();
+    expect([...clients.outcomes.keys()].filter(outcome => outcome !== '200' && outcome !== 'closed')).toEqual(
+      [],
+    );
+    expect(await gateway.app.drain()).toBe(true);
+  });
+});
+
+test('five deaths within a minute end the process with the cause', async () => {
+  const { gateway, kill } = await front();
+  for (let deaths = 1; deaths <= 5; deaths++) {
+    kill(1, 'throws what nobody catches');
+    await waitFor('it is gone', () => said(gateway, 'a worker ended and is replaced').length === deaths);
+    if (deaths < 5)
+      await waitFor(
+        'it is replaced',
+        () => said(gateway, 'a new worker has taken its place').length === deaths,
+      );
+  }
+  expect(await gateway.app.failed).toContain('a fault of a test');
+});

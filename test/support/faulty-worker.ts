@@ -1,0 +1,23 @@
+// A worker that dies as a test wants it to: named as the script of its thread.
+import { BroadcastChannel, workerData } from 'node:worker_threads';
+import { runWorkerThread } from '../../src/workers/index.ts';
+
+const hoard: unknown[] = [];
+
+const FAULTS: Readonly<Record<string, () => void>> = {
+  'runs out of memory': () => {
+    for (;;) hoard.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
+  },
+  'throws what nobody catches': () => {
+    throw new Error('a fault of a test');
+  },
+  exits: () => process.exit(3),
+};
+
+const channel = new BroadcastChannel('faults');
+channel.onmessage = event => {
+  const { worker, fault } = Object(event).data;
+  if (worker === workerData.worker) setImmediate(() => FAULTS[fault]?.());
+};
+channel.unref();
+runWorkerThread();
