@@ -123,6 +123,10 @@ class KeptFacts implements Facts {
   }
 
   join(topic: string, holder: FactTopic): void {
+    if (holder.isOfProcess === true) {
+      this.#shared?.join(topic, holder);
+      return;
+    }
     const kept = this.#kept.filter(({ name }) => name.startsWith(`${topic}:`));
     this.#kept = this.#kept.filter(fact => !kept.includes(fact));
     this.#topics.set(topic, holder);

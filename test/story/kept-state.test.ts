@@ -3,7 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
@@ -15,8 +15,9 @@ import { startUpstream } from '../support/wire/index.ts';
 const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
 type Gateway = Awaited<ReturnType<typeof startKeeping>>;
 
-async function startKeeping(issuer: TestIssuer, folder: string) {
+async function startKeeping(issuer: TestIssuer, folder: string, more: ConfigPart = {}) {
   const config = {
+    ...more,
     state: folder,
     sign_in: SIGN_IN,
     log: { level: 'info', access: false },
@@ -62,6 +63,18 @@ describe('with a folder of state', () => {
       facts: 1,
       msg: 'knows what it knew before it was stopped',
     });
+  });
+
+  test('so does one that a worker ended, at whichever worker its token comes', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const bearer = issuer.bearer({ sid: 'session-1' });
+    const first = await startKeeping(issuer, folder, { workers: 2 });
+    await signOut(first, bearer);
+    await first.app.drain();
+    const second = await startKeeping(issuer, folder, { workers: 2 });
+    const asked = await Promise.all(Array.from({ length: 16 }, () => statusOf(second, bearer)));
+    expect(new Set(asked)).toEqual(new Set([401]));
   });
 
   test('what is known is in the file while the gateway runs, for one that is killed', async () => {
