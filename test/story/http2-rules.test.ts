@@ -8,6 +8,7 @@ import {
   type FrameClient,
   frame,
   headers,
+  PREFACE,
   request,
   settings,
   TYPE,
@@ -20,7 +21,6 @@ import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
 const CODE = {
   ...{ protocol: 1, flowControl: 3, streamClosed: 5, frameSize: 6, refusedStream: 7, compression: 9 },
 } as const;
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const END = FLAG.endStream | FLAG.endHeaders;
 const PRIORITY_FLAG = 0x20;
 

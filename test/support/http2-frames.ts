@@ -9,7 +9,7 @@ export const TYPE = {
 } as const;
 export const FLAG = { endStream: 1, ack: 1, endHeaders: 4, padded: 8 } as const;
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const HEAD_BYTES = 9;
 
 export interface Frame {
