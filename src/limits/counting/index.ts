@@ -7,3 +7,4 @@ export * from './limit-definition.ts';
 export * from './memory-store.ts';
 export { newPartition } from './partitions.ts';
 export { RecordTable, StringHash } from './record-table.ts';
+export { SharedPermits } from './shared-permits.ts';

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Permits, ProcessPermits, SharedMemory, Words } from '../../../../src/core/index.ts';
+import { SharedPermits } from '../../../../src/limits/counting/shared-permits.ts';
+import { Random } from '../../../support/random.ts';
+
+const CAPACITY = 24;
+const NAMES = ['requests', 'connections', 'requests to api'];
+
+/** Planes of one thread never wait for each other: whoever finds the lock taken has found a mistake. */
+function neverWait(): never {
+  throw new Error('taken');
+}
+
+let main: SharedMemory;
+let ofMain: SharedPermits;
+
+function startMain(): void {
+  main = SharedMemory.create(3, randomBytes, neverWait);
+  ofMain = new SharedPermits(main, CAPACITY);
+}
+
+beforeEach(startMain);
+afterEach(() => void vi.restoreAllMocks());
+
+/** The permits of a worker that has just started. */
+function start(worker: number, name = 'requests'): Permits {
+  const memory = new SharedMemory(structuredClone(main.handover), worker, neverWait);
+  return new SharedPermits(memory, CAPACITY).named(name);
+}
+
+/** Gives back what a worker held that is gone. */
+function bury(worker: number): Promise<void> {
+  main.recover(worker);
+  return ofMain.giveBackAll(worker);
+}
+
+/** Has a thread die in the middle: before it writes a word for the `writes`th time. Returns false if it writes fewer. */
+function dieInside(act: () => void, writes: number): boolean {
+  const parts = [main.handover.control, ...main.handover.tables.values()].map(part => new Uint8Array(part));
+  let left: Uint8Array[] | null = null;
+  const { set } = Words.prototype;
+  let written = 0;
+  vi.spyOn(Words.prototype, 'set').mockImplementation(function (this: Words, at, value) {
+    if (written++ === writes) {
+      left = parts.map(part => part.slice());
+      throw new Error('dead');
+    }
+    set.call(this, at, value);
+  });
+  try {
+    act();
+  } catch (error) {
+    if (left === null) throw error;
+  }
+  vi.restoreAllMocks();
+  for (const [index, part] of parts.entries()) part.set((left ?? [])[index] ?? part);
+  return left !== null;
+}
+
+describe('permits that threads share', () => {
+  test('are taken up to the cap by all together, and by each key up to its share', () => {
+    const [one, two] = [start(1), start(2)];
+    expect([one.take('a', 3, 2), two.take('a', 3, 2), one.take('a', 3, 2)]).toEqual([
+      null,
+      null,
+      'share taken',
+    ]);
+    expect([two.take('b', 3, 2), one.take('c', 3, 2), one.take('a', 3, 2)]).toEqual([null, 'full', 'both']);
+    two.giveBack('a');
+    expect([one.taken, one.takenBy('a'), one.takenBy('c'), one.take('c', 3, 2)]).toEqual([2, 1, 0, null]);
+  });
+
+  test('of one name say nothing about those of another', () => {
+    start(1).take('a', 1, 1);
+    expect(start(2, 'connections').take('a', 1, 1)).toBe(null);
+  });
+
+  test('may have the empty key, which is not that of all', () => {
+    const one = start(1);
+    for (const key of ['', '', 'a']) one.take(key, 9, 9);
+    expect([one.taken, one.takenBy('')]).toEqual([3, 2]);
+  });
+
+  test('come back when the thread that holds them dies, and its successor begins anew', async () => {
+    const [one, two] = [start(1), start(2)];
+    for (const key of ['a', 'a', 'b']) one.take(key, 4, 4);
+    two.take('a', 4, 4);
+    await bury(1);
+    expect([two.taken, two.takenBy('a'), two.takenBy('b')]).toEqual([1, 1, 0]);
+    const next = start(1);
+    expect([next.take('a', 3, 3), next.take('a', 3, 3), next.take('a', 3, 3)]).toEqual([null, null, 'both']);
+  });
+
+  test('refuse nobody when the table is full: the thread counts what is new by itself', async () => {
+    const [one, two] = [start(1), start(2)];
+    for (let key = 0; key < CAPACITY - 1; key++) one.take(`${key}`, 99, 9);
+    expect([one.take('new', 99, 2), one.take('new', 99, 2), one.take('new', 99, 2)]).toEqual([
+      null,
+      null,
+      'share taken',
+    ]);
+    expect([one.taken, two.taken]).toEqual([CAPACITY + 1, CAPACITY - 1]);
+    expect(two.take('new', 99, 2)).toBe(null);
+    for (const permits of [one, one, two]) permits.giveBack('new');
+    expect([one.taken, one.takenBy('new'), two.takenBy('new')]).toEqual([CAPACITY - 1, 0, 0]);
+    await bury(1);
+    expect([two.take('new', 99, 2), one.taken]).toEqual([null, 1]);
+  });
+
+  test('find room for any number of keys, one after another', () => {
+    const one = start(1);
+    for (let key = 0; key < 10 * CAPACITY; key++) {
+      expect(one.take(`${key}`, 9, 9)).toBe(null);
+      one.giveBack(`${key}`);
+    }
+    expect(start(2).take('last', 1, 1)).toBe(null);
+  });
+});
+
+test.each<[string, (permits: Permits) => void]>([
+  ['takes its first permit', permits => permits.take('new', 9, 9)],
+  ['takes one more', permits => permits.take('a', 9, 9)],
+  ['takes one as the first of a name', () => start(1, 'connections').take('a', 9, 9)],
+  ['gives one back', permits => permits.giveBack('a')],
+])('a thread that dies while it %s leaves everything in order, at whichever step', async (_, act) => {
+  for (let writes = 0; ; writes++) {
+    startMain();
+    const [one, two] = [start(1), start(2)];
+    for (const permits of [one, one, two]) permits.take('a', 9, 9);
+    // Leaves something to clean up.
+    for (const key of ['x', 'y', 'z']) two.take(key, 9, 9);
+    for (const key of ['x', 'y', 'z']) two.giveBack(key);
+    if (!dieInside(() => act(one), writes)) {
+      expect(writes).toBeGreaterThan(3);
+      return;
+    }
+    expect(() => two.take('b', 9, 9)).toThrow('taken');
+    main.recover(1);
+    expect([two.taken, two.takenBy('a'), two.takenBy('new')]).toEqual([3, 3, 0]);
+    await bury(1);
+    expect([two.taken, two.takenBy('a')]).toEqual([1, 1]);
+    for (let key = 0; key < 10; key++) expect(two.take(`${key}`, 11, 1)).toBe(null);
+    expect(two.take('b', 11, 1)).toBe('full');
+  }
+});
+
+test('hold for any history of three threads, with deaths, as permits of one process would', async () => {
+  const random = new Random(7);
+  const model = new Map(NAMES.map(name => [name, new ProcessPermits()]));
+  const workers = [1, 2, 3];
+  const planes = new Map(workers.map(worker => [worker, planeOf(worker)]));
+  const held: { readonly worker: number; readonly name: string; readonly key: string }[] = [];
+  for (let step = 0; step < 20_000; step++) {
+    const name = random.pick(NAMES);
+    const worker = random.pick(workers);
+    const permits = planes.get(worker)?.get(name);
+    const same = model.get(name);
+    if (permits === undefined || same === undefined) throw new Error('no such plane');
+    const chance = random.next();
+    if (chance < 0.55) {
+      const key = random.pick(['a', 'b', 'c', 'd']);
+      const [max, share] = [3 + random.below(5), 1 + random.below(4)];
+      const none = permits.take(key, max, share);
+      expect(none).toBe(same.take(key, max, share));
+      if (none === null) held.push({ worker, name, key });
+    } else if (chance < 0.99) {
+      const at = held.findIndex(permit => permit.worker === worker && permit.name === name);
+      const [permit] = at < 0 ? [] : held.splice(at, 1);
+      if (permit === undefined) continue;
+      permits.giveBack(permit.key);
+      same.giveBack(permit.key);
+    } else {
+      dieInside(() => permits.take(random.pick(['a', 'e']), 99, 99), random.below(6));
+      for (const permit of held.filter(permit => permit.worker === worker))
+        model.get(permit.name)?.giveBack(permit.key);
+      held.splice(0, held.length, ...held.filter(permit => permit.worker !== worker));
+      await bury(worker);
+      planes.set(worker, planeOf(worker));
+    }
+    for (const key of ['a', 'b', 'c', 'd', 'e']) expect(permits.takenBy(key)).toBe(same.takenBy(key));
+    expect(permits.taken).toBe(same.taken);
+  }
+});
+
+/** What a worker counts, by name. */
+function planeOf(worker: number): Map<string, Permits> {
+  return new Map(NAMES.map(name => [name, start(worker, name)]));
+}
