@@ -4,9 +4,14 @@ import { type AddressSet, addressKey } from '../http/index.ts';
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
 
+/** Refused connections have one cap, whoever opens them. */
+const ANYBODY = '';
+
 /** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
 export class ConnectionCaps {
   readonly #permits: Permits;
+  /** Counts connections that are refused and not closed yet. */
+  readonly #lingering: Permits;
   readonly #ipv6Prefix: number | undefined;
   #caps: Caps;
   #trusted: AddressSet;
@@ -14,14 +19,10 @@ export class ConnectionCaps {
   /** @param ipv6Prefix the prefix of the IPv6 networks that count as one address each. Default 64 */
   constructor(caps: Caps, trusted: AddressSet, ipv6Prefix?: number, newPermits: NewPermits = ownPermits) {
     this.#permits = newPermits('connections');
+    this.#lingering = newPermits('refused connections');
     this.#ipv6Prefix = ipv6Prefix;
     this.#caps = caps;
     this.#trusted = trusted;
-  }
-
-  /** The most connections that all addresses together may have. */
-  get maxConnections(): number {
-    return this.#caps.connections;
   }
 
   /** Sets other caps. Open connections stay and are counted. */
@@ -47,6 +48,17 @@ export class ConnectionCaps {
 
   giveBack(address: string): void {
     this.#permits.giveBack(this.#keyOf(address));
+  }
+
+  /** Counts a connection that is refused. Returns false if as many are as may be open: a flood must not take twice the room. */
+  linger(): boolean {
+    const { connections } = this.#caps;
+    return this.#lingering.take(ANYBODY, connections, connections) === null;
+  }
+
+  /** A connection that lingered is closed. */
+  lingered(): void {
+    this.#lingering.giveBack(ANYBODY);
   }
 
   #take(address: string, max: number): NoPermit | null {

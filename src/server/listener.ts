@@ -1,7 +1,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../config/index.ts';
-import { type Cap, inNextTurn, type Network } from '../core/index.ts';
+import { inNextTurn, type Network } from '../core/index.ts';
 import { errors } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -135,22 +135,20 @@ export class Listener {
     this.#connections.add(connection);
     if (this.#draining) connection.drain();
     const cap = this.#caps.take(peer);
+    const lingers = cap !== null && this.#caps.linger();
     socket.on('close', () => {
       this.#connections.delete(connection);
       if (cap === null) this.#caps.giveBack(connection.countedAs);
+      if (lingers) this.#caps.lingered();
     });
-    if (cap !== null) this.#refuse(connection, cap);
+    // A refused connection lingers for a moment, unless a flood brings too many.
+    if (lingers) connection.refuse(errors.overloaded(cap));
+    else if (cap !== null) socket.destroy();
   }
 
   #recount(connection: Accepted, address: string): void {
     const cap = this.#caps.move(connection.countedAs, address);
     if (cap === null) connection.countedAs = address;
-    else this.#refuse(connection, cap);
-  }
-
-  /** A refused connection lingers for a moment, unless a flood brings too many. */
-  #refuse(connection: Accepted, cap: Cap): void {
-    if (this.#connections.size > 2 * this.#caps.maxConnections) connection.socket.destroy();
     else connection.refuse(errors.overloaded(cap));
   }
 }

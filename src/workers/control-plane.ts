@@ -2,6 +2,7 @@ import type { Workers } from '../app/index.ts';
 import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { System } from '../core/index.ts';
 import { errorText, type SharedMemory } from '../core/index.ts';
+import type { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import { Deaths } from './deaths.ts';
@@ -23,6 +24,7 @@ export interface ControlOptions {
   readonly facts: FactsHub;
   /** What all threads count in. Its tables are made before the workers listen. */
   readonly memory: SharedMemory;
+  readonly permits: SharedPermits;
   readonly system: System;
   readonly log: Logger;
 }
@@ -45,6 +47,7 @@ export class ControlPlane implements Workers {
   readonly #options: Omit<ControlOptions, 'loaded'>;
   readonly #count: number;
   readonly #listen: ListenModel;
+  readonly #limitKeys: number;
   readonly #deaths: Deaths;
   readonly #fail: (cause: string) => void;
   readonly #planes = new Map<number, Plane>();
@@ -62,6 +65,7 @@ export class ControlPlane implements Workers {
     this.#options = options;
     this.#count = loaded.snapshot.workers.count;
     this.#listen = loaded.snapshot.listen;
+    this.#limitKeys = loaded.snapshot.caps.limitKeys;
     this.#deaths = new Deaths(options.system.clock);
     this.#config = this.#configOf(loaded);
   }
@@ -140,9 +144,15 @@ export class ControlPlane implements Workers {
   }
 
   #start(worker: number): Plane {
-    const { host, log, facts, memory } = this.#options;
+    const { host, log, facts, memory, permits } = this.#options;
     const { replicaId } = facts;
-    const hosted = host.start({ worker, replicaId, config: this.#config, memory: memory.handover });
+    const hosted = host.start({
+      worker,
+      replicaId,
+      config: this.#config,
+      memory: memory.handover,
+      sizes: { limitKeys: this.#limitKeys, permitKeys: permits.capacity },
+    });
     facts.connect(hosted.link);
     const plane: Plane = { worker, hosted, serves: false };
     this.#planes.set(worker, plane);
@@ -173,19 +183,21 @@ export class ControlPlane implements Workers {
   }
 
   #ended(plane: Plane, cause: string): void {
-    if (this.#ending || this.#addresses === null) return;
     const { worker } = plane;
-    const { log, facts, memory } = this.#options;
+    const { log, facts, memory, permits } = this.#options;
+    // The others may be waiting for what it had locked.
+    memory.recover(worker);
+    const freed = permits.giveBackAll(worker);
+    if (this.#ending || this.#addresses === null) return;
     this.#planes.delete(worker);
     facts.disconnect(plane.hosted.link);
-    memory.recover(worker);
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;
       this.#fail(cause);
       return;
     }
-    void this.#replace(worker);
+    void freed.then(() => this.#replace(worker));
   }
 
   async #replace(worker: number): Promise<void> {

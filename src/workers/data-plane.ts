@@ -1,6 +1,7 @@
 import { openPlane, type PlaneApp } from '../app/index.ts';
 import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
 import { type LockWait, SharedMemory, type System } from '../core/index.ts';
+import { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
@@ -19,11 +20,13 @@ export interface PlaneOptions {
 
 /** Serves clients as one of several workers, as the main thread tells it to. */
 export function runDataPlane(
-  { worker, config, replicaId, memory }: PlaneSeed,
+  { worker, config, replicaId, memory: handover, sizes }: PlaneSeed,
   { link, system, log, wait, sendLog }: PlaneOptions,
 ): void {
+  const memory = new SharedMemory(handover, worker, wait);
   const shared = {
-    memory: new SharedMemory(memory, worker, wait),
+    memory,
+    newPermits: new SharedPermits(memory, sizes.permitKeys).named,
     thread: new LinkedFacts(replicaId, link),
   };
   const prepared = new Map<number, Snapshot>();
@@ -33,7 +36,8 @@ export function runDataPlane(
     return app;
   };
   link.answer('open', async () => {
-    const snapshot = await compile(config, system);
+    const compiled = await compile(config, system);
+    const snapshot = { ...compiled, caps: { ...compiled.caps, limitKeys: sizes.limitKeys } };
     log.level = snapshot.log.level;
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;

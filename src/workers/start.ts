@@ -1,5 +1,7 @@
 import { type App, type AppOptions, startApp } from '../app/index.ts';
+import type { CapsModel } from '../config/index.ts';
 import { randomName, SharedMemory } from '../core/index.ts';
+import { SharedPermits } from '../limits/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
 import type { PlaneHost } from './host.ts';
@@ -13,7 +15,16 @@ export function startWithWorkers(
   const { loaded } = options.source;
   const facts = new FactsHub(randomName(randomBytes), clock);
   const memory = SharedMemory.create(loaded.snapshot.workers.count, randomBytes, host.wait);
-  const workers = new ControlPlane({ ...options, ...options.source, host, facts, memory });
-  const shared = { ...options.shared, memory, thread: facts };
+  const permits = new SharedPermits(memory, keysWithPermits(loaded.snapshot.caps));
+  const workers = new ControlPlane({ ...options, ...options.source, host, facts, memory, permits });
+  const shared = { ...options.shared, memory, newPermits: permits.named, thread: facts };
   return startApp(loaded.snapshot, { ...options, workers, shared });
+}
+
+/**
+ * Connections count under their address, and requests under theirs; a request, or a WebSocket to its end, may count under its caller
+ * at an upstream and in a bucket as well. A few more are held, or go to providers.
+ */
+function keysWithPermits({ connections, requests }: CapsModel): number {
+  return 3 * connections + 3 * requests + 4_096;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { SharedParts } from '../../src/app/index.ts';
-import { type NewPermits, type Permits, ProcessPermits } from '../../src/core/index.ts';
+import { SharedMemory } from '../../src/core/index.ts';
+import { SharedPermits } from '../../src/limits/index.ts';
 import { memoryCounters } from '../../src/runtime/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
@@ -191,14 +191,15 @@ describe('a body larger than its route accepts', () => {
 });
 
 describe('gateways that share what they count are at a cap together', () => {
-  /** Permits that several gateways find by name. */
-  function sharedPermits(): NewPermits {
-    const known = new Map<string, Permits>();
-    return name => {
-      const permits = known.get(name) ?? new ProcessPermits();
-      known.set(name, permits);
-      return permits;
+  /** The parts of two workers, and how the main thread takes back what the first one holds. */
+  function twoWorkers() {
+    const main = SharedMemory.create(2, randomBytes);
+    const permits = new SharedPermits(main, 100);
+    const partsOf = (worker: number) => {
+      const memory = new SharedMemory(structuredClone(main.handover), worker);
+      return { newPermits: new SharedPermits(memory, 100).named };
     };
+    return { one: partsOf(1), other: partsOf(2), firstEnds: () => permits.giveBackAll(1) };
   }
 
   test.each([
@@ -206,9 +207,9 @@ describe('gateways that share what they count are at a cap together', () => {
     ['requests of one address', { config: { caps: { requests_per_address: 1 } } }],
     ['requests to one upstream', { api: { max_requests: 1 } }],
   ])('%s', async (_, settings) => {
-    const shared: SharedParts = { newPermits: sharedPermits() };
-    const one = await front({ ...settings, shared });
-    const other = await front({ ...settings, shared });
+    const workers = twoWorkers();
+    const one = await front({ ...settings, shared: workers.one });
+    const other = await front({ ...settings, shared: workers.other });
     const first = one.gateway.ask(head('GET /held'));
     await waitFor('one is in flight', () => one.upstream.requests.length === 1);
     expectOverloaded(await other.gateway.ask(head('GET /a')));
@@ -219,8 +220,10 @@ describe('gateways that share what they count are at a cap together', () => {
   });
 
   test('connections', async () => {
-    const settings = { config: { caps: { connections: 2 } }, shared: { newPermits: sharedPermits() } };
-    const [one, other] = [await front(settings), await front(settings)];
+    const workers = twoWorkers();
+    const config = { caps: { connections: 2 } };
+    const one = await front({ config, shared: workers.one });
+    const other = await front({ config, shared: workers.other });
     const clients = [await one.gateway.connect(), await one.gateway.connect()];
     for (const client of clients) expect((await client.ask(head('GET /a'))).status).toBe(200);
     const third = await other.gateway.connect();
@@ -228,6 +231,18 @@ describe('gateways that share what they count are at a cap together', () => {
     expectOverloaded(await third.answer());
     clients[0]?.destroy();
     await waitFor('there is room', async () => (await other.gateway.ask(head('GET /a'))).status === 200);
+  });
+
+  test('until one of them ends: its places are free at once', async () => {
+    const workers = twoWorkers();
+    const settings = { config: { caps: { requests: 2, connections: 3 } }, api: { max_requests: 1 } };
+    const one = await front({ ...settings, shared: workers.one });
+    const other = await front({ ...settings, shared: workers.other });
+    for (let count = 0; count < 3; count++) void one.gateway.ask(head('GET /held')).catch(() => {});
+    await waitFor('one is in flight', () => one.upstream.requests.length === 1);
+    expectOverloaded(await other.gateway.ask(head('GET /a')));
+    await workers.firstEnds();
+    expect((await other.gateway.ask(head('GET /a'))).status).toBe(200);
   });
 });
 

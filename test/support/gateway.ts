@@ -86,7 +86,7 @@ export async function startGatewayFrom(
   env: NodeJS.ProcessEnv = process.env,
   settings: Omit<GatewaySettings, 'upstreamPort'> = {},
 ): Promise<LocalGateway> {
-  const loaded = await load(path, env);
+  const loaded = await load(path, env, settings.shared === undefined);
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
@@ -106,10 +106,13 @@ export async function startGatewayFrom(
   return new LocalGateway(app, path, lines);
 }
 
-/** Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it does not say so itself. */
-async function load(path: string, env: NodeJS.ProcessEnv): Promise<LoadResult> {
+/**
+ * Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it does not say so itself and is not one of several
+ * gateways that share parts.
+ */
+async function load(path: string, env: NodeJS.ProcessEnv, isWhole: boolean): Promise<LoadResult> {
   const loaded = await loadConfig(path, { env, generation: 1 });
   const count = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
-  if (!loaded.ok || loaded.snapshot.workers.count > 1 || count === 1) return loaded;
+  if (!loaded.ok || !isWhole || loaded.snapshot.workers.count > 1 || count === 1) return loaded;
   return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count, why: null } } };
 }

@@ -16,7 +16,7 @@ const KEY_HIGH = 4;
 const TAKEN = 5;
 const THREADS = 6;
 
-const FREED = -1;
+const FREED = -(2 ** 31);
 const NO_RECORD = -1;
 /** How many records are looked at for one that is opened, so that those without a permit do not fill the table; and once it is full. */
 const LOOKED_AT = 2;
@@ -30,6 +30,8 @@ const MAX_STEPS = 1_000;
  * later ones need room: most keys come back.
  */
 export class SharedPermits {
+  /** The most names and keys with permits. */
+  readonly capacity: number;
   readonly #memory: TableMemory;
   readonly #table: RecordTable;
   readonly #width: number;
@@ -37,8 +39,9 @@ export class SharedPermits {
   /** The next record that is looked at for being without a permit. */
   #hand = 0;
 
-  /** @param capacity the most names and keys with permits. Beyond it each thread counts further keys by itself */
+  /** @param capacity beyond it each thread counts further keys by itself */
   constructor(memory: TableMemory, capacity: number) {
+    this.capacity = capacity;
     this.#memory = memory;
     this.#width = 2 * Math.ceil((THREADS + memory.threads) / 2);
     this.#table = new RecordTable(memory, 'permits', capacity, this.#width);
