@@ -13,24 +13,23 @@ import type {
   SignInListener,
   StoreListener,
   TimerClock,
-  UnlistedProxy,
   UpstreamListener,
 } from '../core/index.ts';
 import type { Logger, LoggingOptions, LogLosses } from './log/index.ts';
 import {
-  AdminLog,
-  ConnectionLog,
+  adminLog,
+  connectionLog,
   FaultLog,
   IdentityLog,
-  LimitLog,
-  ListenerFaults,
   Logging,
+  limitLog,
+  listenerFaults,
   NO_LOSSES,
-  NoticeLog,
-  OverloadLog,
-  ReloadLog,
-  StoreLog,
-  UpstreamLog,
+  noticeLog,
+  overloadLog,
+  reloadLog,
+  storeLog,
+  upstreamLog,
 } from './log/index.ts';
 import {
   AdminMetrics,
@@ -133,7 +132,7 @@ export class Observation {
     const metrics = this.#metrics;
     this.#log = log;
     this.#clock = clock;
-    this.#onFault = new ListenerFaults(log, clock).note;
+    this.#onFault = listenerFaults(log, clock);
     this.#unheard = isWorker ? TOLD_BY_MAIN : new Set();
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
@@ -151,23 +150,16 @@ export class Observation {
       ...[this.#exchangeMetrics, new FaultLog(log), accessLog, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = join(CONNECTIONS, [
-      new ConnectionMetrics(metrics),
-      new ConnectionLog(log, clock),
-      errors,
-    ]);
-    this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, new UpstreamLog(log)]);
-    this.limits = join(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
-    this.store = join(
-      STORE,
-      this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log), errors],
-    );
-    this.overload = join(OVERLOAD, [new OverloadMetrics(metrics), new OverloadLog(log)]);
+    this.connections = join(CONNECTIONS, [new ConnectionMetrics(metrics), connectionLog(log, clock), errors]);
+    this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, upstreamLog(log)]);
+    this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms), callers, errors]);
+    this.store = join(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, storeLog(log), errors]);
+    this.overload = join(OVERLOAD, [new OverloadMetrics(metrics), overloadLog(log)]);
     const reloadMetrics = new ReloadMetrics(metrics, clock);
-    this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, new ReloadLog(log)]);
-    this.proxies = join(PROXIES, [new ProxyLog(log)]);
-    this.notices = join(NOTICES, [new NoticeMetrics(metrics), new NoticeLog(log, clock), errors]);
-    this.admin = join(ADMIN, [new AdminMetrics(metrics), new AdminLog(log, clock)]);
+    this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
+    this.proxies = join(PROXIES, [proxyLog(log)]);
+    this.notices = join(NOTICES, [new NoticeMetrics(metrics), noticeLog(log, clock), errors]);
+    this.admin = join(ADMIN, [new AdminMetrics(metrics), adminLog(log, clock)]);
     observeLog(metrics, () => this.logLosses);
     this.#prepare(labels);
   }
@@ -393,14 +385,8 @@ function callAll(
 function ignore(): void {}
 
 /** Logs senders that look like a proxy missing from `trusted_proxies`. */
-class ProxyLog implements ProxyListener {
-  readonly #log: Logger;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  unlistedProxy({ address, field, message }: UnlistedProxy): void {
-    this.#log.warn({ type: 'proxy', address, field }, message);
-  }
+function proxyLog(log: Logger): ProxyListener {
+  return {
+    unlistedProxy: ({ address, field, message }) => log.warn({ type: 'proxy', address, field }, message),
+  };
 }

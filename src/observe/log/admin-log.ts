@@ -1,4 +1,4 @@
-import type { AdminApiListener, AdminChange, AdminEndpoint, AdminRefusal, Clock } from '../../core/index.ts';
+import type { AdminApiListener, AdminChange, AdminRefusal, Clock } from '../../core/index.ts';
 import { errorStack } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
@@ -17,33 +17,25 @@ const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
 };
 
 /** Logs who changed something by the admin API, who was refused, and what the admin listener failed to answer. */
-export class AdminLog implements AdminApiListener {
-  readonly #log: Logger;
+export function adminLog(log: Logger, clock: Clock): AdminApiListener {
   /** Anyone who reaches the port can cause these lines. */
-  readonly #requests: OncePerMinute;
-
-  constructor(log: Logger, clock: Clock) {
-    this.#log = log;
-    this.#requests = new OncePerMinute(clock);
-  }
-
-  changed({ what, client, bucket, by }: AdminChange): void {
-    const about = what === 'buckets_reset' ? { client, bucket } : { client };
-    this.#log.warn({ type: 'admin', change: what, ...about, address: by }, CHANGES[what]);
-  }
-
-  refused(refusal: AdminRefusal, address: string): void {
-    // A request without a token is everyday: a person who has not read on yet.
-    if (refusal === 'no_token') return;
-    const requests = this.#requests.count(refusal);
-    if (requests > 0)
-      this.#log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);
-  }
-
-  failed(endpoint: AdminEndpoint, error: unknown): void {
-    const requests = this.#requests.count(endpoint);
-    if (requests === 0) return;
-    const cause = errorStack(error);
-    this.#log.error({ type: 'admin', endpoint, requests, cause }, 'the admin listener failed to answer');
-  }
+  const counts = new OncePerMinute(clock);
+  return {
+    changed({ what, client, bucket, by }) {
+      const about = what === 'buckets_reset' ? { client, bucket } : { client };
+      log.warn({ type: 'admin', change: what, ...about, address: by }, CHANGES[what]);
+    },
+    refused(refusal, address) {
+      // A request without a token is everyday: a person who has not read on yet.
+      if (refusal === 'no_token') return;
+      const requests = counts.count(refusal);
+      if (requests > 0) log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);
+    },
+    failed(endpoint, error) {
+      const requests = counts.count(endpoint);
+      if (requests === 0) return;
+      const cause = errorStack(error);
+      log.error({ type: 'admin', endpoint, requests, cause }, 'the admin listener failed to answer');
+    },
+  };
 }

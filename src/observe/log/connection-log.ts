@@ -10,50 +10,32 @@ const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
 };
 
 /** Logs connections that never came to a request. */
-export class ConnectionLog implements Partial<ConnectionListener> {
-  readonly #log: Logger;
+export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionListener> {
   /** Anyone who reaches the port can cause these lines. */
-  readonly #connections: OncePerMinute;
-
-  constructor(log: Logger, clock: Clock) {
-    this.#log = log;
-    this.#connections = new OncePerMinute(clock);
-  }
-
-  proxyHeaderRefused(fault: ProxyHeaderFault, peer: string): void {
-    const connections = this.#connections.count(fault);
-    if (connections > 0)
-      this.#log.warn({ type: 'proxy', reason: fault, address: peer, connections }, MESSAGES[fault]);
-  }
+  const counts = new OncePerMinute(clock);
+  return {
+    proxyHeaderRefused(reason, address) {
+      const connections = counts.count(reason);
+      if (connections > 0) log.warn({ type: 'proxy', reason, address, connections }, MESSAGES[reason]);
+    },
+  };
 }
 
-/** Logs that an observer of the gateway has thrown: metrics, the log or spans then lack that event. */
-export class ListenerFaults {
-  readonly #log: Logger;
+/**
+ * Makes what logs that an observer of the gateway has thrown: metrics, the log or spans then lack that event. It never throws, even
+ * if it is the log that failed.
+ */
+export function listenerFaults(log: Logger, clock: Clock): (method: string, fault: unknown) => void {
   /** A listener that throws may do so for every request. */
-  readonly #faults: OncePerMinute;
-
-  constructor(log: Logger, clock: Clock) {
-    this.#log = log;
-    this.#faults = new OncePerMinute(clock);
-  }
-
-  /** Never throws, even if it is the log that failed. */
-  readonly note = (method: string, fault: unknown): void => {
+  const counts = new OncePerMinute(clock);
+  return (method, fault) => {
     try {
-      this.#note(method, fault);
+      const faults = counts.count(method);
+      if (faults === 0) return;
+      const line = { type: 'fault', side: 'gateway', method, faults, cause: errorStack(fault) };
+      log.error(line, 'metrics or logs lack something: their code failed');
     } catch {
       // There is no one left to tell.
     }
   };
-
-  #note(method: string, fault: unknown): void {
-    const faults = this.#faults.count(method);
-    if (faults === 0) return;
-    const cause = errorStack(fault);
-    this.#log.error(
-      { type: 'fault', side: 'gateway', method, faults, cause },
-      'metrics or logs lack something: their code failed',
-    );
-  }
 }

@@ -59,17 +59,13 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   #warnOf(flawed: readonly FlawedKey[]): void {
     const current = new Map(flawed.map(key => [JSON.stringify(key), key]));
     const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
-    for (const { keyId, flaw } of fresh.slice(0, MAX_LOGGED))
-      this.#log.warn(
-        { type: 'provider', ...this.#of, keyId, flaw },
-        'a key of the issuer is unusable: signatures made with it are refused',
-      );
+    const line = { type: 'provider', ...this.#of };
+    for (const { keyId, flaw } of fresh.slice(0, MAX_LOGGED)) {
+      const message = 'a key of the issuer is unusable: signatures made with it are refused';
+      this.#log.warn({ ...line, keyId, flaw }, message);
+    }
     const more = fresh.length - MAX_LOGGED;
-    if (more > 0)
-      this.#log.warn(
-        { type: 'provider', ...this.#of, keys: more },
-        `${more} more keys of the issuer are unusable`,
-      );
+    if (more > 0) this.#log.warn({ ...line, keys: more }, `${more} more keys of the issuer are unusable`);
     this.#flawed = new Set(current.keys());
   }
 
@@ -136,38 +132,27 @@ function textOf(cause: unknown): string | null {
 }
 
 /** Logs what providers tell. A logout is an everyday event, which metrics count. */
-export class NoticeLog implements NoticeListener {
-  readonly #log: Logger;
+export function noticeLog(log: Logger, clock: Clock): NoticeListener {
   /** Anyone who reaches the endpoint can cause these lines. */
-  readonly #refused: OncePerMinute;
-
-  constructor(log: Logger, clock: Clock) {
-    this.#log = log;
-    this.#refused = new OncePerMinute(clock);
-  }
-
-  noticeReceived(event: NoticeEvent): void {
-    const { kind, outcome, notBeforeS } = event;
-    if (outcome === 'accepted' && notBeforeS === 0)
-      this.#log.warn(
-        { type: 'notice', notice: kind },
-        'the provider took its not-before mark back: it no longer refuses older tokens',
-      );
-    else if (outcome === 'accepted' && notBeforeS !== null)
-      this.#log.warn(
-        { type: 'notice', notice: kind, notBefore: new Date(notBeforeS * 1_000).toISOString() },
-        'the provider moved the not-before mark: older tokens are refused',
-      );
-    else if (outcome !== 'accepted') this.#logBad(event);
-  }
-
-  #logBad({ kind, outcome, flaw, claim }: NoticeEvent): void {
-    const notices = this.#refused.count(`${kind} ${outcome} ${flaw} ${claim}`);
+  const counts = new OncePerMinute(clock);
+  const logBad = ({ kind, outcome, flaw, claim }: NoticeEvent) => {
+    const notices = counts.count(`${kind} ${outcome} ${flaw} ${claim}`);
     if (notices === 0) return;
     const why = { reason: flaw ?? undefined, claim: claim ?? undefined };
-    this.#log.warn(
-      { type: 'notice', notice: kind, outcome, ...why, notices },
-      'what claims to be a notice of the provider changed nothing',
-    );
-  }
+    const line = { type: 'notice', notice: kind, outcome, ...why, notices };
+    log.warn(line, 'what claims to be a notice of the provider changed nothing');
+  };
+  return {
+    noticeReceived(event) {
+      const { kind, outcome, notBeforeS } = event;
+      const line = { type: 'notice', notice: kind };
+      if (outcome !== 'accepted') logBad(event);
+      else if (notBeforeS === 0)
+        log.warn(line, 'the provider took its not-before mark back: it no longer refuses older tokens');
+      else if (notBeforeS !== null) {
+        const notBefore = new Date(notBeforeS * 1_000).toISOString();
+        log.warn({ ...line, notBefore }, 'the provider moved the not-before mark: older tokens are refused');
+      }
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { AddressesEvent, EndpointEvent, OutReason, UpstreamListener } from '../../core/index.ts';
+import type { OutReason, UpstreamListener } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 
 /** Addresses that a line names: of hundreds, their number tells more. */
@@ -11,32 +11,24 @@ const OUT: Readonly<Record<OutReason, string>> = {
 };
 
 /** Logs each change of the endpoints of an upstream, and nothing for a request. */
-export class UpstreamLog implements Partial<UpstreamListener> {
-  readonly #log: Logger;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  endpointChanged({ upstream, endpoint, reason, cause }: EndpointEvent): void {
-    const line = { type: 'upstream', upstream, endpoint };
-    if (reason === null) this.#log.info(line, 'an endpoint gets requests again');
-    else this.#log.warn({ ...line, reason, ...(cause === null ? {} : { cause }) }, OUT[reason]);
-  }
-
-  addressesChanged({ upstream, added, removed, count }: AddressesEvent): void {
-    const line = { type: 'upstream', upstream, added: someOf(added), removed: someOf(removed), count };
-    this.#log.info(line, 'the addresses of an upstream have changed');
-  }
-
-  lookupFailed(upstream: string, name: string, cause: string): void {
-    const line = { type: 'upstream', upstream, name, cause };
-    this.#log.warn(line, 'the name of an upstream cannot be looked up: its last addresses stay in use');
-  }
-
-  lookupWorks(upstream: string, name: string): void {
-    this.#log.info({ type: 'upstream', upstream, name }, 'the name of an upstream can be looked up again');
-  }
+export function upstreamLog(log: Logger) {
+  return {
+    endpointChanged({ upstream, endpoint, reason, cause }) {
+      const line = { type: 'upstream', upstream, endpoint };
+      if (reason === null) log.info(line, 'an endpoint gets requests again');
+      else log.warn({ ...line, reason, ...(cause === null ? {} : { cause }) }, OUT[reason]);
+    },
+    addressesChanged({ upstream, added, removed, count }) {
+      const line = { type: 'upstream', upstream, added: someOf(added), removed: someOf(removed), count };
+      log.info(line, 'the addresses of an upstream have changed');
+    },
+    lookupFailed(upstream, name, cause) {
+      const line = { type: 'upstream', upstream, name, cause };
+      log.warn(line, 'the name of an upstream cannot be looked up: its last addresses stay in use');
+    },
+    lookupWorks: (upstream, name) =>
+      log.info({ type: 'upstream', upstream, name }, 'the name of an upstream can be looked up again'),
+  } satisfies Partial<UpstreamListener>;
 }
 
 function someOf(addresses: readonly string[]): readonly string[] {

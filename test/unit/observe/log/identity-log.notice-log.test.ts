@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { NoticeLog } from '../../../../src/observe/log/identity-log.ts';
+import { noticeLog } from '../../../../src/observe/log/identity-log.ts';
 import { makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 test('a not-before mark that is taken back is not logged as one from 1970', () => {
   const lines: Record<string, unknown>[] = [];
-  const log = new NoticeLog(
+  const log = noticeLog(
     makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }),
     new FrozenClock(),
   );

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { makeLogger } from '../../../../src/observe/index.ts';
-import { UpstreamLog } from '../../../../src/observe/log/index.ts';
+import { upstreamLog } from '../../../../src/observe/log/index.ts';
 
 function recording() {
   const lines: string[] = [];
-  const log = new UpstreamLog(makeLogger('info', { write: line => lines.push(line) }));
+  const log = upstreamLog(makeLogger('info', { write: line => lines.push(line) }));
   const said = () =>
     lines.splice(0).map(line => {
       const { time, instance, ...rest } = JSON.parse(line);
