@@ -15,6 +15,7 @@ import {
   type LocalGateway,
   startGateway,
 } from '../support/gateway.ts';
+import { ask, connectHttp2 } from '../support/http2-client.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { LOCAL_V2, TCP4, TCP6, v1, v2 } from '../support/proxy-header.ts';
 import { head } from '../support/requests.ts';
@@ -84,6 +85,20 @@ describe('the client of a relayed connection is the one that its header names', 
     expect((await client.ask(head('GET /b'))).status).toBe(200);
     expect(upstream.requests.map(({ target }) => target)).toEqual(['/a', '/b']);
     expect(forwardedFor(upstream)).toEqual(['192.0.2.7']);
+  });
+
+  test('for every stream of a connection over HTTP/2', async () => {
+    const http = { ...listen.http, h2c: true };
+    const { gateway, upstream } = await front({ listen: { ...listen, http } });
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(v2(TCP4('192.0.2.7')));
+    const session = connectHttp2(gateway, { createConnection: () => socket });
+    const paths = ['/a', '/b', '/c'];
+    for (const { status } of await Promise.all(paths.map(path => ask(session, { ':path': path }))))
+      expect(status).toBe(200);
+    expect(upstream.requests.map(({ fields }) => values(fields, 'x-forwarded-for'))).toEqual(
+      paths.map(() => ['192.0.2.7']),
+    );
   });
 
   test('in the limits', async () => {

@@ -1,10 +1,11 @@
+import { constants } from 'node:http2';
 import { createGzip } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BROWSER_INSTALL_MS, installBrowser, type Page, startBrowser } from '../support/browser.ts';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
-import { H2C } from '../support/http2-client.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { TestTime } from '../support/test-time.ts';
@@ -165,6 +166,31 @@ describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
     await curl.kill();
     await stream.gone;
   });
+});
+
+test('a stream over HTTP/2 whose token expires ends alone: others of its connection go on', async () => {
+  const [time, issuer, streams] = [new TestTime(), await startIssuer(), new EventStreams()];
+  const { gateway } = await startGatewayOf(issuer, {
+    clock: time.clock,
+    routes: [{ path: '/events', close_at_expiry: true }],
+    tokens: { leeway: '0s' },
+    upstream: exchange => streams.serve(exchange),
+    config: { listen: H2C },
+  });
+  const session = connectHttp2(gateway);
+  const open = async (seconds: number) => {
+    const authorization = issuer.bearer(time.claims(seconds)).replace(/^Authorization: /i, '');
+    const response = ask(session, { ':path': '/events', authorization });
+    return { response, stream: await streams.next() };
+  };
+  const [brief, lasting] = [await open(20), await open(600)];
+  time.pass(21_000);
+  await brief.stream.gone;
+  expect(await brief.response).toMatchObject({ status: 200, rstCode: constants.NGHTTP2_INTERNAL_ERROR });
+  await lasting.stream.send('data: 1\n\n');
+  await lasting.stream.end();
+  expect(await lasting.response).toMatchObject({ status: 200, rstCode: constants.NGHTTP2_NO_ERROR });
+  expect(session.closed).toBe(false);
 });
 
 interface Streaming {

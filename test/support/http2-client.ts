@@ -4,6 +4,7 @@ import {
   connect,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
 } from 'node:http2';
 import { onTestFinished } from 'vitest';
 import type { TestGateway } from './test-gateway.ts';
@@ -25,9 +26,12 @@ export interface Http2Response {
 }
 
 /** Opens a session that the end of the running test closes. */
-export function connectHttp2(gateway: Pick<TestGateway, 'port'>): ClientHttp2Session {
+export function connectHttp2(
+  gateway: Pick<TestGateway, 'port'>,
+  options: SecureClientSessionOptions = {},
+): ClientHttp2Session {
   // Node counts what a client has yet to send as memory of its session, and without room it accepts no response.
-  const session = connect(`http://127.0.0.1:${gateway.port}`, { maxSessionMemory: 1_000 });
+  const session = connect(`http://127.0.0.1:${gateway.port}`, { maxSessionMemory: 1_000, ...options });
   session.on('error', () => {});
   onTestFinished(() => session.destroy());
   return session;
