@@ -31,7 +31,7 @@ import {
   Overload,
   openState,
 } from '../runtime/index.ts';
-import { type BoundAddresses, Listeners } from '../server/index.ts';
+import { type BoundAddresses, Listeners, TicketKeys } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
@@ -51,6 +51,7 @@ class RunningApp implements PlaneApp {
   readonly #clock: TimerClock;
   /** Where offences and budgets are counted. */
   readonly #memory: TableMemory;
+  readonly #ticketKeys: TicketKeys;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
@@ -92,6 +93,7 @@ class RunningApp implements PlaneApp {
     this.#system = system;
     this.#clock = clock;
     this.#memory = shared.memory ?? ownMemory(system.randomBytes);
+    this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
@@ -185,6 +187,7 @@ class RunningApp implements PlaneApp {
       ...this.#system,
       connectionListener: this.#observation.connections,
       newPermits,
+      ticketKeys: this.#ticketKeys,
     });
     return new OwnListeners(listeners, this.#clock);
   }
@@ -194,6 +197,7 @@ class RunningApp implements PlaneApp {
       ...this.#system,
       log: this.#log,
       logging: first.log,
+      pseudonymKey: this.#memory.secret('pseudonyms', 32),
       labels: first.labels,
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,

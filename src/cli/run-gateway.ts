@@ -135,5 +135,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
   EACCES: 'permission denied (ports below 1024 need extra privileges)',
+  ENOTSUP: 'this system lets no threads share an address: take "workers" out',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

@@ -63,6 +63,8 @@ interface ObservationOptions {
   readonly log: Logger;
   readonly randomBytes: RandomBytes;
   readonly logging: LoggingOptions;
+  /** The key of the pseudonyms while the configuration has none. */
+  readonly pseudonymKey: Buffer;
   readonly labels: LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
@@ -123,6 +125,7 @@ export class Observation {
     randomBytes,
     log,
     logging,
+    pseudonymKey,
     labels,
     sharesStore,
     reloadRecord,
@@ -136,7 +139,7 @@ export class Observation {
     this.#unheard = isWorker ? TOLD_BY_MAIN : new Set();
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
-    this.#logging = new Logging(log, logging, clock, randomBytes);
+    this.#logging = new Logging(log, logging, clock, randomBytes, pseudonymKey);
     this.#exchangeMetrics = new ExchangeMetrics(metrics);
     this.#identityMetrics = new IdentityMetrics(metrics);
     this.#limitMetrics = new LimitMetrics(metrics);

@@ -1,1 +1,2 @@
 export { type BoundAddresses, Listeners } from './listeners.ts';
+export { TicketKeys } from './ticket-keys.ts';

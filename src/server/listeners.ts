@@ -10,6 +10,7 @@ import type {
 import {
   type ConnectionListener,
   type NewPermits,
+  ownMemory,
   ownPermits,
   type System,
   type Timer,
@@ -20,7 +21,8 @@ import { DateField } from '../http1/index.ts';
 import type { ListenerState } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
-import { Handshakes, TicketKeys, TlsTermination } from './tls-termination.ts';
+import { TicketKeys } from './ticket-keys.ts';
+import { Handshakes, TlsTermination } from './tls-termination.ts';
 
 const SWEEP_MS = 500;
 
@@ -34,6 +36,8 @@ export interface ListenersOptions
   readonly limits?: Pick<LimitsModel, 'ipv6Prefix'>;
   /** Makes the permits of connections and of handshakes. Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
+  /** Default: keys of these listeners alone. */
+  readonly ticketKeys?: TicketKeys;
 }
 
 /** What a reload may change. */
@@ -79,6 +83,7 @@ export class Listeners {
     trustedProxies,
     limits,
     newPermits = ownPermits,
+    ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
   }: ListenersOptions) {
     this.#state = {
       gateway,
@@ -97,7 +102,7 @@ export class Listeners {
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix, newPermits);
     this.#handshakes = new Handshakes(caps.tlsHandshakes, newPermits('handshakes'));
-    this.#ticketKeys = new TicketKeys(randomBytes, clock.monotonicMs());
+    this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };
     const open = (listener: ListenerModel, name: string, redirects: boolean) =>

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import type { ConnectionListener, HandshakeOutcome, Permits, RandomBytes } from '../core/index.ts';
+import type { ConnectionListener, HandshakeOutcome, Permits } from '../core/index.ts';
 import { inNextTurn } from '../core/index.ts';
-import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
+import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
@@ -314,32 +314,4 @@ function acceptedUnder(socket: TLSSocket): Socket | undefined {
 function certificateField(socket: TLSSocket): string | null {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   return certificate === undefined ? null : `:${certificate.raw.toString('base64')}:`;
-}
-
-/** How long keys are used: leaked ones reveal the sessions of TLS 1.2 that were resumed with them, so they change daily. */
-const LIFE_MS = 24 * 60 * 60 * 1_000;
-
-/**
- * The keys that seal session tickets. Node holds one set for each listener, so a client with a ticket of the previous set needs a
- * full handshake.
- */
-export class TicketKeys {
-  /** 48 secret bytes. */
-  current: Buffer;
-  readonly #randomBytes: RandomBytes;
-  #sinceMs: number;
-
-  constructor(randomBytes: RandomBytes, nowMs: number) {
-    this.current = randomBytes(TICKET_KEY_BYTES);
-    this.#randomBytes = randomBytes;
-    this.#sinceMs = nowMs;
-  }
-
-  /** Makes new keys if these are old. Returns whether it did. */
-  renew(nowMs: number): boolean {
-    if (nowMs - this.#sinceMs < LIFE_MS) return false;
-    this.current = this.#randomBytes(TICKET_KEY_BYTES);
-    this.#sinceMs = nowMs;
-    return true;
-  }
 }

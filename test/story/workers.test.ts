@@ -4,8 +4,11 @@ import { changeConfig, refusals, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
+import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 
 async function settings(config = {}) {
   const upstream = await startUpstream();
@@ -18,15 +21,15 @@ async function settings(config = {}) {
 const started = async (config = {}): Promise<GatewayProcess> => startGatewayProcess(await settings(config));
 
 /** The instances that access lines name: each worker is one. */
-function instances(gateway: GatewayProcess): Set<string> {
-  return new Set(Array.from(gateway.output.matchAll(/"instance":"([^"]+)"/g), ([, name = '']) => name));
+function instances(log: string): Set<string> {
+  return new Set(Array.from(log.matchAll(/"instance":"([^"]+)"/g), ([, name = '']) => name));
 }
 
 /** Asks on new connections until each worker has answered one. */
 async function reachAll(gateway: GatewayProcess, count: number): Promise<void> {
   await waitFor(`${count} workers answer`, async () => {
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
-    return instances(gateway).size >= count;
+    return instances(gateway.output).size >= count;
   });
 }
 
@@ -92,6 +95,25 @@ describe('weir serve with workers: 2', () => {
     gateway.signal('SIGTERM');
     expect(await gateway.exit).toBe(75);
   });
+});
+
+test('a client resumes its TLS session at any worker, and is one pseudonym in the log', async () => {
+  const { gateway } = await startTlsGateway({
+    config: { workers: 3, log: { level: 'info', access: true } },
+  });
+  const first = await gateway.connect({ tls: TRUST });
+  await first.ask(head('GET /a'));
+  const session = first.tls.getSession();
+  const resumed: boolean[] = [];
+  await waitFor('each worker has been asked', async () => {
+    const client = await gateway.connect({ tls: { ...TRUST, ...(session && { session }) } });
+    expect((await client.ask(head('GET /a'))).status).toBe(200);
+    resumed.push(client.tls.isSessionReused());
+    return instances(gateway.logLines.join('')).size === 3;
+  });
+  expect(resumed).not.toContain(false);
+  const keyIds = gateway.logLines.map(line => JSON.parse(line).keyId).filter(keyId => keyId !== undefined);
+  expect(new Set(keyIds).size).toBe(1);
 });
 
 test('several planes serve in one thread', async () => {

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { type Clock, escapeUnseen, type RandomBytes, randomKey, randomName } from '../../core/index.ts';
+import { type Clock, escapeUnseen, type RandomBytes, randomName } from '../../core/index.ts';
 import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
 
 /** Where log lines go. */
@@ -45,7 +45,7 @@ export class Logging {
   readonly accessLog: AccessLog;
   readonly #log: Logger;
   /** Names callers while the configuration has no key. */
-  readonly #randomKey: Buffer;
+  readonly #ownKey: Buffer;
 
   /** Leaves the level of `log` as it is. */
   constructor(
@@ -53,10 +53,11 @@ export class Logging {
     { access, pseudonymKey, paths }: LoggingOptions,
     clock: Clock,
     randomBytes: RandomBytes,
+    ownKey: Buffer,
   ) {
     this.#log = log;
-    this.#randomKey = randomKey(randomBytes);
-    this.pseudonyms = new Pseudonyms(pseudonymKey ?? this.#randomKey);
+    this.#ownKey = ownKey;
+    this.pseudonyms = new Pseudonyms(pseudonymKey ?? ownKey);
     const line = new AccessLine(clock, this.pseudonyms, paths, randomName(randomBytes));
     this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
   }
@@ -65,7 +66,7 @@ export class Logging {
   use({ level, access, pseudonymKey, paths }: LoggingOptions): void {
     this.#log.level = level;
     this.accessLog.on = this.#writes(access);
-    this.pseudonyms.use(pseudonymKey ?? this.#randomKey);
+    this.pseudonyms.use(pseudonymKey ?? this.#ownKey);
     this.accessLog.line.use(paths);
   }
 

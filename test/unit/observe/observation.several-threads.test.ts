@@ -34,6 +34,7 @@ function thread(
     ...{
       clock,
       randomBytes,
+      pseudonymKey: randomBytes(32),
       logging: LOGGING,
       labels: LABELS,
       sharesStore: true,

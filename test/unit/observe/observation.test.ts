@@ -27,6 +27,7 @@ function newObservation(lines: string[]) {
   const observation = new Observation({
     clock: new FrozenClock(),
     randomBytes,
+    pseudonymKey: randomBytes(32),
     log: makeLogger('info', { write: line => void lines.push(line) }),
     logging: LOGGING,
     labels: LABELS,
