@@ -2,7 +2,7 @@ import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../
 import type { NewPermits, System, TableMemory } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { ThreadPart } from '../runtime/index.ts';
+import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
@@ -18,6 +18,8 @@ export interface SharedParts {
   readonly counters?: LocalStore;
   /** Where offences and budgets are counted. Default: memory of this gateway alone. */
   readonly memory?: TableMemory;
+  /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */
+  readonly issuers?: IssuerSharing;
 }
 
 /** What a gateway needs besides its configuration. */

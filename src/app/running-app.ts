@@ -210,7 +210,7 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newPermits }: SharedParts, isWorker: boolean): Generations {
+  #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts, isWorker: boolean): Generations {
     const { reloads } = this.#observation;
     const budget = (name: string, options: BudgetOptions) =>
       new VerificationBudget(options, this.#clock, this.#memory, name);
@@ -223,6 +223,7 @@ class RunningApp implements PlaneApp {
         budget: budget('failed tokens', UNUSED_BUDGET),
         ownerChecks: new OwnerChecks(this.#clock, this.#memory),
         newPermits,
+        issuers,
         notices: {
           clock: this.#clock,
           listener: this.#observation.notices,

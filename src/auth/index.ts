@@ -1,7 +1,7 @@
 export * from './budget.ts';
 export * from './caller.ts';
 export { IssuerVerifiers } from './issuer-verifiers.ts';
-export { KeySet, type KeySetFetcher } from './key-set.ts';
+export { type FetchedKeySet, KeySet, type KeySetFetcher } from './key-set.ts';
 export { MAX_NOTICE_BYTES } from './notice-token.ts';
 export * from './notices.ts';
 export * from './options.ts';

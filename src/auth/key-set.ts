@@ -5,12 +5,24 @@ import { KeySetError, readKeySet, type SigningAlgorithm, type VerificationKey } 
 /** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
 
+/** A key set as the issuer sent it. */
+export interface FetchedKeySet {
+  readonly bytes: Uint8Array;
+  /** When the fetch began, since the epoch. */
+  readonly asOfMs: number;
+}
+
 export interface KeySetDependencies {
   readonly fetch: KeySetFetcher;
   readonly clock: TimerClock;
   /** Returns a number from 0 up to but not including 1. */
   readonly random: () => number;
   readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
+  /**
+   * Has another thread fetch the keys, in place of `fetch`; `follow` then hands over what came. Resolves to whether a usable set came.
+   * Default: this set fetches them itself, and again in the background.
+   */
+  readonly ask?: (() => Promise<boolean>) | undefined;
 }
 
 /** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
@@ -31,6 +43,7 @@ export class KeySet {
   #byId: ReadonlyMap<string, readonly VerificationKey[]> = new Map();
   #version = 0;
   #asOfMs = Number.NEGATIVE_INFINITY;
+  #bytes: Uint8Array = new Uint8Array();
   #cooledDownAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #flight: Promise<boolean> | null = null;
@@ -43,8 +56,9 @@ export class KeySet {
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;
+    this.#retired = dependencies.ask !== undefined;
     if (before?.loaded !== true) return;
-    this.#replace(before.#keys, before.#asOfMs);
+    this.#replace(before.#keys, before.#asOfMs, before.#bytes);
     // Continue the count: remembered refusals depend on the version.
     this.#version = before.#version;
   }
@@ -62,6 +76,11 @@ export class KeySet {
   /** When the fetch of the current set began, since the epoch; it may lack keys that are newer. */
   get asOfMs(): number {
     return this.#asOfMs;
+  }
+
+  /** The current set, for `follow` in another thread; `null` before the first. */
+  get fetched(): FetchedKeySet | null {
+    return this.loaded ? { bytes: this.#bytes, asOfMs: this.#asOfMs } : null;
   }
 
   /** Number of keys in the current set. */
@@ -101,14 +120,25 @@ export class KeySet {
    */
   refresh(): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
-    this.#flight ??= this.#load().then(good => {
+    this.#flight ??= (this.#dependencies.ask?.() ?? this.#load()).then(good => {
       this.#flight = null;
-      this.#failures = good ? 0 : this.#failures + 1;
-      this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + this.#options.cooldownMs;
       this.#planNext();
       return good;
     });
     return this.#flight;
+  }
+
+  /**
+   * Takes over what another thread has fetched with the same options.
+   *
+   * @param fetched its last good set; `null` if there is none
+   * @param cooldownMs how long until an unknown key may cause a fetch again
+   */
+  follow(fetched: FetchedKeySet | null, cooldownMs: number): void {
+    this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + cooldownMs;
+    if (fetched === null || fetched.asOfMs === this.#asOfMs) return;
+    const { keys } = readKeySet(fetched.bytes, this.#options.maxKeys, this.#keys);
+    this.#replace(keys, fetched.asOfMs, fetched.bytes);
   }
 
   /** Ends background fetches because another set takes over. Exchanges in progress can still cause one. */
@@ -132,13 +162,20 @@ export class KeySet {
       const bytes = typeof response === 'string' ? Buffer.from(response) : response;
       if (bytes.byteLength > this.#options.maxBytes) throw new KeySetError('the key set is too large');
       const { keys, unusable, flawed } = readKeySet(bytes, this.#options.maxKeys, this.#keys);
-      this.#replace(keys, asOfMs);
+      this.#replace(keys, asOfMs, bytes);
+      this.#fetched(true);
       listener.keySetLoaded(keys.length, unusable, flawed);
       return true;
     } catch (cause) {
+      this.#fetched(false);
       listener.keySetFailed(cause);
       return false;
     }
+  }
+
+  #fetched(good: boolean): void {
+    this.#failures = good ? 0 : this.#failures + 1;
+    this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + this.#options.cooldownMs;
   }
 
   /** Enforces the timeout even when the fetcher ignores its signal. */
@@ -159,7 +196,7 @@ export class KeySet {
     }
   }
 
-  #replace(keys: readonly VerificationKey[], asOfMs: number): void {
+  #replace(keys: readonly VerificationKey[], asOfMs: number, bytes: Uint8Array): void {
     const byId = new Map<string, VerificationKey[]>();
     for (const key of keys) {
       if (key.id === null) continue;
@@ -171,6 +208,7 @@ export class KeySet {
     this.#held = new Set(keys);
     this.#byId = byId;
     this.#asOfMs = asOfMs;
+    this.#bytes = bytes;
     this.#version += 1;
   }
 

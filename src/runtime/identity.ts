@@ -21,6 +21,7 @@ import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } fro
 import { NOTICE_KINDS } from '../core/index.ts';
 import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
+import type { IssuerSharing } from './issuer-sharing.ts';
 
 export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
@@ -37,6 +38,8 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   readonly ownerChecks: OwnerChecks;
   /** Makes the permits of requests to providers. Default: permits of each sign-in. */
   readonly newPermits?: NewPermits | undefined;
+  /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */
+  readonly issuers?: IssuerSharing | undefined;
 }
 
 /** Identifies callers by their tokens and signs users in, at one provider or at several. */

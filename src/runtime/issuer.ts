@@ -3,11 +3,14 @@ import { type IssuerRevocations, KeySet, type Revocations } from '../auth/index.
 import type { ProviderModel } from '../config/index.ts';
 import type { AuthListener, FlawedKey, SignInListener, System } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
+import { type IssuerSharing, type IssuerState, issuerKey } from './issuer-sharing.ts';
 
 export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
   /** The revocations of all issuers. */
   readonly revocations: Revocations;
+  /** How this thread shares what it learns with others. Default: there are no others. */
+  readonly issuers?: IssuerSharing | undefined;
 }
 
 /** The provider as the issuer of tokens: its endpoints, its keys, and which of its tokens are revoked. */
@@ -18,37 +21,44 @@ export class Issuer {
   readonly #model: ProviderModel;
   #hasFailed = false;
   #onAnswer: () => void = () => {};
+  /** Names it for other threads. */
+  readonly #key: string;
+  readonly #sharing: IssuerSharing | null;
+  /** Ends what joins it to other threads. */
+  readonly #part: () => void;
 
   /** @param before the previous one, if it is the same issuer: what it knows is used until it is refreshed */
-  private constructor(
-    model: ProviderModel,
-    { clock, random, network, listener, revocations }: IssuerDependencies,
-    before: Issuer | null,
-  ) {
+  private constructor(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null) {
+    const { clock, random, network, listener, issuers } = dependencies;
     this.#model = model;
-    this.revocations = revocations.of(model.provider.issuer);
+    this.revocations = dependencies.revocations.of(model.provider.issuer);
+    this.#sharing = issuers ?? null;
+    this.#key = issuers === undefined ? '' : issuerKey(model);
     const failed = () => {
       this.#hasFailed = true;
-      this.#onAnswer();
+      this.#answered();
     };
-    // Fetches the keys as soon as their URL is known.
     this.provider = new Provider(model.provider, {
       listener: {
         discovered: event => {
           listener.discovered(event);
           if (event.outcome === 'failed') failed();
+          else if (event.outcome === 'learnt') this.#tell();
         },
       },
       clock,
       random,
       network,
       known: before?.provider.metadata,
-      changed: () => void this.keys.refresh(),
+      // Fetches the keys as soon as their URL is known, unless another thread does.
+      changed: () => {
+        if (issuers?.role !== 'learns') void this.keys.refresh();
+      },
     });
     const heard = {
       keySetLoaded: (usable: number, unusable: number, flawed: readonly FlawedKey[]) => {
         listener.keySetLoaded(usable, unusable, flawed);
-        this.#onAnswer();
+        this.#answered();
       },
       keySetFailed: (cause: unknown) => {
         listener.keySetFailed(cause);
@@ -56,7 +66,9 @@ export class Issuer {
       },
     };
     const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
-    this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, before?.keys);
+    const ask = issuers?.role === 'learns' ? () => issuers.refresh(this.#key) : undefined;
+    this.keys = new KeySet(model.keySet, { fetch, ask, clock, random, listener: heard }, before?.keys);
+    this.#part = this.#join(issuers);
   }
 
   /** Returns the previous one if nothing about it has changed, else a new one. */
@@ -80,6 +92,8 @@ export class Issuer {
    */
   start(onAnswer: () => void): void {
     this.#onAnswer = onAnswer;
+    if (this.#sharing?.role === 'learns') return;
+    this.#tell();
     this.provider.start();
     // Refreshes keys taken over from the previous one, with this one's options.
     if (this.keys.loaded) void this.keys.refresh();
@@ -88,13 +102,58 @@ export class Issuer {
   /** Stops refreshing. Exchanges under way may still use it. */
   retire(): void {
     this.#onAnswer = () => {};
+    this.#part();
     this.provider.stop();
     this.keys.retire();
   }
 
   stop(): void {
+    this.#part();
     this.provider.stop();
     this.keys.close();
+  }
+
+  #join(issuers: IssuerSharing | undefined): () => void {
+    if (issuers === undefined) return () => {};
+    return issuers.role === 'tells'
+      ? issuers.serve(this.#key, () => this.#refreshForOther())
+      : issuers.follow(this.#key, state => this.#learn(state));
+  }
+
+  #answered(): void {
+    this.#tell();
+    this.#onAnswer();
+  }
+
+  /** Tells other threads what is known now. */
+  #tell(): void {
+    if (this.#sharing?.role !== 'tells') return;
+    this.#sharing.tell(this.#key, {
+      metadata: this.provider.metadata ?? null,
+      keySet: this.keys.fetched,
+      hasFailed: this.#hasFailed,
+      cooldownMs: this.keys.cooldownMs(),
+    });
+  }
+
+  /** Learns what another thread tells. */
+  #learn(state: IssuerState | null): void {
+    if (state === null) return;
+    const { metadata, keySet, hasFailed, cooldownMs } = state;
+    if (metadata !== null) this.provider.learn(metadata);
+    this.keys.follow(keySet, cooldownMs);
+    this.#hasFailed ||= hasFailed;
+    this.#onAnswer();
+  }
+
+  /**
+   * Fetches the keys for another thread, unless they are cooling down. Resolves to false as well if the fetch had begun before it
+   * asked: the set may lack a newer key.
+   */
+  async #refreshForOther(): Promise<boolean> {
+    const { fetching } = this.keys;
+    if (!fetching && this.keys.cooldownMs() > 0) return false;
+    return (await this.keys.refresh()) && !fetching;
   }
 }
 

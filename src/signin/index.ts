@@ -1,6 +1,6 @@
 export { type Activity, Introspection } from './introspection.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
 export * from './options.ts';
-export { announcedScopes, Provider } from './provider.ts';
+export { announcedScopes, Provider, type ProviderMetadata } from './provider.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './read-request.ts';
 export { SignIn, type SignInResponse } from './signin.ts';

@@ -64,7 +64,7 @@ export class Provider {
   start(): void {
     const configured = configuredMetadata(this.options);
     if (configured === undefined) void this.#attempt();
-    else this.#learn(configured);
+    else this.learn(configured);
   }
 
   /** Stops asking. The metadata stays, because requests in flight still need it. */
@@ -73,12 +73,23 @@ export class Provider {
     this.#parts.clock.cancel(this.#timer);
   }
 
+  /**
+   * Uses this metadata from now on. Keeps the same object while nothing changes, so that values derived from it stay valid. Returns
+   * whether anything does.
+   */
+  learn(metadata: ProviderMetadata): boolean {
+    if (isDeepStrictEqual(this.#metadata, metadata)) return false;
+    this.#metadata = metadata;
+    this.#parts.changed?.(metadata);
+    return true;
+  }
+
   async #attempt(): Promise<void> {
     const found = await this.#discover();
     if (this.#stopped) return;
     const cause = found instanceof ProviderFault ? found : null;
     this.#failures = cause === null ? 0 : this.#failures + 1;
-    const learnt = !(found instanceof ProviderFault) && this.#learn(found);
+    const learnt = !(found instanceof ProviderFault) && this.learn(found);
     const nextMs = this.#waitMs();
     this.#timer = this.#parts.clock.after(nextMs, () => void this.#attempt());
     this.#parts.listener.discovered({
@@ -106,14 +117,6 @@ export class Provider {
     return this.#failures === 0
       ? refreshDelayMs(this.options.refreshMs, random)
       : retryDelayMs(this.#failures, random);
-  }
-
-  /** Keeps the same object while nothing changes, so that values derived from it stay valid. */
-  #learn(metadata: ProviderMetadata): boolean {
-    if (isDeepStrictEqual(this.#metadata, metadata)) return false;
-    this.#metadata = metadata;
-    this.#parts.changed?.(metadata);
-    return true;
   }
 }
 

@@ -10,6 +10,7 @@ import type { FactsHub } from './facts-hub.ts';
 import type { HostedPlane, PlaneHost } from './host.ts';
 import type { PlaneConfig } from './messages.ts';
 import { probe } from './probe.ts';
+import type { StateBoard } from './state-board.ts';
 
 /** How much longer than its drain a worker may take to end, milliseconds: it closes what leads to upstreams and sends its last spans. */
 const END_MS = 5_000;
@@ -25,6 +26,8 @@ export interface ControlOptions {
   /** What all threads count in. Its tables are made before the workers listen. */
   readonly memory: SharedMemory;
   readonly permits: SharedPermits;
+  /** What the main thread tells the workers. */
+  readonly board: StateBoard;
   readonly system: System;
   readonly log: Logger;
 }
@@ -144,7 +147,7 @@ export class ControlPlane implements Workers {
   }
 
   #start(worker: number): Plane {
-    const { host, log, facts, memory, permits } = this.#options;
+    const { host, log, facts, board, memory, permits } = this.#options;
     const { replicaId } = facts;
     const hosted = host.start({
       worker,
@@ -154,6 +157,7 @@ export class ControlPlane implements Workers {
       sizes: { limitKeys: this.#limitKeys, permitKeys: permits.capacity },
     });
     facts.connect(hosted.link);
+    board.connect(hosted.link);
     const plane: Plane = { worker, hosted, serves: false };
     this.#planes.set(worker, plane);
     hosted.link.on('lines', ({ text, count, dropped }) => {
@@ -184,13 +188,14 @@ export class ControlPlane implements Workers {
 
   #ended(plane: Plane, cause: string): void {
     const { worker } = plane;
-    const { log, facts, memory, permits } = this.#options;
+    const { log, facts, board, memory, permits } = this.#options;
     // The others may be waiting for what it had locked.
     memory.recover(worker);
     const freed = permits.giveBackAll(worker);
     if (this.#ending || this.#addresses === null) return;
     this.#planes.delete(worker);
     facts.disconnect(plane.hosted.link);
+    board.disconnect(plane.hosted.link);
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;

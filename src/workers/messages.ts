@@ -1,5 +1,6 @@
 import type { ConfigBytes } from '../config/index.ts';
 import type { Fact, MemoryHandover } from '../core/index.ts';
+import type { IssuerState } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 
 /** A configuration on its way to a worker. */
@@ -37,6 +38,8 @@ export interface Messages {
   commit: number;
   /** To a worker: a prepared configuration will not be used. */
   discard: number;
+  /** To a worker: the state of something that the main thread finds out for all. */
+  state: ToldState;
   /** To the main thread: whole lines of the log. */
   lines: LogLines;
   /** To a worker: so many bytes of them were taken. */
@@ -49,6 +52,18 @@ export interface Messages {
   withdrawal: Pick<Fact, 'name' | 'value'>;
 }
 
+/** What the main thread finds out for all threads, by topic: a state for each key. */
+export interface StateTopics {
+  readonly issuers: IssuerState;
+}
+
+export interface ToldState {
+  readonly topic: keyof StateTopics;
+  readonly key: string;
+  /** `null`: there is none any more. */
+  readonly state: StateTopics[keyof StateTopics] | null;
+}
+
 /** Lines of the log. */
 export interface LogLines {
   readonly text: string;
@@ -57,7 +72,7 @@ export interface LogLines {
   readonly dropped: number;
 }
 
-/** What the main thread asks a worker: what it hands over, and what the answer is. */
+/** What threads ask each other: what they hand over, and what the answer is. */
 export interface Questions {
   /** Makes the gateway of the seed. */
   open: { readonly asked: null; readonly answer: null };
@@ -69,4 +84,6 @@ export interface Questions {
   drain: { readonly asked: null; readonly answer: boolean };
   /** To the main thread: whether nobody has claimed this name in that time. */
   claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
+  /** To the main thread: fetch the keys of this provider, unless they are cooling down. Answers whether a new set came. */
+  refreshKeys: { readonly asked: string; readonly answer: boolean };
 }

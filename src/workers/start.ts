@@ -5,6 +5,7 @@ import { SharedPermits } from '../limits/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
 import type { PlaneHost } from './host.ts';
+import { StateBoard } from './state-board.ts';
 
 /** Starts a gateway whose clients are served by workers. */
 export function startWithWorkers(
@@ -14,10 +15,12 @@ export function startWithWorkers(
   const { clock, randomBytes } = options.system;
   const { loaded } = options.source;
   const facts = new FactsHub(randomName(randomBytes), clock);
+  const board = new StateBoard();
   const memory = SharedMemory.create(loaded.snapshot.workers.count, randomBytes, host.wait);
   const permits = new SharedPermits(memory, keysWithPermits(loaded.snapshot.caps));
-  const workers = new ControlPlane({ ...options, ...options.source, host, facts, memory, permits });
-  const shared = { ...options.shared, memory, newPermits: permits.named, thread: facts };
+  const workers = new ControlPlane({ ...options, ...options.source, host, facts, board, memory, permits });
+  const { issuers } = board;
+  const shared = { ...options.shared, memory, newPermits: permits.named, thread: facts, issuers };
   return startApp(loaded.snapshot, { ...options, workers, shared });
 }
 

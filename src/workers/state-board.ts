@@ -1,0 +1,97 @@
+import type { LearntStates, ToldStates } from '../core/index.ts';
+import type { LearntIssuers, ToldIssuers } from '../runtime/index.ts';
+import type { Link } from './link.ts';
+import type { StateTopics, ToldState } from './messages.ts';
+
+/** Tells all workers, those that start later included, the latest state of what the main thread finds out. */
+export class StateBoard {
+  readonly #states = new Map<string, ToldState>();
+  readonly #links = new Set<Link>();
+  /** What fetches the keys of each provider. */
+  readonly #refreshes = new Map<string, () => Promise<boolean>>();
+
+  /** Tells a worker from now on. */
+  connect(link: Link): void {
+    this.#links.add(link);
+    for (const state of this.#states.values()) link.post('state', state);
+    link.answer('refreshKeys', key => this.#refreshes.get(key)?.() ?? Promise.resolve(false));
+  }
+
+  disconnect(link: Link): void {
+    this.#links.delete(link);
+  }
+
+  topic<Topic extends keyof StateTopics>(topic: Topic): ToldStates<StateTopics[Topic]> {
+    return { role: 'tells', tell: (key, state) => this.#tell({ topic, key, state }) };
+  }
+
+  get issuers(): ToldIssuers {
+    const issuers = this.topic('issuers');
+    return {
+      ...issuers,
+      serve: (key, refresh) => {
+        this.#refreshes.set(key, refresh);
+        return () => {
+          // Another one may have taken its place meanwhile, with the same settings.
+          if (this.#refreshes.get(key) !== refresh) return;
+          this.#refreshes.delete(key);
+          issuers.tell(key, null);
+        };
+      },
+    };
+  }
+
+  #tell(told: ToldState): void {
+    const name = nameOf(told);
+    if (told.state === null) this.#states.delete(name);
+    else this.#states.set(name, told);
+    for (const link of this.#links) link.post('state', told);
+  }
+}
+
+/** What the main thread tells a worker. */
+export class LearntBoard {
+  readonly #link: Link;
+  readonly #states = new Map<string, unknown>();
+  readonly #learn = new Map<string, Set<(state: unknown) => void>>();
+
+  constructor(link: Link) {
+    this.#link = link;
+    link.on('state', told => this.#take(told));
+  }
+
+  topic<Topic extends keyof StateTopics>(topic: Topic): LearntStates<StateTopics[Topic]> {
+    type State = StateTopics[Topic] | null;
+    return {
+      role: 'learns',
+      follow: (key, learn) => {
+        const name = nameOf({ topic, key });
+        // What is told under a topic is of its type.
+        const take = (state: unknown) => learn(state as State);
+        const all = this.#learn.get(name) ?? new Set();
+        this.#learn.set(name, all.add(take));
+        if (this.#states.has(name)) take(this.#states.get(name));
+        return () => {
+          all.delete(take);
+          if (all.size === 0) this.#learn.delete(name);
+        };
+      },
+    };
+  }
+
+  get issuers(): LearntIssuers {
+    const refresh = (key: string) => this.#link.ask('refreshKeys', key).catch(() => false);
+    return { ...this.topic('issuers'), refresh };
+  }
+
+  #take(told: ToldState): void {
+    const name = nameOf(told);
+    if (told.state === null) this.#states.delete(name);
+    else this.#states.set(name, told.state);
+    for (const learn of this.#learn.get(name) ?? []) learn(told.state);
+  }
+}
+
+function nameOf({ topic, key }: Pick<ToldState, 'topic' | 'key'>): string {
+  return `${topic} ${key}`;
+}
