@@ -26,7 +26,7 @@ export interface AdminView {
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
   /** What runs, what waits, what is refused and what failed. */
-  status(showCallers: boolean): GatewayStatus;
+  status(showCallers: boolean): Promise<GatewayStatus>;
   /** What the API shows and changes. */
   readonly api: ApiSources;
   /** Where notices of providers go. */
@@ -160,8 +160,8 @@ export class AdminListener {
     }
   }
 
-  #status(request: IncomingMessage, response: ServerResponse, asJson: boolean): void {
-    const status = this.#view.status(this.#access.mayShowCallers(request));
+  async #status(request: IncomingMessage, response: ServerResponse, asJson: boolean): Promise<void> {
+    const status = await this.#view.status(this.#access.mayShowCallers(request));
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('Vary', 'Accept, Authorization');
     response.setHeader('Content-Security-Policy', PAGE_POLICY);

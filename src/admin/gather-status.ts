@@ -3,10 +3,10 @@ import { isPrincipal } from '../auth/index.ts';
 import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
 import { formatHostPort } from '../config/index.ts';
 import { formatDuration, readVersion } from '../core/index.ts';
-import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../limits/index.ts';
 import { callersInFlight, NO_LIMITS } from '../limits/index.ts';
-import type { Observation, Recent, TopCaller } from '../observe/index.ts';
+import type { Observation, Recent, TopCaller, WorkerView } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';
 import type {
@@ -19,6 +19,7 @@ import type {
   ProviderStatus,
   RefusedCallerStatus,
   UpstreamStatus,
+  WorkerStatus,
 } from './status.ts';
 
 /** The parts that the status is gathered from. */
@@ -26,11 +27,14 @@ interface StatusSources {
   readonly startedAtMs: number;
   readonly fixed: Pick<FixedParts, 'workers'>;
   readonly record: ReloadRecord;
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, 'inFlightTo'>;
   readonly limiting: Limiting;
   readonly observation: Observation;
-  readonly unlistedProxies: UnlistedProxies;
   nowMs(): number;
+  /** The workers; none if the thread that does all else serves clients as well. */
+  workers(): readonly WorkerView[];
+  requestsInFlight(): number;
+  unlistedProxies(trusted: Snapshot['trustedProxies']): GatewayStatus['unlistedProxies'];
   notReady(): string | null;
   generation(): Generation;
   restartKeys(latest: Snapshot): readonly RestartKey[];
@@ -45,7 +49,7 @@ const VERSION = readVersion();
 
 /** Gathers the current status. */
 export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
-  const { record, gateway, startedAtMs, observation } = sources;
+  const { record, startedAtMs, observation } = sources;
   const { recent } = observation;
   const atMs = sources.nowMs();
   const { snapshot, identity } = sources.generation();
@@ -57,7 +61,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     startedAtMs,
     uptimeSeconds: Math.max(0, Math.floor((atMs - startedAtMs) / 1_000)),
     notReady: sources.notReady(),
-    workers: sources.fixed.workers,
+    workers: { ...sources.fixed.workers, each: sources.workers().map(workerStatus) },
     configuration: {
       ...record.running,
       files: snapshot.files,
@@ -68,8 +72,8 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
       lastFailure: record.failure,
       reloads: record.reloads,
     },
-    traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
-    unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
+    traffic: { connections: sources.clientConnections(), requestsInFlight: sources.requestsInFlight() },
+    unlistedProxies: sources.unlistedProxies(snapshot.trustedProxies),
     provider: providers[0] ?? null,
     providers,
     store: storeStatus(sources.limiting),
@@ -81,6 +85,10 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     upstreams: gatherUpstreams(sources, snapshot, recent),
     errors: recent.errors.list,
   };
+}
+
+function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView): WorkerStatus {
+  return { ...view, up: isUp, eventLoopDelayMs: loopDelayMs && Math.round(loopDelayMs * 10) / 10 };
 }
 
 function providerStatus(facts: ProviderFacts, { shared }: Limiting): ProviderStatus {

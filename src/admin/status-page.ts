@@ -41,7 +41,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>
@@ -265,6 +265,27 @@ function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
     ...(lookupFault === null ? [] : [[name, 'lookup of the name', 'failed', '', '', '', lookupFault]]),
   ]);
   return section('Endpoints', listTable(ENDPOINT_COLUMNS, rows));
+}
+
+const WORKER_COLUMNS = [
+  ...['Worker', 'State', 'Started', 'Replaced', 'Requests', 'Connections', 'Requests in flight'],
+  'Event loop late by, ms',
+];
+
+/** Lists the workers; nothing if there is one. */
+function workerSection({ workers: { each }, atMs }: GatewayStatus): Html | string {
+  if (each.length === 0) return '';
+  const rows = each.map(({ worker, up, startedAtMs, replacements, requests, ...now }) => [
+    ...[worker, stateOf(up, startedAtMs)],
+    startedAtMs === null ? '' : momentHtml(startedAtMs, atMs),
+    ...[replacements, requests, now.connections, now.requestsInFlight, now.eventLoopDelayMs ?? ''],
+  ]);
+  return section('Workers', listTable(WORKER_COLUMNS, rows));
+}
+
+function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
+  if (up) return 'serves';
+  return html`<b class="ill">${startedAtMs === null ? 'is being replaced' : 'does not answer'}</b>`;
 }
 
 const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];

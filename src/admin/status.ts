@@ -1,7 +1,7 @@
 import type { Reload, WorkersModel } from '../config/index.ts';
 import { escapeUnseen, type OutReason, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
-import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
+import type { DecisionCounts, LogLosses, RecentError, WorkerView } from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 
 /** The status of a gateway. Moments are milliseconds since the epoch. docs/operations.md names the keys of the JSON form, which stay. */
@@ -15,7 +15,10 @@ export interface GatewayStatus {
   /** Why the gateway should get no traffic now; null when it should. */
   readonly notReady: string | null;
   /** How many threads serve clients, and what decided with `workers: auto`. */
-  readonly workers: WorkersModel;
+  readonly workers: WorkersModel & {
+    /** One after the other; none with a count of 1. */
+    readonly each: readonly WorkerStatus[];
+  };
   readonly configuration: {
     readonly generation: number;
     readonly hash: string;
@@ -82,6 +85,13 @@ export interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
   readonly errors: readonly RecentError[];
+}
+
+/** A worker, as `WorkerView` in the JSON of the status. */
+export interface WorkerStatus extends Omit<WorkerView, 'isUp' | 'loopDelayMs'> {
+  readonly up: boolean;
+  /** On the average of a second; `null` if that is not known. */
+  readonly eventLoopDelayMs: number | null;
 }
 
 /** The state of a provider, with its revocations in the form of the status. */

@@ -4,10 +4,12 @@ import type { ConfigWatcher, FixedParts, ListenModel, ReloadRecord } from '../co
 import { restartKeys } from '../config/index.ts';
 import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import type { AddressSet } from '../http/index.ts';
 import type { CertificateView, EndpointsView, Observation } from '../observe/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
 import type { Transports } from '../upstream/index.ts';
 import type { Service } from './app.ts';
+import type { WorkerReports } from './worker-reports.ts';
 
 /** The parts of a gateway that the admin listener shows. */
 interface ShownParts {
@@ -21,15 +23,17 @@ interface ShownParts {
   readonly fixed: FixedParts;
   /** Follows the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
-  readonly listeners: Pick<Service, 'connections'>;
+  readonly service: Pick<Service, 'connections'>;
   readonly transports: Transports;
+  /** What workers tell; nothing where there are none. */
+  readonly reports: WorkerReports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;
 }
 
 /** What the admin listener shows of a gateway, read at each request for it. */
 export function adminView(parts: ShownParts): AdminView {
-  const { clock, generations, watcher, observation, limiting, notReady } = parts;
+  const { clock, generations, watcher, observation, limiting, reports, notReady } = parts;
   const sources = {
     ...parts,
     startedAtMs: clock.epochMs(),
@@ -37,19 +41,31 @@ export function adminView(parts: ShownParts): AdminView {
     generation: () => generations.current,
     restartKeys: (latest: Parameters<typeof restartKeys>[1]) => restartKeys(parts.fixed, latest),
     reload: () => (watcher === null ? 'off' : watcher.watches ? 'watch' : 'poll'),
-    clientConnections: () => parts.listeners.connections,
+    workers: () => reports.views,
+    clientConnections: () => parts.service.connections,
+    requestsInFlight: () => parts.gateway.inFlight + reports.requestsInFlight,
+    unlistedProxies: (trusted: AddressSet) => [
+      ...parts.unlistedProxies.reports(trusted),
+      ...reports.unlistedProxies,
+    ],
     certificates: () => certificateViews(generations.current.snapshot.listen),
-    upstreamConnections: () => parts.transports.connections,
-    endpoints: () => parts.transports.states,
+    upstreamConnections: () => reports.upstreamConnections(parts.transports.connections),
+    endpoints: () => reports.endpoints(parts.transports.states),
   } as const;
   return {
-    metrics: () => observation.scrape(),
+    async metrics() {
+      await reports.refresh(true);
+      return observation.scrape(await reports.levels());
+    },
     notReady,
     notices: {
       kinds: () => generations.current.identity?.adminNotices ?? NO_KINDS,
       take: request => noticesOf(generations).take(request),
     },
-    status: (showCallers: boolean) => gatherStatus(sources, showCallers),
+    async status(showCallers: boolean) {
+      await reports.refresh(false);
+      return gatherStatus(sources, showCallers);
+    },
     api: {
       restrictions: limiting.restrictions,
       allowances: limiting.allowances,
@@ -57,7 +73,10 @@ export function adminView(parts: ShownParts): AdminView {
       snapshot: () => generations.current.snapshot,
       identity: () => generations.current.snapshot.identity,
       ipv6Prefix: () => generations.current.snapshot.limits.ipv6Prefix,
-      endpoints: sources.endpoints,
+      async endpoints() {
+        await reports.refresh(false);
+        return sources.endpoints();
+      },
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },
   };
@@ -83,7 +102,7 @@ export function certificateViews({ http, grpc, admin }: ListenModel): Certificat
 }
 
 /** How the endpoints of each upstream are, for the metrics. */
-export function endpointsViews({ states }: Transports): EndpointsView[] {
+export function endpointsViews(states: Transports['states']): EndpointsView[] {
   return Array.from(states, ([upstream, { endpoints, allOut, lookupFault }]) => ({
     ...{ upstream, allOut, lookupFailed: lookupFault !== null },
     states: endpoints.map(({ outFor }) => outFor),

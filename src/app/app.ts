@@ -4,6 +4,7 @@ import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
+import type { WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
@@ -59,6 +60,10 @@ export interface Service {
 
 /** The workers of a process, which serve the clients for the gateway of its main thread. */
 export interface Workers extends Service {
+  /** What they tell of themselves. */
+  readonly reports: WorkerReports;
+  /** Whether one of them serves. */
+  readonly serves: boolean;
   /** Resolves to why the process must end, if workers die again and again. */
   readonly failed: Promise<string>;
   /** Has all of them compile a configuration. Rejects if one cannot: none uses it then. */
@@ -87,4 +92,6 @@ export interface PlaneApp extends App {
   join(addresses: BoundAddresses): Promise<BoundAddresses>;
   /** Serves by another configuration from now on. */
   take(snapshot: Snapshot): void;
+  /** Hands over what it has counted since the last call, and how it is now. */
+  report(forScrape: boolean): Promise<WorkerReport>;
 }

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/index.ts';
-import type { TimerClock } from '../core/index.ts';
+import { finishedWithin, pause, type TimerClock } from '../core/index.ts';
 import type { BoundAddresses, Listeners } from '../server/index.ts';
 import type { Service } from './app.ts';
 
@@ -38,15 +38,4 @@ export class OwnListeners implements Service {
   destroy(): void {
     this.#listeners.destroy();
   }
-}
-
-/** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
-export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
-  return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
-}
-
-function pause(ms: number, clock: TimerClock): Promise<void> {
-  return new Promise(resolve => {
-    clock.after(ms, resolve);
-  });
 }

@@ -18,7 +18,7 @@ import {
   restartKeys,
 } from '../config/index.ts';
 import type { AppliedEvent, ReloadListener, System, TableMemory, TimerClock } from '../core/index.ts';
-import { ownMemory, readVersion, requestIdSource, systemClock } from '../core/index.ts';
+import { finishedWithin, ownMemory, readVersion, requestIdSource, systemClock } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
@@ -35,7 +35,8 @@ import { type BoundAddresses, Listeners, TicketKeys } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
-import { finishedWithin, OwnListeners } from './own-listeners.ts';
+import { OwnListeners } from './own-listeners.ts';
+import { type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
@@ -70,6 +71,8 @@ class RunningApp implements PlaneApp {
   readonly #service: Service;
   /** Make ready for a reload before this thread takes it; `null` if there are none. */
   readonly #workers: Workers | null;
+  /** What they tell; nothing where there are none. */
+  readonly #reports: WorkerReports;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
   /** Hand each new generation to one part; see `#follows`. */
@@ -96,7 +99,7 @@ class RunningApp implements PlaneApp {
     this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
-    this.#observation = this.#makeObservation(snapshot);
+    this.#observation = this.#makeObservation(snapshot, worker !== undefined);
     this.#transports = new Transports(upstream =>
       openTransport(upstream, system, this.#observation.upstreams),
     );
@@ -106,7 +109,9 @@ class RunningApp implements PlaneApp {
     };
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#workers = workers ?? null;
-    this.#generations = this.#makeGenerations(snapshot, shared, worker !== undefined);
+    this.#reports = workers?.reports ?? new WorkerReports(clock);
+    this.#reports.follow(growth => this.#observation.add(growth));
+    this.#generations = this.#makeGenerations(snapshot, shared);
     this.#limiting = this.#makeLimiting(snapshot, shared);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
@@ -118,12 +123,13 @@ class RunningApp implements PlaneApp {
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
       clientConnections: () => this.#service.connections,
-      upstreamConnections: () => this.#transports.connections,
-      endpoints: () => endpointsViews(this.#transports),
+      upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),
+      endpoints: () => endpointsViews(this.#reports.endpoints(this.#transports.states)),
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
       revocations: () => this.#revocations.counts,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
+      workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
     });
   }
 
@@ -156,6 +162,20 @@ class RunningApp implements PlaneApp {
 
   take(snapshot: Snapshot): void {
     this.#generations.take(withNetworksOf(this.#generations.current.snapshot, snapshot));
+  }
+
+  async report(forScrape: boolean): Promise<WorkerReport> {
+    const levels = forScrape ? await this.#observation.levels() : null;
+    return {
+      levels,
+      growth: this.#observation.take(),
+      connections: this.#service.connections,
+      requestsInFlight: this.#gateway.inFlight,
+      upstreamConnections: this.#transports.connections,
+      endpoints: this.#transports.states,
+      unlistedProxies: this.#unlistedProxies.reports(this.#generations.current.snapshot.trustedProxies),
+      loopDelayMs: this.#overload.delayMs,
+    };
   }
 
   reload(): Promise<void> {
@@ -192,7 +212,7 @@ class RunningApp implements PlaneApp {
     return new OwnListeners(listeners, this.#clock);
   }
 
-  #makeObservation(first: Snapshot): Observation {
+  #makeObservation(first: Snapshot, isWorker: boolean): Observation {
     const observation = new Observation({
       ...this.#system,
       log: this.#log,
@@ -202,6 +222,7 @@ class RunningApp implements PlaneApp {
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
       spans: this.#spans,
+      isWorker,
     });
     this.#spans?.use(spanPeers(first));
     return this.#follows(observation, (part, { snapshot }) => {
@@ -210,7 +231,7 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts, isWorker: boolean): Generations {
+  #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts): Generations {
     const { reloads } = this.#observation;
     const budget = (name: string, options: BudgetOptions) =>
       new VerificationBudget(options, this.#clock, this.#memory, name);
@@ -237,8 +258,7 @@ class RunningApp implements PlaneApp {
         const { outline } = generation.snapshot;
         const changes = changesInWords(outline, this.#outline);
         this.#outline = outline;
-        // The main thread tells of reloads.
-        if (!isWorker) reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
+        reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
       },
       wait: ({ snapshot }) => reloads.waiting(snapshot),
     });
@@ -295,8 +315,9 @@ class RunningApp implements PlaneApp {
       generations: this.#generations,
       fixed: this.#fixed,
       watcher: this.#watcher,
-      listeners: this.#service,
+      service: this.#service,
       transports: this.#transports,
+      reports: this.#reports,
       notReady: () => this.#notReady(),
     });
     const dependencies = { ...this.#system, listener: this.#observation.admin };
@@ -329,6 +350,7 @@ class RunningApp implements PlaneApp {
   #notReady(): string | null {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
+    if (this.#workers?.serves === false) return 'all workers are being replaced';
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     if (this.#limiting.shared?.refuses === true) return 'Redis is away, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";

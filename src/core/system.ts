@@ -287,3 +287,14 @@ export const thisMachine: System = {
     watch: folder => watch(folder, { persistent: false }),
   },
 };
+
+/** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
+export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
+  return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
+}
+
+export function pause(ms: number, clock: TimerClock): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(ms, resolve);
+  });
+}

@@ -7,15 +7,18 @@ export {
   pseudonymOf,
   standardOutput,
 } from './log/index.ts';
-export type {
-  BucketLabels,
-  CertificateView,
-  Ending,
-  EndpointsView,
-  LabelModel,
-  RouteLabels,
+export {
+  type BucketLabels,
+  type CertificateView,
+  type Ending,
+  type EndpointsView,
+  joined,
+  type LabelModel,
+  type Levels,
+  type RouteLabels,
+  type WorkerView,
 } from './metrics/index.ts';
-export { Observation } from './observation.ts';
+export { Observation, type ObservationGrowth } from './observation.ts';
 export type { Recent, RecentError } from './recent.ts';
 export type { DecisionCounts, TopCaller } from './recent-decisions.ts';
 export * from './span-export.ts';

@@ -49,12 +49,14 @@ import {
   observeCertificates,
   observeLog,
   observeRevocations,
+  observeWorkers,
   ReloadMetrics,
   type RevocationView,
   type SharingView,
   StoreMetrics,
   type StoreView,
   UpstreamMetrics,
+  type WorkerView,
 } from './metrics/index.ts';
 import { Recent, type RecentGrowth } from './recent.ts';
 
@@ -83,6 +85,8 @@ interface Gauges extends ConnectionGauges {
   certificates(): readonly CertificateView[];
   revocations(): RevocationView;
   endpoints(): readonly EndpointsView[];
+  /** The workers of the process. Default: there are none. */
+  readonly workers?: { readonly count: number; views(): readonly WorkerView[] } | undefined;
 }
 
 /** What one thread of a process has counted and noted since it was taken last. */
@@ -216,6 +220,8 @@ export class Observation {
     observeRevocations(this.#metrics, () => gauges.revocations());
     this.#upstreamMetrics.observe(() => gauges.endpoints());
     this.#storeMetrics?.observe(() => gauges.sharing());
+    const { workers } = gauges;
+    if (workers !== undefined) observeWorkers(this.#metrics, () => workers.views());
   }
 
   /** Takes what this thread has counted and noted since the last call. */
@@ -320,11 +326,10 @@ const RELOADS: MethodNames<ReloadListener> = {
   unwatched: true,
 };
 
-/** What every thread of a process learns, and its main thread alone tells: whatever is looked up, fetched or decided for all. */
+/** What every thread of a process hears, and its main thread alone tells: keys that it fetches for all, and names that each looks up. */
 const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
-  keyof LimitListener | keyof AuthListener | keyof SignInListener | keyof UpstreamListener
+  keyof AuthListener | keyof SignInListener | keyof UpstreamListener
 >([
-  ...(['restricted', 'released', 'evicted', 'revocationEvicted'] as const),
   ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
   ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
 ]);

@@ -28,6 +28,7 @@ export class Overload {
   #maxDelayMs: number | null;
   #tickedAtMs = 0;
   #delay = new LoopDelay(0);
+  #meanMs: number | null = null;
   #episode: Episode | null = null;
   #timer: Timer | null = null;
 
@@ -47,6 +48,7 @@ export class Overload {
   stop(): void {
     this.#clock.cancel(this.#timer);
     this.#timer = null;
+    this.#meanMs = null;
   }
 
   /** Follows the configuration. */
@@ -60,6 +62,11 @@ export class Overload {
 
   get sheds(): boolean {
     return this.#episode !== null;
+  }
+
+  /** How late the event loop was on the average of the last second; `null` if that is not measured. */
+  get delayMs(): number | null {
+    return this.#meanMs;
   }
 
   /** Whether the process has time for a new request. */
@@ -79,6 +86,7 @@ export class Overload {
     const delayMs = Math.max(0, nowMs - this.#tickedAtMs - TICK_MS);
     this.#tickedAtMs = nowMs;
     const mean = this.#delay.note(delayMs, nowMs);
+    this.#meanMs = mean ?? this.#meanMs;
     if (this.#episode !== null) {
       if (nowMs - this.#episode.refusedAtMs > CALM_MS) this.#end();
     } else if (this.#maxDelayMs !== null && mean !== null && mean > this.#maxDelayMs) {

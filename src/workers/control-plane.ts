@@ -1,4 +1,4 @@
-import type { Workers } from '../app/index.ts';
+import { WorkerReports, type Workers } from '../app/index.ts';
 import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { System } from '../core/index.ts';
 import { errorText, type SharedMemory } from '../core/index.ts';
@@ -47,6 +47,7 @@ interface Plane {
 export class ControlPlane implements Workers {
   /** Resolves to why the process must end, if workers die again and again. */
   readonly failed: Promise<string>;
+  readonly reports: WorkerReports;
   readonly #options: Omit<ControlOptions, 'loaded'>;
   readonly #count: number;
   readonly #listen: ListenModel;
@@ -66,6 +67,7 @@ export class ControlPlane implements Workers {
     this.failed = promise;
     this.#fail = resolve;
     this.#options = options;
+    this.reports = new WorkerReports(options.system.clock);
     this.#count = loaded.snapshot.workers.count;
     this.#listen = loaded.snapshot.listen;
     this.#limitKeys = loaded.snapshot.caps.limitKeys;
@@ -74,7 +76,11 @@ export class ControlPlane implements Workers {
   }
 
   get connections(): number {
-    return 0;
+    return this.reports.connections;
+  }
+
+  get serves(): boolean {
+    return this.#serving().length > 0;
   }
 
   /** Starts the workers. All compile at the same time; the first to listen finds the ports where the configuration says 0. */
@@ -165,6 +171,11 @@ export class ControlPlane implements Workers {
       log.destination.write(text, count);
       hosted.link.post('linesTaken', text.length);
     });
+    const { link } = hosted;
+    link.on(
+      'report',
+      this.reports.started(worker, forScrape => link.ask('report', forScrape)),
+    );
     void hosted.ended.then(cause => this.#ended(plane, cause));
     return plane;
   }
@@ -196,6 +207,7 @@ export class ControlPlane implements Workers {
     this.#planes.delete(worker);
     facts.disconnect(plane.hosted.link);
     board.disconnect(plane.hosted.link);
+    this.reports.ended(worker);
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;

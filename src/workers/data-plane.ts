@@ -1,4 +1,4 @@
-import { openPlane, type PlaneApp } from '../app/index.ts';
+import { openPlane, type PlaneApp, REPORT_MS } from '../app/index.ts';
 import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
 import { type LockWait, SharedMemory, type System } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
@@ -44,6 +44,8 @@ export function runDataPlane(
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
   });
+  link.answer('report', forScrape => running().report(forScrape));
+  system.clock.every(REPORT_MS, () => void app?.report(false).then(report => link.post('report', report)));
   link.answer('listen', addresses => running().join(addresses));
   link.answer('prepare', async asked => {
     prepared.set(asked.generation, await compile(asked, system));

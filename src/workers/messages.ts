@@ -1,3 +1,4 @@
+import type { WorkerReport } from '../app/index.ts';
 import type { ConfigBytes } from '../config/index.ts';
 import type { Fact, MemoryHandover } from '../core/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
@@ -42,6 +43,8 @@ export interface Messages {
   state: ToldState;
   /** To the main thread: whole lines of the log. */
   lines: LogLines;
+  /** To the main thread: what a worker has counted, and how it is. */
+  report: WorkerReport;
   /** To a worker: so many bytes of them were taken. */
   linesTaken: number;
   /** Either way: what one of the threads, or another process, has learnt. */
@@ -80,6 +83,8 @@ export interface Questions {
   listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
   /** Compiles a configuration, to serve by it when told. */
   prepare: { readonly asked: PlaneConfig; readonly answer: null };
+  /** Reports, with what a scrape needs if that is asked for. */
+  report: { readonly asked: boolean; readonly answer: WorkerReport };
   /** Stops serving, as the configuration says. Answers whether all requests were finished. */
   drain: { readonly asked: null; readonly answer: boolean };
   /** To the main thread: whether nobody has claimed this name in that time. */

@@ -205,7 +205,7 @@ async function schemaOf(file: string): Promise<Parameters<typeof keyPaths>[0]> {
 /** A gateway with all parts that have metrics; its Redis is not there. */
 async function startWithEverything(): Promise<LocalGateway> {
   const store = { redis: `redis://127.0.0.1:${await freePort()}` };
-  return startGateway({ upstreamPort: await freePort(), config: { store } });
+  return startGateway({ upstreamPort: await freePort(), config: { store, workers: 2 } });
 }
 
 function stringsInSources(): string[] {

@@ -5,7 +5,7 @@ import type { ApiReply } from './operation.ts';
 
 export interface UpstreamSources {
   /** How the addresses of each upstream are now, by its name. */
-  endpoints(): ReadonlyMap<string, EndpointsState>;
+  endpoints(): Promise<ReadonlyMap<string, EndpointsState>>;
 }
 
 const endpointSchema = z.strictObject({
@@ -36,9 +36,9 @@ export const upstreamsStatusSchema = z.strictObject({
 });
 
 /** Lists the upstreams with their endpoints. */
-export function listUpstreams({ endpoints }: UpstreamSources): ApiReply {
+export async function listUpstreams({ endpoints }: UpstreamSources): Promise<ApiReply> {
   const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
-    endpoints(),
+    await endpoints(),
     ([name, { allOut, lookupFault, endpoints }]) => ({
       ...{ name, allEndpointsOut: allOut, lookupFault },
       endpoints: endpoints.map(({ name, outFor, why, weight, connections, inFlight }) => ({

@@ -58,10 +58,10 @@ export interface MetricDeclaration {
   /** The label that names something configured: a reload drops the series whose value is in no row. Default: it drops none. */
   readonly configured?: string | ((model: LabelModel) => string);
   /**
-   * How the values of several worker threads make one. Default: counters and histograms add up, and a gauge is the main thread's,
-   * which knows it for the whole process. `main`: a counter that the main thread alone counts.
+   * How a gauge that each thread has for itself becomes one value of the process. Default: the main thread knows that value. Counters
+   * and histograms add up.
    */
-  readonly across?: 'sum' | 'max' | 'main';
+  readonly across?: 'sum' | 'max';
   /** What only the documents say, as Markdown. Default nothing. */
   readonly more?: string;
 }
@@ -78,6 +78,8 @@ const BUCKET = 'as configured; `none`: without a bucket';
 const CLASS = '`bot`, `user`, `address`, or a class of `access_tokens.classes`';
 const PROVIDER = 'with [several providers](tokens.md#several-providers)';
 const ONLY_STORE = 'Only with `store`.';
+const WORKER = 'its number, from 1';
+const ONLY_WORKERS = 'Only with several [workers](more-cores.md).';
 const PARTITION = { bucket: '`none`: the global limit', limit: '`global`, `caller` or `resource`' };
 
 const byUpstream = ({ upstreams }: LabelModel): Rows => upstreams.map(upstream => [upstream]);
@@ -95,6 +97,10 @@ const histogram = declare('histogram');
 const ofStore = <Declaration extends object>(declaration: Declaration) => ({
   ...declaration,
   more: ONLY_STORE,
+});
+const ofWorkers = <Declaration extends object>(declaration: Declaration) => ({
+  ...declaration,
+  more: ONLY_WORKERS,
 });
 const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
 
@@ -193,16 +199,33 @@ export const METRICS = {
     { upstream: UPSTREAM },
     { across: 'sum' },
   ),
-  weir_client_connections: gauge('Open client connections.', {}, { across: 'sum' }),
-  weir_upstream_connections: gauge(
-    'Open connections to each upstream.',
-    { upstream: UPSTREAM },
-    { across: 'sum' },
+  weir_client_connections: gauge('Open client connections.'),
+  weir_upstream_connections: gauge('Open connections to each upstream.', { upstream: UPSTREAM }),
+  weir_build_info: gauge(
+    'Always 1; the labels name the version of Weir and of Node.js, and the number of workers if there are several.',
+    {
+      version: 'of Weir',
+      node: 'of Node.js',
+      workers: 'how many serve; left out with one',
+    },
   ),
-  weir_build_info: gauge('Always 1; the labels name the version of Weir and of Node.js.', {
-    version: 'of Weir',
-    node: 'of Node.js',
-  }),
+  weir_worker_up: ofWorkers(
+    gauge('1 while a worker serves and reports, 0 while it is silent or being replaced.', { worker: WORKER }),
+  ),
+  weir_worker_replacements_total: ofWorkers(
+    counter('How often a worker ended unasked and was replaced. Alert on this.', { worker: WORKER }),
+  ),
+  weir_worker_requests_total: ofWorkers(
+    counter('Requests that each worker has answered. A replaced worker goes on with the count.', {
+      worker: WORKER,
+    }),
+  ),
+  weir_worker_client_connections: ofWorkers(
+    gauge('Open client connections of each worker.', { worker: WORKER }),
+  ),
+  weir_worker_event_loop_delay_seconds: ofWorkers(
+    gauge('How late the event loop of each worker is, on the average of a second.', { worker: WORKER }),
+  ),
   weir_proxy_header_faults_total: counter(
     'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
     { reason: PROXY_HEADER_FAULTS },
@@ -273,7 +296,7 @@ export const METRICS = {
   weir_key_set_fetches_total: counter(
     "Fetches of the issuer's key set, by outcome.",
     { provider: PROVIDER, outcome: ['loaded', 'failed'] },
-    { series: model => perProvider(model, ['loaded', 'failed']), across: 'main' },
+    { series: model => perProvider(model, ['loaded', 'failed']) },
   ),
   weir_revocations: gauge(
     'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
@@ -281,8 +304,6 @@ export const METRICS = {
   ),
   weir_revocations_evicted_total: counter(
     'Revocations evicted because the table was full: every token as old as they were is refused.',
-    {},
-    { across: 'main' },
   ),
   weir_notices_total: counter(
     'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
@@ -330,7 +351,7 @@ export const METRICS = {
   weir_provider_discoveries_total: counter(
     "Attempts to discover the provider's endpoints, by outcome.",
     { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
-    { series: model => perProvider(model, DISCOVERY_OUTCOMES), across: 'main' },
+    { series: model => perProvider(model, DISCOVERY_OUTCOMES) },
   ),
   weir_introspections_total: counter(
     'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
@@ -380,7 +401,7 @@ export const METRICS = {
   weir_restrictions_total: counter(
     'Restrictions started, by kind (address, principal, webhook) and reason.',
     { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => certainRestrictions(RESTRICTION_REASONS), across: 'main' },
+    { series: () => certainRestrictions(RESTRICTION_REASONS) },
   ),
   weir_shadow_restrictions_total: counter(
     'Restrictions that rules in shadow would have started, by kind and reason.',
@@ -391,7 +412,6 @@ export const METRICS = {
   weir_restrictions_evicted_total: counter(
     'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
     { table: RESTRICTION_TABLES },
-    { across: 'main' },
   ),
   weir_limit_in_flight: gauge(
     'Requests in flight in each bucket with "concurrent", streams and WebSockets included.',
@@ -464,7 +484,6 @@ export const METRICS = {
   weir_config_reloads_total: counter(
     'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
     { outcome: ['applied', 'waiting', 'refused', 'unchanged'] },
-    { across: 'main' },
   ),
   weir_config_last_reload_successful: gauge(
     '1 if the configuration files were valid at the last reload; 0 if they were refused and the previous configuration stays in use. Alert on 0.',

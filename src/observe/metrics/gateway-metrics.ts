@@ -162,6 +162,39 @@ export class ReloadMetrics implements Partial<ReloadListener> {
   }
 }
 
+/** One worker of the process, for the metrics and the status page. */
+export interface WorkerView {
+  /** Its number, from 1. */
+  readonly worker: number;
+  /** Whether it serves and reports. */
+  readonly isUp: boolean;
+  /** When the present one was started, milliseconds since the epoch; `null` while there is none. */
+  readonly startedAtMs: number | null;
+  /** How often it ended unasked and was replaced, and how many requests it has answered, since the start of the process. */
+  readonly replacements: number;
+  readonly requests: number;
+  readonly connections: number;
+  readonly requestsInFlight: number;
+  /** How late its event loop is on the average of a second; `null` if that is not known. */
+  readonly loopDelayMs: number | null;
+}
+
+/** Registers what the workers are and do. */
+export function observeWorkers(set: MetricSet, workers: () => readonly WorkerView[]): void {
+  const read = (name: Parameters<MetricSet['read']>[0], amountOf: (view: WorkerView) => number | null) =>
+    set.read(name, () =>
+      workers().flatMap(view => {
+        const value = amountOf(view);
+        return value === null ? [] : [[{ worker: String(view.worker) }, value] as const];
+      }),
+    );
+  read('weir_worker_up', ({ isUp }) => (isUp ? 1 : 0));
+  read('weir_worker_replacements_total', ({ replacements }) => replacements);
+  read('weir_worker_requests_total', ({ requests }) => requests);
+  read('weir_worker_client_connections', ({ connections }) => connections);
+  read('weir_worker_event_loop_delay_seconds', ({ loopDelayMs }) => loopDelayMs && loopDelayMs / 1_000);
+}
+
 /** A certificate in use, read at each scrape. */
 export interface CertificateView {
   /** Its key under `listen`. */

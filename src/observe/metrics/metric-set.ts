@@ -204,6 +204,11 @@ export interface MetricGrowth {
 /** The values now of metrics that each thread has for itself, in the library's form. */
 export type Levels = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
+/** Joins what several threads had for themselves. */
+export function joined(levels: readonly Levels[]): Promise<Levels> {
+  return AggregatorRegistry.aggregate([...levels]).getMetricsAsJSON();
+}
+
 /** Registers metrics as `METRICS` declares them, and shows their series from the start. */
 export class MetricSet {
   readonly registry = new Registry();
@@ -215,7 +220,7 @@ export class MetricSet {
   counter(name: MetricOf<'counter'>): Tally {
     const declaration = DECLARATIONS[name];
     const tally = tallyCounter(this.#optionsOf(name));
-    if (declaration.across !== 'main') this.#counters.set(name, tally);
+    this.#counters.set(name, tally);
     this.#prepare(declaration, () => labelNamesOf(declaration), tally, 1);
     return tally;
   }
@@ -319,10 +324,8 @@ export class MetricSet {
 
   #optionsOf(name: MetricName) {
     const declaration = DECLARATIONS[name];
-    const { help, across } = declaration;
-    const aggregator = across === 'max' ? ('max' as const) : ('sum' as const);
-    const labelNames = labelNamesOf(declaration);
-    return { name, help, aggregator, labelNames, registers: [this.registry] };
+    const { help, across: aggregator = 'sum' } = declaration;
+    return { name, help, aggregator, labelNames: labelNamesOf(declaration), registers: [this.registry] };
   }
 
   #prepare<Part extends SeriesTree<Part>>(

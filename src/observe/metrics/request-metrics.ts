@@ -30,6 +30,8 @@ import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 export interface ConnectionGauges {
   clientConnections(): number;
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
+  /** Default: there are none. */
+  readonly workers?: { readonly count: number } | undefined;
 }
 
 /** Gauges of the library that end like counters, which `promtool check metrics` rejects. */
@@ -84,7 +86,6 @@ export class ExchangeMetrics implements ExchangeListener {
     set.read('weir_websockets_open', () =>
       Array.from(this.#webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
     );
-    set.gauge('weir_build_info').set({ version: readVersion(), node: process.versions.node }, 1);
   }
 
   /** Follows the configuration. Called before `MetricSet.use`, which shows the series. */
@@ -100,6 +101,9 @@ export class ExchangeMetrics implements ExchangeListener {
 
   /** Registers what is read at each scrape. */
   observe(gauges: ConnectionGauges): void {
+    const { workers } = gauges;
+    const labels = { version: readVersion(), node: process.versions.node };
+    this.#set.gauge('weir_build_info').set(workers ? { ...labels, workers: workers.count } : labels, 1);
     this.#set.read('weir_client_connections', () => gauges.clientConnections());
     this.#set.read('weir_upstream_connections', () =>
       Array.from(gauges.upstreamConnections(), ([upstream, connections]) => [{ upstream }, connections]),

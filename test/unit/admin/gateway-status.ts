@@ -30,7 +30,7 @@ export const STATUS: GatewayStatus = {
   startedAtMs: MOMENT,
   uptimeSeconds: 65,
   notReady: null,
-  workers: { count: 1, why: null },
+  workers: { count: 1, why: null, each: [] },
   configuration: {
     generation: 3,
     hash: '0123456789abcdef',

@@ -141,7 +141,9 @@ describe('the page', () => {
 
   it('shows how many workers there are, and what auto became, unless there is one', () => {
     const why = 'processor limit: 1.5';
-    expect(pageOf({}, { workers: { count: 2, why } })).toContain('<td>2 (auto, processor limit: 1.5)</td>');
+    expect(pageOf({}, { workers: { count: 2, why, each: [] } })).toContain(
+      '<td>2 (auto, processor limit: 1.5)</td>',
+    );
     expect(pageOf({})).not.toContain('Workers');
   });
 

@@ -27,7 +27,7 @@ const LOGGING: LoggingOptions = {
 function thread(
   clock: FrozenClock,
   isWorker: boolean,
-  connections: number,
+
   lines: string[] = [],
 ): Observation {
   const observation = new Observation({
@@ -45,8 +45,8 @@ function thread(
     isWorker,
   });
   observation.observe({
-    clientConnections: () => connections,
-    upstreamConnections: () => [['api', 2 * connections]],
+    clientConnections: () => 3,
+    upstreamConnections: () => [['api', 2]],
     endpoints: () => [],
     limitCounts: () => ({ keys: 5, callerOverflows: 2, concurrent: [], partitions: [] }),
     sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
@@ -115,8 +115,8 @@ test('what several threads counted and noted is shown as if one had', async () =
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
       const clock = new FrozenClock();
-      const [alone, main] = [thread(clock, false, 3), thread(clock, false, 0)];
-      const workers = [thread(clock, true, 1), thread(clock, true, 2)];
+      const [alone, main] = [thread(clock, false), thread(clock, false)];
+      const workers = [thread(clock, true), thread(clock, true)];
       const report = (worker: Observation) => main.add(structuredClone(worker.take()));
       for (const { event, at, afterMs, reports } of steps) {
         clock.advance(afterMs);
@@ -137,18 +137,12 @@ test('what several threads counted and noted is shown as if one had', async () =
 test('a worker leaves to the main thread what all threads learn', async () => {
   const clock = new FrozenClock();
   const lines: string[] = [];
-  const worker = thread(clock, true, 1, lines);
-  const restriction = { kind: 'address', reason: 'operator', key: '192.0.2.1', untilEpochMs: 0 } as const;
-  worker.limits.restricted(restriction);
-  worker.limits.released(restriction);
+  const worker = thread(clock, true, lines);
   worker.reloads.unchanged();
   worker.identityOf(null).keySetFailed('it is away');
   worker.upstreams.lookupFailed('api', 'api.internal', 'it is away');
   expect(lines).toEqual([]);
-  expect(worker.take()).toEqual(thread(clock, true, 1).take());
-  worker.limits.shadowRestricted(restriction);
-  expect(lines).toHaveLength(1);
-  expect(worker.take().metrics.counters).toEqual([
-    ['weir_shadow_restrictions_total', [[['address', 'operator'], 1]]],
-  ]);
+  expect(worker.take()).toEqual(thread(clock, true).take());
+  worker.limits.held('admitted');
+  expect(worker.take().metrics.counters).toEqual([['weir_limit_held_total', [[['admitted'], 1]]]]);
 });

@@ -1,0 +1,199 @@
+import { finishedWithin, type TimerClock, type UnlistedProxy } from '../core/index.ts';
+import { joined, type Levels, type ObservationGrowth, type WorkerView } from '../observe/index.ts';
+import type { EndpointsState } from '../upstream/index.ts';
+
+/** How often a worker reports unasked. */
+export const REPORT_MS = 1_000;
+/** A worker that was silent for so long is shown as one that does not serve. */
+const SILENT_MS = 3_000;
+/** How long a scrape or a status page waits for workers. */
+const WAIT_MS = 500;
+
+/** What a worker tells the main thread, about once a second and when it is asked. */
+export interface WorkerReport {
+  /** What it has counted and noted since its last report. */
+  readonly growth: ObservationGrowth;
+  readonly connections: number;
+  readonly requestsInFlight: number;
+  /** Open connections, by upstream. */
+  readonly upstreamConnections: ReadonlyMap<string, number>;
+  /** How the addresses of each upstream are. */
+  readonly endpoints: ReadonlyMap<string, EndpointsState>;
+  readonly unlistedProxies: readonly UnlistedProxy[];
+  /** How late its event loop was on the average of a second; `null` if that is not known. */
+  readonly loopDelayMs: number | null;
+  /** What each thread has for itself, for a scrape; `null` if it was not asked for. */
+  readonly levels: Levels | null;
+}
+
+/** A worker that runs now. */
+interface Living {
+  readonly startedAtMs: number;
+  readonly ask: (forScrape: boolean) => Promise<WorkerReport>;
+  /** Its last report, and when that came; `null` before the first. */
+  last: WorkerReport | null;
+  heardAtMs: number;
+  levels: Levels;
+}
+
+/** What is known of a worker's number, whoever has it. */
+interface Seat {
+  /** `null` while a worker is being replaced. */
+  living: Living | null;
+  replacements: number;
+  requests: number;
+}
+
+/** Keeps what the workers of a process tell, for their main thread to tell as one. What a worker has counted outlives it. */
+export class WorkerReports {
+  readonly #clock: TimerClock;
+  readonly #seats = new Map<number, Seat>();
+  #count: (growth: ObservationGrowth) => void = () => {};
+  /** The distributions of threads that are gone. */
+  #gone: Levels[] = [];
+
+  constructor(clock: TimerClock) {
+    this.#clock = clock;
+  }
+
+  /** Sets who takes in what workers have counted. Call it before they start. */
+  follow(count: (growth: ObservationGrowth) => void): void {
+    this.#count = count;
+  }
+
+  /**
+   * A worker has this number from now on. Call what is returned with each of its reports.
+   *
+   * @param ask asks it for a report, with levels if it is for a scrape
+   */
+  started(worker: number, ask: Living['ask']): (report: WorkerReport) => void {
+    const seat = this.#seats.get(worker) ?? { living: null, replacements: -1, requests: 0 };
+    const startedAtMs = this.#clock.epochMs();
+    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, levels: [] };
+    seat.living = living;
+    seat.replacements++;
+    this.#seats.set(worker, seat);
+    return report => this.#heard(seat, living, report);
+  }
+
+  ended(worker: number): void {
+    const seat = this.#seats.get(worker);
+    const { levels = [] } = seat?.living ?? {};
+    this.#gone.push(levels.filter(({ type }) => String(type) === 'histogram'));
+    if (seat !== undefined) seat.living = null;
+  }
+
+  /** Asks all workers for a report. Resolves when they have answered, or after half a second: a late answer still counts. */
+  async refresh(forScrape: boolean): Promise<void> {
+    if (this.#seats.size === 0) return;
+    const asked = [...this.#seats.values()].map(async seat => {
+      const { living } = seat;
+      if (living !== null) this.#heard(seat, living, await living.ask(forScrape));
+    });
+    await finishedWithin(WAIT_MS, Promise.allSettled(asked), this.#clock);
+  }
+
+  /** What the threads have for themselves, for a scrape. */
+  async levels(): Promise<readonly Levels[]> {
+    const count = this.#gone.length;
+    if (count > 1) this.#gone = [await joined(this.#gone), ...this.#gone.slice(count)];
+    return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
+  }
+
+  get connections(): number {
+    return sumOf(this.#last.map(({ connections }) => connections));
+  }
+
+  get requestsInFlight(): number {
+    return sumOf(this.#last.map(({ requestsInFlight }) => requestsInFlight));
+  }
+
+  get views(): WorkerView[] {
+    const nowMs = this.#clock.monotonicMs();
+    return Array.from(this.#seats, ([worker, { living, replacements, requests }]) => ({
+      worker,
+      isUp: living !== null && living.last !== null && nowMs - living.heardAtMs < SILENT_MS,
+      startedAtMs: living?.startedAtMs ?? null,
+      ...{ replacements, requests },
+      connections: living?.last?.connections ?? 0,
+      requestsInFlight: living?.last?.requestsInFlight ?? 0,
+      loopDelayMs: living?.last?.loopDelayMs ?? null,
+    }));
+  }
+
+  /** Adds these connections to upstreams to those of the workers. */
+  upstreamConnections(own: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+    const sums = new Map(own);
+    for (const { upstreamConnections } of this.#last)
+      for (const [upstream, open] of upstreamConnections)
+        sums.set(upstream, (sums.get(upstream) ?? 0) + open);
+    return sums;
+  }
+
+  /** How the endpoints are for the workers, who send the requests; before their first report, as they are here. */
+  endpoints(own: ReadonlyMap<string, EndpointsState>): ReadonlyMap<string, EndpointsState> {
+    const told = this.#last.map(({ endpoints }) => endpoints);
+    return new Map(
+      Array.from(own, ([upstream, state]) => {
+        const states = told.flatMap(endpoints => endpoints.get(upstream) ?? []);
+        return [upstream, states.length === 0 ? state : asOne(states)];
+      }),
+    );
+  }
+
+  /** The proxies that workers have noticed, each once. */
+  get unlistedProxies(): UnlistedProxy[] {
+    const reports = this.#last.flatMap(({ unlistedProxies }) => unlistedProxies);
+    return [...new Map(reports.map(report => [report.address, report])).values()];
+  }
+
+  #heard(seat: Seat, living: Living, report: WorkerReport): void {
+    this.#count(report.growth);
+    seat.requests += requestsIn(report.growth);
+    living.last = report;
+    living.levels = report.levels ?? living.levels;
+    living.heardAtMs = this.#clock.monotonicMs();
+  }
+
+  get #living(): Living[] {
+    return [...this.#seats.values()].flatMap(({ living }) => living ?? []);
+  }
+
+  get #last(): WorkerReport[] {
+    return this.#living.flatMap(({ last }) => last ?? []);
+  }
+}
+
+function requestsIn({ metrics: { counters } }: ObservationGrowth): number {
+  const [, series = []] = counters.find(([name]) => name === 'weir_requests_total') ?? [];
+  return series.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** Joins how the endpoints of one upstream are for several workers. One is out if it is for all of them. */
+function asOne(states: readonly EndpointsState[]): EndpointsState {
+  const byName = Map.groupBy(
+    states.flatMap(({ endpoints }) => endpoints),
+    ({ name }) => name,
+  );
+  return {
+    endpoints: Array.from(byName, ([name, each]) => {
+      const out = each.filter(({ outFor }) => outFor !== null);
+      const [fault] = [...out, ...each].flatMap(({ why }) => why ?? []);
+      const isOutForSome = out.length > 0 && out.length < each.length;
+      return {
+        name,
+        outFor: isOutForSome ? null : (out[0]?.outFor ?? null),
+        why: isOutForSome ? `out for ${out.length} of ${each.length} workers: ${fault}` : (fault ?? null),
+        weight: each[0]?.weight ?? 0,
+        connections: sumOf(each.map(({ connections }) => connections)),
+        inFlight: sumOf(each.map(({ inFlight }) => inFlight)),
+      };
+    }),
+    allOut: states.every(({ allOut }) => allOut),
+    lookupFault: states.find(({ lookupFault }) => lookupFault !== null)?.lookupFault ?? null,
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
