@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { inNextTurn, type RandomBytes, randomKey } from './system.ts';
 
 /** The number of the main thread, and of a process that has no other. */
-const MAIN_THREAD = 0;
+export const MAIN_THREAD = 0;
 
 /**
  * Memory for tables of numbers: of this thread alone (`ownMemory`), or of all threads of a process (`SharedMemory`). Reads are plain;
@@ -26,7 +26,7 @@ export interface TableMemory {
   whole<T>(run: () => T): T;
   /** Does the same as `whole`, in this turn of the event loop or a later one. */
   soon<T>(run: () => T): Promise<T>;
-  /** Keeps what has changed so far, for loops that change many words: each step must leave everything in order. */
+  /** Keeps what has changed so far, for loops that change many words: each step must leave everything in order. Does nothing if nested. */
   keep(): void;
   /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
   secret(name: string, bytes: number): Buffer;
@@ -68,6 +68,10 @@ export class Words {
     this.set(at, sum);
     return sum;
   }
+
+  addFloat(at: number, by: number): void {
+    this.setFloat(at, (this.floats[at] ?? 0) + by);
+  }
 }
 
 /** Words come in pairs, so that floats cover them all. */
@@ -94,8 +98,8 @@ const LOCK = 0;
 const FREE = 0;
 const LINE = 32;
 
-/** The most writes between two moments at which everything is in order. A decision makes fewer than 500. */
-const NOTES = 4_096;
+/** The most writes between two moments at which everything is in order. A decision in a full table makes up to 3,000. */
+const NOTES = 8_192;
 // The words of a note.
 const TABLE = 0;
 const AT = 1;
@@ -251,7 +255,7 @@ export class SharedMemory implements TableMemory {
   }
 
   keep(): void {
-    this.#journal.keep();
+    if (this.#depth === 1) this.#journal.keep();
   }
 
   secret(name: string, bytes: number): Buffer {

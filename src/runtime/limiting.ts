@@ -266,9 +266,9 @@ const SILENT: RestrictionListener & Pick<LimitListener, 'shadowRestricted'> = {
   shadowRestricted() {},
 };
 
-/** Makes the counters of this process. Call `followLimits` with each configuration. */
+/** Makes the counters of this process, or of the threads that share `memory`. Call `followLimits` with each configuration. */
 export function memoryCounters(
-  options: Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys'>,
+  options: Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,
 ): MemoryStore {
   const networkOf = (caller: string) => (isPrincipal(caller) ? null : networkOfKey(caller));
   return new MemoryStore({ ...options, networkOf });

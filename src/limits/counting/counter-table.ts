@@ -1,7 +1,8 @@
-import type { TableMemory } from '../../core/index.ts';
-import type { Counter, Keyspace } from './counter.ts';
-import { type Partition, Partitions } from './partitions.ts';
-import { CallerTable, type NetworkOf, RecordTable, StringHash } from './record-table.ts';
+import type { TableMemory, Words } from '../../core/index.ts';
+import { CallerTable, type NetworkOf } from './caller-table.ts';
+import { type Counter, newCounter } from './counter.ts';
+import { Partitions } from './partitions.ts';
+import { RecordTable, StringHash } from './record-table.ts';
 
 // The words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
@@ -11,24 +12,68 @@ const KEYSPACE = 1;
 const CALLER = 2;
 const PART_LOW = 3;
 const PART_HIGH = 4;
-/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, 65,535 at most. */
-const COUNT = 5;
-const RESET = 6;
-const MARK = 8;
+/** Where the counter itself begins: an odd word, so that its floats begin at even ones. */
+const COUNTER = 5;
 // The neighbours in the ring of its partition.
 const LEFT = 10;
 const RIGHT = 11;
 
+// The words of a counter, in whatever record.
+/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, 65,535 at most. */
+const COUNT = 0;
+const RESET = 1;
+const MARK = 3;
+export const COUNTER_WORDS = 5;
+
 const EXHAUSTED = 2 ** 30;
+
+/** `start`: the first word of the counter, an odd number. */
+export function loadCounter({ ints, floats }: Words, start: number, counter: Counter): void {
+  counter.resetMs = floats[(start + RESET) >> 1] ?? 0;
+  counter.markMs = floats[(start + MARK) >> 1] ?? 0;
+  const count = ints[start + COUNT] ?? 0;
+  counter.count = count & ~EXHAUSTED;
+  counter.exhausted = (count & EXHAUSTED) !== 0;
+}
+
+export function saveCounter(words: Words, start: number, counter: Counter): void {
+  words.setFloat((start + RESET) >> 1, counter.resetMs);
+  words.setFloat((start + MARK) >> 1, counter.markMs);
+  words.set(start + COUNT, counter.exhausted ? counter.count | EXHAUSTED : counter.count);
+}
+
+/** A keyspace's number has 15 bits for the keyspace, from 1 on, below those for its partition. */
+const KEYSPACE_BITS = 15;
+const MAX_KEYSPACES = 2 ** KEYSPACE_BITS - 1;
+const MIN_KEYSPACES = 4_096;
+const COUNTERS_PER_KEYSPACE = 16;
+
+/** How many keyspaces, and how many partitions, a table with room for so many counters has room for. */
+export function mostKeyspaces(counters: number): number {
+  return Math.min(MAX_KEYSPACES, Math.max(MIN_KEYSPACES, Math.ceil(counters / COUNTERS_PER_KEYSPACE)));
+}
+
+export function keyspaceNumber(partition: number, place: number): number {
+  return (partition << KEYSPACE_BITS) | (place + 1);
+}
+
+export function partitionOf(keyspace: number): number {
+  return Math.abs(keyspace) >> KEYSPACE_BITS;
+}
+
+function placeOfKeyspace(number: number): number {
+  return (Math.abs(number) & MAX_KEYSPACES) - 1;
+}
 
 /** How many records a decision checks for expired counters, so that each pays for its share of the cleaning and no more. */
 const SWEPT_RECORDS = 4;
 /** How many counters are checked to find one to evict. */
 const EVICTION_RECORDS = 16;
-/** How many records are checked for expired counters when a new one finds no room. */
+/** How many records are checked for expired counters when a new one finds no room, and in one step of a sweep. */
 const EXPIRED_RECORDS = 16;
 /** A decision uses no more records than this. */
 const MAX_IN_USE = 5;
+const UNUSED = newCounter();
 /** The caller of a counter that all callers share, or that nobody in particular has opened. */
 const NOBODY = -1;
 
@@ -43,11 +88,11 @@ const NOBODY = -1;
  */
 export class CounterTable {
   readonly partitions: Partitions;
+  readonly capacity: number;
+  readonly #memory: TableMemory;
   readonly #callers: CallerTable;
   readonly #table: RecordTable;
   readonly #partHash: StringHash;
-  /** The partition of each keyspace, by its number. */
-  readonly #partitionOf: Partition[] = [];
   #hand = 0;
   #nowMs = 0;
   readonly #inUse = new Int32Array(MAX_IN_USE);
@@ -58,7 +103,9 @@ export class CounterTable {
    * @param capacity most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used
    */
   constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf = () => null) {
-    this.partitions = new Partitions(capacity);
+    this.capacity = capacity;
+    this.#memory = memory;
+    this.partitions = new Partitions(memory, name, capacity, mostKeyspaces(capacity));
     this.#callers = new CallerTable(memory, `${name} callers`, capacity, networkOf);
     this.#table = new RecordTable(memory, name, capacity, WIDTH);
     this.#partHash = StringHash.withRandomKey(memory, name);
@@ -74,14 +121,19 @@ export class CounterTable {
 
   /** Starts a decision: cleans a little and releases the records that the last decision used. */
   begin(nowMs: number): void {
-    this.sweep(nowMs, SWEPT_RECORDS);
+    this.#nowMs = nowMs;
+    this.#inUseCount = 0;
+    this.#freeExpired(SWEPT_RECORDS);
   }
 
-  /** Checks this many records and frees the expired ones. Also called from a timer, for when no requests come. */
+  /** Checks this many records and frees the expired ones. For a timer, for when no requests come. */
   sweep(nowMs: number, records: number): void {
     this.#nowMs = nowMs;
     this.#inUseCount = 0;
-    this.#freeExpired(records);
+    for (let left = Math.min(records, this.#table.used); left > 0; left -= EXPIRED_RECORDS) {
+      this.#freeExpired(Math.min(left, EXPIRED_RECORDS));
+      this.#memory.keep();
+    }
   }
 
   #freeExpired(records: number): void {
@@ -119,26 +171,22 @@ export class CounterTable {
    * Creates a counter, evicting another of its partition if need be; -1 if none can be evicted. Only for a key that `find` did not
    * find. `opener`: the caller that a counter of all callers is counted for; `null` if there is none.
    */
-  open(keyspace: Keyspace, caller: string | null, part: string, opener = caller): number {
-    const { partition, number } = keyspace;
-    if (!this.#makeRoom(partition)) return -1;
+  open(keyspace: number, caller: string | null, part: string, opener = caller): number {
+    if (!this.#makeRoom(partitionOf(keyspace))) return -1;
     const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener);
     if (openerAt >= 0) this.#callers.addCounter(openerAt, part !== '');
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
     const isShared = caller === null;
-    const at = this.#table.take(placeOf(number, isShared ? NOBODY : openerAt, low));
+    const at = this.#table.take(placeOf(keyspace, isShared ? NOBODY : openerAt, low));
     const { records } = this.#table;
     const word = at * WIDTH;
-    records.set(word + KEYSPACE, isShared ? -number : number);
+    records.set(word + KEYSPACE, isShared ? -keyspace : keyspace);
     records.set(word + CALLER, openerAt);
     records.set(word + PART_LOW, low);
     records.set(word + PART_HIGH, high);
-    records.setFloat((word + RESET) >> 1, 0);
-    records.setFloat((word + MARK) >> 1, 0);
-    records.set(word + COUNT, 0);
-    this.#partitionOf[number] = partition;
-    this.#join(at, partition);
+    saveCounter(records, word + COUNTER, UNUSED);
+    this.#join(at);
     return this.#use(at);
   }
 
@@ -152,9 +200,20 @@ export class CounterTable {
     const callerAt = this.#callers.find(caller);
     if (callerAt < 0) return;
     const { ints } = this.#table;
+    this.#releaseIf(word => ints[word + CALLER] === callerAt && keyspaces.has(ints[word + KEYSPACE] ?? 0));
+  }
+
+  /** Frees all counters of the keyspaces at these places. */
+  releaseAll(places: ReadonlySet<number>): void {
+    const { ints } = this.#table;
+    this.#releaseIf(word => places.has(placeOfKeyspace(ints[word + KEYSPACE] ?? 0)));
+  }
+
+  #releaseIf(isMeant: (word: number) => boolean): void {
     for (let at = 0; at < this.#table.used; at++) {
-      const word = at * WIDTH;
-      if (ints[word + CALLER] === callerAt && keyspaces.has(ints[word + KEYSPACE] ?? 0)) this.#giveBack(at);
+      if (!this.#isHeld(at) || !isMeant(at * WIDTH)) continue;
+      this.#giveBack(at);
+      this.#memory.keep();
     }
   }
 
@@ -170,21 +229,11 @@ export class CounterTable {
   }
 
   load(at: number, counter: Counter): void {
-    const { ints, floats } = this.#table;
-    const word = at * WIDTH;
-    counter.resetMs = floats[(word + RESET) >> 1] ?? 0;
-    counter.markMs = floats[(word + MARK) >> 1] ?? 0;
-    const count = ints[word + COUNT] ?? 0;
-    counter.count = count & ~EXHAUSTED;
-    counter.exhausted = (count & EXHAUSTED) !== 0;
+    loadCounter(this.#table.records, at * WIDTH + COUNTER, counter);
   }
 
   save(at: number, counter: Counter): void {
-    const { records } = this.#table;
-    const word = at * WIDTH;
-    records.setFloat((word + RESET) >> 1, counter.resetMs);
-    records.setFloat((word + MARK) >> 1, counter.markMs);
-    records.set(word + COUNT, counter.exhausted ? counter.count | EXHAUSTED : counter.count);
+    saveCounter(this.#table.records, at * WIDTH + COUNTER, counter);
   }
 
   #use(at: number): number {
@@ -199,38 +248,40 @@ export class CounterTable {
   }
 
   /** Whether this partition may take one more record, if need be in place of another. */
-  #makeRoom(partition: Partition): boolean {
+  #makeRoom(partition: number): boolean {
     if (!this.#hasRoom(partition)) this.#freeExpired(EXPIRED_RECORDS);
     if (this.#hasRoom(partition)) return true;
     if (!this.partitions.mayGrow(partition)) return this.#evictFrom(partition);
     // After a reload, another partition may still hold the room that is reserved for this one.
     const other = this.partitions.mostLent;
-    return other !== null && this.#evictFrom(other);
+    return other >= 0 && this.#evictFrom(other);
   }
 
-  #hasRoom(partition: Partition): boolean {
+  #hasRoom(partition: number): boolean {
     return this.#table.size < this.#table.capacity && this.partitions.mayGrow(partition);
   }
 
-  #evictFrom(partition: Partition): boolean {
+  #evictFrom(partition: number): boolean {
     const { ints } = this.#table;
     let nearest = -1;
-    for (let left = Math.min(EVICTION_RECORDS, partition.size); left > 0; left--) {
-      const at = partition.hand;
-      partition.hand = ints[at * WIDTH + RIGHT] ?? -1;
+    let hand = this.partitions.hand(partition);
+    for (let left = Math.min(EVICTION_RECORDS, this.partitions.size(partition)); left > 0; left--) {
+      const at = hand;
+      hand = ints[at * WIDTH + RIGHT] ?? -1;
       if (!this.#canGiveWay(at)) continue;
       if (nearest < 0 || this.#resetOf(at) < this.#resetOf(nearest)) nearest = at;
       if (this.#isOver(at)) break;
     }
+    this.partitions.setHand(partition, hand);
     if (nearest < 0) return false;
-    if (!this.#isOver(nearest)) partition.evictions++;
+    if (!this.#isOver(nearest)) this.partitions.countEviction(partition);
     this.#giveBack(nearest);
     return true;
   }
 
   #canGiveWay(at: number): boolean {
     if (this.#isInUse(at)) return false;
-    return ((this.#table.ints[at * WIDTH + COUNT] ?? 0) & EXHAUSTED) === 0 || this.#isOver(at);
+    return ((this.#table.ints[at * WIDTH + COUNTER + COUNT] ?? 0) & EXHAUSTED) === 0 || this.#isOver(at);
   }
 
   #isInUse(at: number): boolean {
@@ -247,7 +298,7 @@ export class CounterTable {
   }
 
   #resetOf(at: number): number {
-    return this.#table.floats[(at * WIDTH + RESET) >> 1] ?? 0;
+    return this.#table.floats[(at * WIDTH + COUNTER + RESET) >> 1] ?? 0;
   }
 
   #giveBack(at: number): void {
@@ -258,19 +309,20 @@ export class CounterTable {
     const low = ints[word + PART_LOW] ?? 0;
     const ofPart = low !== 0 || ints[word + PART_HIGH] !== 0;
     if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
-    const partition = this.#partitionOf[Math.abs(keyspace)];
-    if (partition !== undefined) this.#leave(at, partition);
+    this.#leave(at);
     records.set(word + KEYSPACE, 0);
     this.#table.giveBack(at, placeOf(Math.abs(keyspace), keyspace < 0 ? NOBODY : openerAt, low));
   }
 
   /** Puts a record where the hand of its partition comes last. */
-  #join(at: number, partition: Partition): void {
+  #join(at: number): void {
     const { ints, records } = this.#table;
     const word = at * WIDTH;
-    const right = partition.hand < 0 ? at : partition.hand;
-    const left = partition.hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
-    if (partition.hand < 0) partition.hand = at;
+    const partition = partitionOf(ints[word + KEYSPACE] ?? 0);
+    const hand = this.partitions.hand(partition);
+    const right = hand < 0 ? at : hand;
+    const left = hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
+    if (hand < 0) this.partitions.setHand(partition, at);
     records.set(word + LEFT, left);
     records.set(word + RIGHT, right);
     records.set(left * WIDTH + RIGHT, at);
@@ -278,13 +330,15 @@ export class CounterTable {
     this.partitions.grew(partition);
   }
 
-  #leave(at: number, partition: Partition): void {
+  #leave(at: number): void {
     const { ints, records } = this.#table;
-    const left = ints[at * WIDTH + LEFT] ?? at;
-    const right = ints[at * WIDTH + RIGHT] ?? at;
+    const word = at * WIDTH;
+    const partition = partitionOf(ints[word + KEYSPACE] ?? 0);
+    const left = ints[word + LEFT] ?? at;
+    const right = ints[word + RIGHT] ?? at;
     records.set(left * WIDTH + RIGHT, right);
     records.set(right * WIDTH + LEFT, left);
-    if (partition.hand === at) partition.hand = right === at ? -1 : right;
+    if (this.partitions.hand(partition) === at) this.partitions.setHand(partition, right === at ? -1 : right);
     this.partitions.shrank(partition);
   }
 }

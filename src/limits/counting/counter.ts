@@ -1,6 +1,5 @@
-import type { Clock } from '../../core/index.ts';
-import type { Limit, LimitAlgorithm, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
-import type { Partition } from './partitions.ts';
+import type { Clock, Words } from '../../core/index.ts';
+import type { Limit, LimitAlgorithm } from './limit-definition.ts';
 
 /**
  * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. A counter whose Reset has passed says no
@@ -65,6 +64,12 @@ function unitsOf(cost: number, { units }: Limit): number {
 /** When the wall clock steps by more than this, announced moments are corrected. In milliseconds. */
 const CLOCK_STEP_MS = 1_000;
 
+// The floats of a noted moment. Before the first, offsets are 0, which is more than a step from any true one.
+const LAST = 0;
+const STEADY_OFFSET = 1;
+const FIXED_OFFSET = 2;
+export const MOMENT_FLOATS = 3;
+
 /**
  * One moment in whole milliseconds on both clocks: the monotonic one measures, the wall clock announces. It is read once per
  * decision, so that everything in one response refers to one moment.
@@ -92,8 +97,26 @@ export class Moment {
     return Math.floor(ms) + this.#fixedOffsetMs;
   }
 
-  read(clock: Clock): void {
-    this.nowMs = Math.floor(clock.monotonicMs());
+  /** Goes on from the moment that another thread has noted at this place among `floats`. */
+  follow({ floats }: Words, place: number): void {
+    this.nowMs = floats[place + LAST] ?? 0;
+    this.steadyOffsetMs = floats[place + STEADY_OFFSET] ?? 0;
+    this.#fixedOffsetMs = floats[place + FIXED_OFFSET] ?? 0;
+  }
+
+  /** Reads the clock, goes on from the moment noted last, and notes this one. */
+  readAfter(clock: Clock, words: Words, place: number): void {
+    this.follow(words, place);
+    const [lastMs, steadyMs, fixedMs] = [this.nowMs, this.steadyOffsetMs, this.#fixedOffsetMs];
+    this.read(clock, lastMs);
+    if (this.nowMs !== lastMs) words.setFloat(place + LAST, this.nowMs);
+    if (this.steadyOffsetMs !== steadyMs) words.setFloat(place + STEADY_OFFSET, this.steadyOffsetMs);
+    if (this.#fixedOffsetMs !== fixedMs) words.setFloat(place + FIXED_OFFSET, this.#fixedOffsetMs);
+  }
+
+  /** @param lastMs the clocks of threads agree, but may round differently: time does not go back behind this */
+  read(clock: Clock, lastMs = Number.NEGATIVE_INFINITY): void {
+    this.nowMs = Math.max(lastMs, Math.floor(clock.monotonicMs()));
     this.epochMs = Math.floor(clock.epochMs());
     const offset = this.epochMs - this.nowMs;
     if (offset > this.steadyOffsetMs || offset < this.steadyOffsetMs - CLOCK_STEP_MS)
@@ -268,71 +291,4 @@ function moveReset(counter: Counter, limit: Limit, nowMs: number): void {
   counter.exhausted = smooth.remaining(counter, limit, nowMs) < Math.min(limit.largestCost, limit.units);
 }
 
-const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };
-
-/** The place of the counters of one identity, across all configurations that have it. */
-export interface Keyspace {
-  /** Counts from 1 on. */
-  readonly number: number;
-  /** The partition in which they find room. */
-  readonly partition: Partition;
-  /** The overflow counter: it counts all keys for which the table has no room. */
-  readonly overflow: Counter;
-}
-
-/** A limit with what a store needs to count it. */
-export interface BoundLimit {
-  readonly limit: Limit;
-  readonly rule: CounterRule;
-  readonly keyspace: Keyspace;
-}
-
-export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
-
-export interface BoundSet extends BoundLimits {
-  readonly shadow: BoundLimits | null;
-}
-
-/** Lets limits keep their counters across reloads. It grows with configurations, never with requests. */
-export class Keyspaces {
-  readonly #partitionOf: (limit: Limit) => Partition;
-  readonly #byIdentity = new Map<string, Keyspace>();
-  /** Weak, so that entries go with their configuration. */
-  readonly #bound = new WeakMap<LimitSet, BoundSet>();
-
-  constructor(partitionOf: (limit: Limit) => Partition) {
-    this.#partitionOf = partitionOf;
-  }
-
-  bindSet(limits: LimitSet): BoundSet {
-    const known = this.#bound.get(limits);
-    if (known !== undefined) return known;
-    const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
-    const bound = { ...this.#bindEach(limits), shadow };
-    this.#bound.set(limits, bound);
-    return bound;
-  }
-
-  bind(limit: Limit): BoundLimit {
-    let keyspace = this.#byIdentity.get(limit.identity);
-    if (keyspace === undefined) {
-      const partition = this.#partitionOf(limit);
-      keyspace = { number: this.#byIdentity.size + 1, partition, overflow: newCounter() };
-      this.#byIdentity.set(limit.identity, keyspace);
-    }
-    return { limit, rule: RULES[limit.algorithm], keyspace };
-  }
-
-  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
-    return {
-      global: this.#bindOrNull(global),
-      caller: this.#bindOrNull(caller),
-      group: this.#bindOrNull(group),
-      resource: this.#bindOrNull(resource),
-    };
-  }
-
-  #bindOrNull(limit: Limit | null): BoundLimit | null {
-    return limit === null ? null : this.bind(limit);
-  }
-}
+export const RULES: Readonly<Record<LimitAlgorithm, CounterRule>> = { window: fixedWindow, smooth };

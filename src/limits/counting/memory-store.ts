@@ -1,7 +1,14 @@
-import { type Clock, ownMemory, type RandomBytes } from '../../core/index.ts';
-import type { BoundLimit, BoundLimits, BoundSet, Counter } from './counter.ts';
-import { copyCounter, Keyspaces, Moment, newCounter } from './counter.ts';
-import { CounterTable } from './counter-table.ts';
+import {
+  type Clock,
+  MAIN_THREAD,
+  ownMemory,
+  type RandomBytes,
+  type TableMemory,
+  type Words,
+} from '../../core/index.ts';
+import type { NetworkOf } from './caller-table.ts';
+import { type Counter, copyCounter, MOMENT_FLOATS, Moment, newCounter } from './counter.ts';
+import { CounterTable, partitionOf } from './counter-table.ts';
 import type {
   Allowance,
   AllowanceReading,
@@ -13,17 +20,22 @@ import type {
 } from './decision.ts';
 import { NO_SHADOW, UNLIMITED } from './decision.ts';
 import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
+import { type BoundLimit, type BoundLimits, type BoundSet, Keyspaces } from './keyspaces.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { groupCounterKey, isSharedRole } from './limit-definition.ts';
-import type { NetworkOf } from './record-table.ts';
+import type { PartitionCounts } from './partitions.ts';
 
 interface MemoryAllowancesDependencies {
-  readonly clock: Clock;
+  readonly memory: TableMemory;
+  readonly readClock: (moment: Moment) => void;
   readonly table: CounterTable;
   readonly keyspaces: Keyspaces;
   readonly keysPerCaller: () => number;
   readonly inFlight: InFlight;
 }
+
+/** At once in own memory; in shared memory as soon as no other thread is inside. */
+type Now<T> = T | Promise<T>;
 
 /** Shows and resets the counters of a memory store. */
 class MemoryAllowances implements AllowanceStore {
@@ -41,30 +53,39 @@ class MemoryAllowances implements AllowanceStore {
     caller: string,
     main: string,
     concurrent: readonly Limit[] = [],
-  ): AllowanceReading {
-    const { clock, inFlight } = this.#dependencies;
-    this.#moment.read(clock);
-    return {
-      countedIn: 'memory',
-      allowances: limits.map(limit => this.#allowanceOf(limit, caller, main)),
-      inFlight: concurrent.map(limit => inFlight.count(limit, caller, main)),
-    };
+  ): Now<AllowanceReading> {
+    return this.#change(() => {
+      const { readClock, inFlight } = this.#dependencies;
+      readClock(this.#moment);
+      return {
+        countedIn: 'memory',
+        allowances: limits.map(limit => this.#allowanceOf(limit, caller, main)),
+        inFlight: concurrent.map(limit => inFlight.count(limit, caller, main)),
+      };
+    });
   }
 
-  reset(limits: readonly Limit[], caller: string, main: string | null): CountedIn {
-    const { clock, table, keyspaces } = this.#dependencies;
-    this.#moment.read(clock);
-    const ofEveryValue = new Set<number>();
-    for (const limit of limits) {
-      const { number } = keyspaces.bind(limit).keyspace;
-      const [who, part] = keyOf(limit, caller, main ?? '');
-      if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
-      else this.#drop(number, who, part);
-      // The caller holds as many values as it may: further ones share a counter.
-      if (limit.role === 'caller') this.#drop(number, caller, OTHER_PARTS);
-    }
-    if (ofEveryValue.size > 0) table.release(ofEveryValue, caller);
-    return 'memory';
+  reset(limits: readonly Limit[], caller: string, main: string | null): Now<CountedIn> {
+    return this.#change(() => {
+      const { readClock, table, keyspaces } = this.#dependencies;
+      readClock(this.#moment);
+      const ofEveryValue = new Set<number>();
+      for (const limit of limits) {
+        const { number } = keyspaces.bind(limit).keyspace;
+        const [who, part] = keyOf(limit, caller, main ?? '');
+        if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
+        else this.#drop(number, who, part);
+        // The caller holds as many values as it may: further ones share a counter.
+        if (limit.role === 'caller') this.#drop(number, caller, OTHER_PARTS);
+      }
+      if (ofEveryValue.size > 0) table.release(ofEveryValue, caller);
+      return 'memory';
+    });
+  }
+
+  #change<T>(run: () => T): Now<T> {
+    const { memory } = this.#dependencies;
+    return memory.isShared ? memory.soon(run) : run();
   }
 
   #allowanceOf(limit: Limit, caller: string, main: string): Allowance {
@@ -185,14 +206,14 @@ export class Consumption {
       this.#load(bound, nowMs);
       return;
     }
-    this.#row = this.#table.open(keyspace, this.#caller, this.#part, this.#caller ?? this.#sender);
+    this.#row = this.#table.open(keyspace.number, this.#caller, this.#part, this.#caller ?? this.#sender);
     if (this.#row !== NO_ROW) {
       this.#isNew = true;
       return;
     }
     this.#row = OVERFLOW;
-    keyspace.partition.overflows++;
-    copyCounter(keyspace.overflow, this.counter);
+    this.#table.partitions.countOverflow(partitionOf(keyspace.number));
+    keyspace.loadOverflow(this.counter);
     this.waitMs = rule.waitMs(this.counter, limit, nowMs, this.cost);
   }
 
@@ -234,8 +255,7 @@ export class Consumption {
 
   save(): void {
     if (this.#row >= 0) this.#table.save(this.#row, this.counter);
-    else if (this.bound !== null && this.#row === OVERFLOW)
-      copyCounter(this.counter, this.bound.keyspace.overflow);
+    else if (this.#row === OVERFLOW) this.bound?.keyspace.saveOverflow(this.counter);
   }
 }
 
@@ -305,6 +325,10 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
   /** Makes the secret keys by which names are hashed. */
   readonly randomBytes: RandomBytes;
+  /** Where the counters lie. Default: in memory of this thread alone. */
+  readonly memory?: TableMemory | undefined;
+  /** Tells the stores of shared memory apart. Default `limits`. */
+  readonly name?: string;
   /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /**
@@ -316,17 +340,6 @@ export interface MemoryStoreOptions {
   readonly networkOf?: NetworkOf;
   /** Counts the requests in flight. Default: those of this process. */
   readonly inFlight?: InFlight;
-}
-
-/** What one partition of the store holds (see `Partitions`). */
-export interface PartitionCounts {
-  /** Empty for the global limit. */
-  readonly bucket: string;
-  readonly role: LimitRole;
-  /** Keys held now. */
-  readonly size: number;
-  readonly evictions: number;
-  readonly overflows: number;
 }
 
 /** What a store holds, and how often it ran out of room since the start. */
@@ -345,21 +358,37 @@ export interface StoreCounts {
 
 /** Rows checked per sweep: a fraction of a millisecond. */
 const ROWS_PER_TICK = 10_000;
+/** Rows checked at a time, where others wait meanwhile. */
+const SHARED_ROWS = 250;
+
+// A float beside the table: requests for main values beyond their caller's maximum.
+const CALLER_OVERFLOWS = 0;
+/** Where the time of the last decision and its offsets begin. */
+const MOMENT = 1;
+const FLOATS = MOMENT + MOMENT_FLOATS;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
 /** A store whose counters are on this machine, in one process or shared by several threads. */
 export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
 
-/** Counts in this process. Answers synchronously, always with the same object, valid until the next call. */
+/**
+ * Counts in this process, in this thread or in several that share the memory. Answers synchronously, always with the same object,
+ * valid until the next call.
+ *
+ * In shared memory each decision is one change (`TableMemory.whole`), and time never goes back from one decision to the next, whichever
+ * threads make them.
+ */
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
   readonly allowances: Pick<MemoryAllowances, keyof MemoryAllowances>;
   /** The requests in flight, wherever their limits are counted. */
   readonly inFlight: InFlight;
   readonly #clock: Clock;
+  readonly #memory: TableMemory;
   readonly #table: CounterTable;
   readonly #keyspaces: Keyspaces;
+  readonly #words: Words;
   readonly #moment = new Moment();
   readonly #global: Consumption;
   readonly #caller: Consumption;
@@ -368,17 +397,20 @@ export class MemoryStore implements LimitStore {
   readonly #shadow: ShadowConsumption;
   readonly #decision: Numbers = { ...UNLIMITED };
   #keysPerCaller: number;
-  #callerOverflows = 0;
+  #isSweeping = false;
 
   constructor(options: MemoryStoreOptions) {
     this.inFlight = options.inFlight ?? new ProcessInFlight();
     this.#clock = options.clock;
-    const memory = ownMemory(options.randomBytes);
-    this.#table = new CounterTable(memory, 'limits', options.maxKeys ?? 1_000_000, options.networkOf);
-    this.#keyspaces = new Keyspaces(limit => this.#table.partitions.of(limit));
+    const { name = 'limits', memory = ownMemory(options.randomBytes) } = options;
+    this.#memory = memory;
+    this.#table = new CounterTable(memory, name, options.maxKeys ?? 1_000_000, options.networkOf);
+    this.#keyspaces = new Keyspaces(memory, name, this.#table);
+    this.#words = memory.words(`${name} moments`, FLOATS * 2);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.allowances = new MemoryAllowances({
-      clock: options.clock,
+      memory,
+      readClock: moment => this.#readClock(moment),
       table: this.#table,
       keyspaces: this.#keyspaces,
       keysPerCaller: () => this.#keysPerCaller,
@@ -392,32 +424,34 @@ export class MemoryStore implements LimitStore {
   }
 
   get counts(): StoreCounts {
-    const partitions = [...this.#table.partitions.all];
+    const { partitions } = this.#table;
+    const { evictions, overflows } = partitions.totals;
     return {
       keys: this.#table.size,
       callers: this.#table.callers,
-      evictions: partitions.reduce((sum, { evictions }) => sum + evictions, 0),
-      callerOverflows: this.#callerOverflows,
-      sharedOverflows: partitions.reduce((sum, { overflows }) => sum + overflows, 0),
-      partitions: partitions.filter(({ isInForce }) => isInForce),
+      evictions,
+      callerOverflows: this.#words.floats[CALLER_OVERFLOWS] ?? 0,
+      sharedOverflows: overflows,
+      partitions: partitions.counts,
     };
   }
 
   /** Divides the room among these limits, so that none takes what another needs. Call it again after a reload. */
   share(limits: Iterable<Limit>): void {
-    this.#table.partitions.share(limits);
+    const all = [...limits];
+    if (this.#memory.isShared && this.#memory.worker === MAIN_THREAD)
+      void this.#memory.soon(() => this.#keyspaces.share(all));
+    else this.#memory.whole(() => this.#keyspaces.share(all));
   }
 
   /** Reads the clock, and returns what `decidedAtMs` would be now. */
   nowMs(): number {
-    this.#moment.read(this.#clock);
-    return this.#moment.steadyEpochMs;
+    return this.#readMoment().steadyEpochMs;
   }
 
   /** Converts a moment of the monotonic clock to the clock of `decidedAtMs`. */
   epochMsOf(monotonicMs: number): number {
-    this.#moment.read(this.#clock);
-    return this.#moment.steadyEpochOf(monotonicMs);
+    return this.#readMoment().steadyEpochOf(monotonicMs);
   }
 
   /** The moment of the last decision, on the monotonic clock. */
@@ -431,8 +465,61 @@ export class MemoryStore implements LimitStore {
   }
 
   decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
+    if (!this.#memory.isShared) return this.#decide(limits, caller, main, group, cost);
+    return this.#memory.whole(() => this.#decide(limits, caller, main, group, cost));
+  }
+
+  peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
+    return this.#memory.whole(() => this.#peek(limits, caller, main, group, cost));
+  }
+
+  refund(limit: Limit, part: string, window: number, cost = 1): void {
+    this.#memory.whole(() => this.#refund(limit, part, window, cost));
+  }
+
+  /** Forgets the units that one key has consumed. `main`: '' for a global limit. */
+  reset(limit: Limit, caller: string, main: string): void {
+    this.#memory.whole(() => this.#reset(limit, caller, main));
+  }
+
+  /**
+   * Cleans a bounded number of rows. Call it a few times a second so that an idle gateway cleans up too. In shared memory the main
+   * thread does it for all.
+   */
+  sweep(): void {
+    if (!this.#memory.isShared) this.#sweep(ROWS_PER_TICK);
+    else if (this.#memory.worker === MAIN_THREAD && !this.#isSweeping) void this.#sweepShared();
+  }
+
+  async #sweepShared(): Promise<void> {
+    this.#isSweeping = true;
+    for (let rows = 0; rows < ROWS_PER_TICK; rows += SHARED_ROWS)
+      await this.#memory.soon(() => this.#sweep(SHARED_ROWS));
+    this.#isSweeping = false;
+  }
+
+  #sweep(rows: number): void {
+    this.#readClock(this.#moment);
+    this.#table.sweep(this.#moment.nowMs, rows);
+  }
+
+  /** Within a change, since it notes the time for other threads. */
+  #readClock(moment: Moment): void {
+    if (this.#memory.isShared) moment.readAfter(this.#clock, this.#words, MOMENT);
+    else moment.read(this.#clock);
+  }
+
+  /** Reads the clock where no decision is made. */
+  #readMoment(): Moment {
+    const moment = this.#moment;
+    if (this.#memory.isShared) moment.follow(this.#words, MOMENT);
+    moment.read(this.#clock);
+    return moment;
+  }
+
+  #decide(limits: LimitSet, caller: string, main: string, group: string, cost: number): Decision {
     // 1. Read the clock once: everything in one response refers to one moment.
-    this.#moment.read(this.#clock);
+    this.#readClock(this.#moment);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
@@ -464,8 +551,8 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
-    this.#moment.read(this.#clock);
+  #peek(limits: LimitSet, caller: string, main: string, group: string, cost: number): Decision {
+    this.#readClock(this.#moment);
     this.#table.begin(this.#moment.nowMs);
     this.#look(this.#keyspaces.bindSet(limits), caller, main, group, cost);
     if (this.#isRefused()) return this.#refuse();
@@ -475,27 +562,20 @@ export class MemoryStore implements LimitStore {
       : this.#describe(this.#described(), true);
   }
 
-  refund(limit: Limit, part: string, window: number, cost = 1): void {
-    this.#moment.read(this.#clock);
+  #refund(limit: Limit, part: string, window: number, cost: number): void {
+    this.#readClock(this.#moment);
     this.#table.begin(this.#moment.nowMs);
     const bound = this.#keyspaces.bind(limit);
     this.#resource.look(bound, null, part, this.#keysPerCaller, this.#moment.nowMs, cost);
     this.#resource.refund(window, this.#moment.nowMs);
   }
 
-  /** Forgets the units that one key has consumed. `main`: '' for a global limit. */
-  reset(limit: Limit, caller: string, main: string): void {
-    this.#moment.read(this.#clock);
+  #reset(limit: Limit, caller: string, main: string): void {
+    this.#readClock(this.#moment);
     this.#table.begin(this.#moment.nowMs);
     const { keyspace } = this.#keyspaces.bind(limit);
     const row = this.#table.find(keyspace.number, caller, main);
     if (row >= 0) this.#table.close(row);
-  }
-
-  /** Cleans a bounded number of rows. Call it a few times a second so that an idle gateway cleans up too. */
-  sweep(): void {
-    this.#moment.read(this.#clock);
-    this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
   }
 
   #look(bound: BoundSet, caller: string, main: string, group: string, cost: number): void {
@@ -611,6 +691,6 @@ export class MemoryStore implements LimitStore {
 
   #countOtherParts(): void {
     if (this.#caller.isOtherParts || this.#group.isOtherParts || this.#resource.isOtherParts)
-      this.#callerOverflows++;
+      this.#words.addFloat(CALLER_OVERFLOWS, 1);
   }
 }

@@ -1,105 +1,198 @@
+import type { TableMemory, Words } from '../../core/index.ts';
 import type { Limit, LimitRole } from './limit-definition.ts';
+import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 
-/**
- * A partition of the table: the counters of one bucket's callers, of its groups, of its resources, or of the global limit. They compete for room
- * with each other and with no others.
- */
-export interface Partition {
-  /** Empty for the global limit. */
-  readonly bucket: string;
-  readonly role: LimitRole;
-  /** Whether the configuration in force has such limits. */
-  isInForce: boolean;
-  /** Counters that always find room here, whatever other partitions hold. */
-  reserved: number;
-  /** Counters held now. */
-  size: number;
-  /** The counter looked at next when one has to give way; -1 while it holds none. */
-  hand: number;
-  /** Counters evicted before their Reset, since the start. */
-  evictions: number;
-  /** Decisions by the overflow counter since the start: the table had no room for a counter of their own. */
-  overflows: number;
-}
+// Words of a partition's record.
+/** Counters that always find room here, whatever other partitions hold. */
+const RESERVED = FIRST_NAMED_WORD;
+/** Counters held now. */
+const SIZE = RESERVED + 1;
+/** The counter looked at next when one has to give way, + 1; 0 while it holds none. */
+const HAND = SIZE + 1;
+/** Counters evicted before their Reset. */
+const EVICTIONS = HAND + 1;
+/** Decisions by the overflow counter: the table had no room for a counter of their own. */
+const OVERFLOWS = EVICTIONS + 2;
+const WIDTH = OVERFLOWS + 2;
+
+// Words of all partitions together.
+const ALL_RESERVED = 0;
+/** Counters beyond what is reserved for their partition. */
+const LENT = 1;
+const WORDS_OF_ALL = 6;
+// Floats of all partitions together, since the start. Those that are forgotten are included.
+const ALL_EVICTIONS = 1;
+const ALL_OVERFLOWS = 2;
 
 /** One part in four of the room is reserved for the global limit, and one for all other partitions together. */
 const RESERVED_PART = 4;
 
+/** What one partition holds, and how often it ran out of room since the start. */
+export interface PartitionCounts {
+  /** Empty for the global limit. */
+  readonly bucket: string;
+  readonly role: LimitRole;
+  /** Keys held now. */
+  readonly size: number;
+  readonly evictions: number;
+  readonly overflows: number;
+}
+
 /**
- * Divides the room of a counter table, so that a full partition takes nothing from another. A quarter is reserved for the global
- * limit, and a quarter is divided evenly among the partitions of buckets. The rest is lent to the partitions that need it. A
- * partition that the configuration in force no longer has keeps the counters that it was lent, until they expire.
+ * Divides the room of a counter table, so that a full partition takes nothing from another. A partition holds the counters of one
+ * bucket's callers, of its groups, of its resources, or of the global limit; they compete for room with each other and with no others.
+ *
+ * A quarter is reserved for the global limit, and a quarter is divided evenly among the partitions of buckets. The rest is lent to
+ * the partitions that need it. A partition that the configuration in force no longer has keeps the counters that it was lent, until
+ * they expire.
  */
 export class Partitions {
   readonly #capacity: number;
-  readonly #byName = new Map<string, Partition>();
-  #lendable: number;
-  #lent = 0;
+  readonly #memory: TableMemory;
+  readonly #table: NamedTable;
+  readonly #all: Words;
+  /** The partitions of the configuration in force, by number. */
+  #inForce = new Map<number, Pick<PartitionCounts, 'bucket' | 'role'>>();
 
-  constructor(capacity: number) {
+  /** @param most the most partitions that there may be */
+  constructor(memory: TableMemory, name: string, capacity: number, most: number) {
     this.#capacity = capacity;
-    this.#lendable = capacity;
+    this.#memory = memory;
+    this.#table = new NamedTable(memory, `${name} partitions`, most, WIDTH);
+    this.#all = memory.words(`${name} room`, WORDS_OF_ALL);
   }
 
-  get all(): Iterable<Partition> {
-    return this.#byName.values();
+  /** Returns the partition of a limit, or -1 if there are too many. A limit that tries other numbers has its own, so that it takes no room from the limit in force. */
+  of({ role, bucket, isTrial }: Limit): number {
+    return this.named(`${role} ${isTrial ? 'trial' : ''} ${bucket}`);
   }
 
-  /** Returns the partition of a limit. A limit that tries other numbers has its own, so that it takes no room from the limit in force. */
-  of({ role, bucket, isTrial }: Limit): Partition {
-    const name = `${role} ${isTrial ? 'trial' : ''} ${bucket}`;
-    let partition = this.#byName.get(name);
-    if (partition === undefined) {
-      partition = newPartition(bucket, role);
-      this.#byName.set(name, partition);
-    }
-    return partition;
+  /** Returns the partition of this name, or -1 if there are too many. */
+  named(name: string): number {
+    const found = this.#table.find(name);
+    return found >= 0 ? found : this.#table.add(name);
+  }
+
+  get isFull(): boolean {
+    return this.#table.size === this.#table.capacity;
   }
 
   /** Divides the room among these limits, those of the configuration in force. No counter is lost. */
-  share(limits: Iterable<Limit>): void {
-    const named = new Set<Partition>();
-    const global = new Set<Partition>();
-    for (const limit of limits) (limit.role === 'global' ? global : named).add(this.of(limit));
-    const part = Math.floor(this.#capacity / RESERVED_PART);
-    this.#lendable = this.#capacity;
-    this.#lent = 0;
-    for (const partition of this.all) {
-      partition.reserved = 0;
-      partition.isInForce = named.has(partition) || global.has(partition);
-      if (named.has(partition)) partition.reserved = Math.floor(part / named.size);
-      if (global.has(partition)) partition.reserved = Math.floor(part / global.size);
-      this.#lendable -= partition.reserved;
-      this.#lent += Math.max(0, partition.size - partition.reserved);
+  share(limits: readonly Limit[]): void {
+    const named = new Set<number>();
+    const global = new Set<number>();
+    this.#inForce = new Map();
+    for (const limit of limits) {
+      const partition = this.of(limit);
+      (limit.role === 'global' ? global : named).add(partition);
+      this.#inForce.set(partition, { bucket: limit.bucket, role: limit.role });
     }
+    const part = Math.floor(this.#capacity / RESERVED_PART);
+    for (let partition = 0; partition < this.#table.used; partition++) {
+      let reserved = 0;
+      if (named.has(partition)) reserved = Math.floor(part / named.size);
+      if (global.has(partition)) reserved = Math.floor(part / global.size);
+      this.#reserve(partition, reserved);
+      this.#memory.keep();
+    }
+  }
+
+  /** Forgets all partitions that hold nothing but these. */
+  retain(kept: ReadonlySet<number>): void {
+    for (let partition = 0; partition < this.#table.used; partition++) {
+      if (kept.has(partition) || this.size(partition) > 0 || !this.#table.isHeld(partition)) continue;
+      this.#reserve(partition, 0);
+      this.#table.drop(partition);
+      this.#memory.keep();
+    }
+  }
+
+  size(partition: number): number {
+    return this.#read(partition, SIZE);
+  }
+
+  /** The counter looked at next when one has to give way; -1 while it holds none. */
+  hand(partition: number): number {
+    return this.#read(partition, HAND) - 1;
+  }
+
+  setHand(partition: number, counter: number): void {
+    this.#table.records.set(partition * WIDTH + HAND, counter + 1);
   }
 
   /** Whether the partition may hold one more counter than now. */
-  mayGrow(partition: Partition): boolean {
-    return partition.size < partition.reserved || this.#lent < this.#lendable;
+  mayGrow(partition: number): boolean {
+    if (this.size(partition) < this.#read(partition, RESERVED)) return true;
+    const { ints } = this.#all;
+    return (ints[LENT] ?? 0) < this.#capacity - (ints[ALL_RESERVED] ?? 0);
   }
 
-  grew(partition: Partition): void {
-    if (++partition.size > partition.reserved) this.#lent++;
+  grew(partition: number): void {
+    const size = this.#table.records.add(partition * WIDTH + SIZE, 1);
+    if (size > this.#read(partition, RESERVED)) this.#all.add(LENT, 1);
   }
 
-  shrank(partition: Partition): void {
-    if (partition.size-- > partition.reserved) this.#lent--;
+  shrank(partition: number): void {
+    const size = this.#table.records.add(partition * WIDTH + SIZE, -1);
+    if (size >= this.#read(partition, RESERVED)) this.#all.add(LENT, -1);
   }
 
-  /** The partition that exceeds its reserved room the most: after a reload, others may need that room. */
-  get mostLent(): Partition | null {
-    let most: Partition | null = null;
+  countEviction(partition: number): void {
+    this.#table.records.addFloat((partition * WIDTH + EVICTIONS) >> 1, 1);
+    this.#all.addFloat(ALL_EVICTIONS, 1);
+  }
+
+  countOverflow(partition: number): void {
+    this.#table.records.addFloat((partition * WIDTH + OVERFLOWS) >> 1, 1);
+    this.#all.addFloat(ALL_OVERFLOWS, 1);
+  }
+
+  /** The partition that exceeds its reserved room the most, or -1: after a reload, others may need that room. */
+  get mostLent(): number {
+    let most = -1;
     let lent = 0;
-    for (const partition of this.all) {
-      if (partition.size - partition.reserved <= lent) continue;
+    for (let partition = 0; partition < this.#table.used; partition++) {
+      const own = this.size(partition) - this.#read(partition, RESERVED);
+      if (own <= lent) continue;
       most = partition;
-      lent = partition.size - partition.reserved;
+      lent = own;
     }
     return most;
   }
-}
 
-export function newPartition(bucket: string, role: LimitRole): Partition {
-  return { bucket, role, isInForce: false, reserved: 0, size: 0, hand: -1, evictions: 0, overflows: 0 };
+  /** Keys evicted before their Reset, and decisions by overflow counters, in all partitions. */
+  get totals(): Pick<PartitionCounts, 'evictions' | 'overflows'> {
+    const { floats } = this.#all;
+    return { evictions: floats[ALL_EVICTIONS] ?? 0, overflows: floats[ALL_OVERFLOWS] ?? 0 };
+  }
+
+  /** What the partitions of the configuration in force hold. */
+  get counts(): PartitionCounts[] {
+    return [...this.#inForce].map(([partition, names]) => ({ ...names, ...this.countsOf(partition) }));
+  }
+
+  countsOf(
+    partition: number,
+  ): Pick<PartitionCounts, 'size' | 'evictions' | 'overflows'> & { readonly reserved: number } {
+    const { floats } = this.#table;
+    return {
+      size: this.size(partition),
+      reserved: this.#read(partition, RESERVED),
+      evictions: floats[(partition * WIDTH + EVICTIONS) >> 1] ?? 0,
+      overflows: floats[(partition * WIDTH + OVERFLOWS) >> 1] ?? 0,
+    };
+  }
+
+  #reserve(partition: number, reserved: number): void {
+    const before = this.#read(partition, RESERVED);
+    if (before === reserved) return;
+    const size = this.size(partition);
+    this.#all.add(LENT, Math.max(0, size - reserved) - Math.max(0, size - before));
+    this.#all.add(ALL_RESERVED, reserved - before);
+    this.#table.records.set(partition * WIDTH + RESERVED, reserved);
+  }
+
+  #read(partition: number, word: number): number {
+    return this.#table.ints[partition * WIDTH + word] ?? 0;
+  }
 }

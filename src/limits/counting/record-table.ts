@@ -178,113 +178,58 @@ export class RecordTable {
   }
 }
 
-// Words of a record.
-const WIDTH = 6;
+// Words of a record that has a name.
 const LOW = 1;
 const HIGH = 2;
-const COUNTERS = 3;
-const PARTS = 4;
-const NETWORK = 5;
+/** The first word of such a record that belongs to its user. */
+export const FIRST_NAMED_WORD = 3;
 
-/** The places of a secret hash by which networks are told apart. Place 0 stands for none. */
-const NETWORKS = 2 ** 16;
-/** The callers of one network may hold one part in sixteen of all counters for main values: the addresses of a /48 are cheap. */
-const NETWORK_PART = 16;
-
-/** Begins the name of a network that has a counter itself. */
-const NETWORK_NAME = '\0';
-
-/** Names the network of a caller, all of which may belong to one owner; `null` for a caller without one, such as a user. */
-export type NetworkOf = (caller: string) => string | null;
-
-/** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */
-export class CallerTable {
-  readonly #table: RecordTable;
+/** Records that are found by a name, of which they keep the hash. */
+export class NamedTable extends RecordTable {
   readonly #hash: StringHash;
-  readonly #networkOf: NetworkOf;
-  readonly #networkHash: StringHash;
-  /** Counters for main values, by place of the network. */
-  readonly #ofNetwork: Words;
-  readonly #mostOfNetwork: number;
+  readonly #width: number;
 
-  constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf) {
+  /** `width`: an even number that includes the words of the name. */
+  constructor(memory: TableMemory, name: string, capacity: number, width: number) {
+    super(memory, name, capacity, width);
     this.#hash = StringHash.withRandomKey(memory, name);
-    this.#networkHash = StringHash.withRandomKey(memory, `${name} networks`);
-    this.#table = new RecordTable(memory, name, capacity, WIDTH);
-    this.#ofNetwork = memory.words(`${name} networks`, NETWORKS);
-    this.#networkOf = networkOf;
-    this.#mostOfNetwork = Math.max(1, Math.floor(capacity / NETWORK_PART));
+    this.#width = width;
   }
 
-  get size(): number {
-    return this.#table.size;
-  }
-
-  /** Returns the caller's number, or -1. */
-  find(caller: string): number {
-    this.#hash.read(caller);
+  /** Returns the record of this name, or -1. */
+  find(name: string): number {
+    this.#hash.read(name);
     const { low, high } = this.#hash;
-    const { ints } = this.#table;
-    for (let at = this.#table.first(low); at >= 0; at = this.#table.after(at)) {
-      if (ints[at * WIDTH + LOW] === low && ints[at * WIDTH + HIGH] === high) return at;
+    for (let at = this.first(low); at >= 0; at = this.after(at)) {
+      const word = at * this.#width;
+      if (this.ints[word + LOW] === low && this.ints[word + HIGH] === high) return at;
     }
     return -1;
   }
 
-  /** Returns the caller's number, which it creates if needed. Give the caller a counter right away. */
-  findOrEnter(caller: string): number {
-    const found = this.find(caller);
-    if (found >= 0) return found;
+  /** Adds a record for a name that has none; its words are 0. Returns -1 if all are held. */
+  add(name: string): number {
+    this.#hash.read(name);
     const { low, high } = this.#hash;
-    const entered = this.#table.take(low);
-    const { records } = this.#table;
-    records.set(entered * WIDTH + LOW, low);
-    records.set(entered * WIDTH + HIGH, high);
-    records.set(entered * WIDTH + COUNTERS, 0);
-    records.set(entered * WIDTH + PARTS, 0);
-    records.set(entered * WIDTH + NETWORK, this.#placeOf(caller));
-    return entered;
+    const at = this.take(low);
+    if (at < 0) return -1;
+    const word = at * this.#width;
+    this.records.set(word + LOW, low);
+    this.records.set(word + HIGH, high);
+    for (let i = FIRST_NAMED_WORD; i < this.#width; i++) this.records.set(word + i, 0);
+    return at;
   }
 
-  /** How many counters of this caller are for a main value. */
-  parts(caller: number): number {
-    return this.#table.ints[caller * WIDTH + PARTS] ?? 0;
+  drop(record: number): void {
+    const word = record * this.#width;
+    this.giveBack(record, this.ints[word + LOW] ?? 0);
+    this.records.set(word + LOW, 0);
+    this.records.set(word + HIGH, 0);
   }
 
-  /**
-   * Returns the caller, or its network, if that holds all the counters for main values that it may, and so shares one for all
-   * further values; `null` if the caller may have one more. No network has the name of a caller.
-   */
-  sharerFor(caller: string, maxParts: number): string | null {
-    const at = this.find(caller);
-    if (at >= 0 && this.parts(at) >= maxParts) return caller;
-    const place = at >= 0 ? (this.#table.ints[at * WIDTH + NETWORK] ?? 0) : this.#placeOf(caller);
-    if (place === 0 || (this.#ofNetwork.ints[place] ?? 0) < this.#mostOfNetwork) return null;
-    return NETWORK_NAME + this.#networkOf(caller);
-  }
-
-  addCounter(caller: number, ofPart: boolean): void {
-    this.#table.records.add(caller * WIDTH + COUNTERS, 1);
-    if (ofPart) this.#changeParts(caller, 1);
-  }
-
-  removeCounter(caller: number, ofPart: boolean): void {
-    if (ofPart) this.#changeParts(caller, -1);
-    if (this.#table.records.add(caller * WIDTH + COUNTERS, -1) === 0)
-      this.#table.giveBack(caller, this.#table.ints[caller * WIDTH + LOW] ?? 0);
-  }
-
-  #changeParts(caller: number, by: number): void {
-    this.#table.records.add(caller * WIDTH + PARTS, by);
-    const network = this.#table.ints[caller * WIDTH + NETWORK] ?? 0;
-    if (network > 0) this.#ofNetwork.add(network, by);
-  }
-
-  /** Returns the place of the caller's network, or 0 if it has none. */
-  #placeOf(caller: string): number {
-    const network = caller.startsWith(NETWORK_NAME) ? null : this.#networkOf(caller);
-    if (network === null) return 0;
-    this.#networkHash.read(network);
-    return 1 + ((this.#networkHash.low >>> 0) % (NETWORKS - 1));
+  /** Whether this record has a name. */
+  isHeld(record: number): boolean {
+    const word = record * this.#width;
+    return this.ints[word + LOW] !== 0 || this.ints[word + HIGH] !== 0;
   }
 }

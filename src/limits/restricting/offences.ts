@@ -7,7 +7,6 @@ import {
   MemoryStore,
   NO_LIMITS,
   newCounter,
-  newPartition,
 } from '../counting/index.ts';
 import type { Restricted } from './restriction.ts';
 import type { Restrictions, ShadowRestrictions } from './restrictions.ts';
@@ -187,15 +186,17 @@ const MIN_STEP_MS = 2;
 class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
-  /** All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody. */
-  readonly #partition = newPartition('', 'caller');
-  readonly #keyspaces = new Keyspaces(() => this.#partition);
+  readonly #keyspaces: Keyspaces;
   readonly #refusal = newCounter();
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#clock = clock;
-    this.#table = new CounterTable(ownMemory(randomBytes), 'refusals', maxKeys);
+    const memory = ownMemory(randomBytes);
+    const table = new CounterTable(memory, 'refusals', maxKeys);
+    this.#table = table;
+    // All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody.
+    this.#keyspaces = new Keyspaces(memory, 'refusals', table, () => table.partitions.named('refusals'));
   }
 
   /** Excuses everyone from the waits announced so far. */
@@ -235,7 +236,7 @@ class RefusalMemory {
     // A client that comes within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
-    const kept = row >= 0 ? row : this.#table.open(keyspace, caller, part);
+    const kept = row >= 0 ? row : this.#table.open(keyspace.number, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }

@@ -1,6 +1,7 @@
 import type { FailurePolicy, StoreListener } from '../../core/index.ts';
 import {
   type AllowanceStore,
+  type CountedIn,
   type Decision,
   type Limit,
   type LimitSet,
@@ -74,12 +75,12 @@ function negated({ groupWindow, resourceWindow }: Pick<Decision, 'groupWindow' |
 
 function localAllowances({ local, replicas }: FallbackDependencies): AllowanceStore {
   return {
-    read(limits, caller, main, concurrent) {
+    async read(limits, caller, main, concurrent) {
       const divided = limits.map(limit => divideLimit(limit, replicas()));
-      return { ...local.allowances.read(divided, caller, main, concurrent), countedIn: 'local' };
+      return { ...(await local.allowances.read(divided, caller, main, concurrent)), countedIn: 'local' };
     },
-    reset(limits, caller, main) {
-      local.allowances.reset(limits, caller, main);
+    async reset(limits, caller, main): Promise<CountedIn> {
+      await local.allowances.reset(limits, caller, main);
       return 'local';
     },
   };

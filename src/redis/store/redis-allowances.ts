@@ -50,7 +50,7 @@ export class RedisAllowances implements AllowanceStore {
 
   async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
     const { health, fallback } = this.#dependencies;
-    const local = fallback.allowances?.reset(limits, caller, main) ?? null;
+    const local = (await fallback.allowances?.reset(limits, caller, main)) ?? null;
     if (!health.isShared) return local;
     try {
       await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));

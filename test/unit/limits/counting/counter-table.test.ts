@@ -1,24 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
-import type { Keyspace } from '../../../../src/limits/counting/counter.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
-import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
-import { newPartition } from '../../../../src/limits/counting/partitions.ts';
+import { CounterTable, keyspaceNumber } from '../../../../src/limits/counting/counter-table.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;
 let table: CounterTable;
-let partition = newPartition('b', 'caller');
+let partition = 0;
 
 /** All of them find room in one partition. */
-function space(number = SPACE): Keyspace {
-  return { number, partition, overflow: newCounter() };
+function space(number = SPACE): number {
+  return keyspaceNumber(partition, number);
 }
 
 beforeEach(() => {
-  partition = newPartition('b', 'caller');
   table = new CounterTable(ownMemory(randomBytes), 'limits', CAPACITY);
+  partition = table.partitions.named('b');
   table.begin(0);
 });
 
@@ -39,7 +37,7 @@ function loaded(at: number): Counter {
 /** Of the callers c0, c1 ... those that still have a counter. */
 function held(count: number): string[] {
   const callers = Array.from({ length: count }, (_, i) => `c${i}`);
-  return callers.filter(caller => table.find(SPACE, caller, '') >= 0);
+  return callers.filter(caller => table.find(space(), caller, '') >= 0);
 }
 
 describe('a counter', () => {
@@ -53,17 +51,17 @@ describe('a counter', () => {
       ['b', 'p', 1],
       [null, 'p', 1],
     ] as const;
-    for (const [caller, part, space] of others) {
-      expect(table.find(space, caller, part)).toBe(-1);
-      open(caller, {}, part, space);
+    for (const [caller, part, number] of others) {
+      expect(table.find(space(number), caller, part)).toBe(-1);
+      open(caller, {}, part, number);
     }
-    expect(loaded(table.find(1, 'a', 'p'))).toEqual(state);
+    expect(loaded(table.find(space(1), 'a', 'p'))).toEqual(state);
     expect([table.size, table.callers]).toEqual([6, 2]);
   });
 
   test('begins empty in a record that another has used', () => {
     table.close(open('a', { markMs: 9, count: 3, exhausted: true }));
-    expect(table.find(SPACE, 'a', '')).toBe(-1);
+    expect(table.find(space(), 'a', '')).toBe(-1);
     table.begin(0);
     expect(loaded(table.open(space(), 'b', ''))).toEqual(newCounter());
   });
@@ -105,9 +103,9 @@ describe('a full table', () => {
     fill(i => ({ resetMs: 1_000 - i }));
     const at = open('new');
     expect(at).toBeGreaterThanOrEqual(0);
-    expect([table.size, partition.evictions]).toEqual([CAPACITY, 1]);
+    expect([table.size, table.partitions.countsOf(partition).evictions]).toEqual([CAPACITY, 1]);
     const [gone] = Array.from({ length: CAPACITY }, (_, i) => `c${i}`).filter(
-      caller => table.find(SPACE, caller, '') < 0,
+      caller => table.find(space(), caller, '') < 0,
     );
     // Sixteen are looked at, and it goes on where the last decision stopped looking for expired ones.
     expect(Number(gone?.slice(1))).toBeGreaterThanOrEqual(15);
@@ -118,13 +116,17 @@ describe('a full table', () => {
     // Only says what time it is.
     table.sweep(500, 0);
     expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
-    expect([table.find(SPACE, 'c9', ''), partition.evictions]).toEqual([-1, 0]);
+    expect([table.find(space(), 'c9', ''), table.partitions.countsOf(partition).evictions]).toEqual([-1, 0]);
   });
 
   test('never forgets an exhausted one before its Reset', () => {
     fill(() => ({ exhausted: true }));
     expect(open('new')).toBe(-1);
-    expect([held(CAPACITY).length, table.callers, partition.evictions]).toEqual([CAPACITY, CAPACITY, 0]);
+    expect([held(CAPACITY).length, table.callers, table.partitions.countsOf(partition).evictions]).toEqual([
+      CAPACITY,
+      CAPACITY,
+      0,
+    ]);
     table.begin(1_000);
     expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
   });
@@ -132,7 +134,7 @@ describe('a full table', () => {
   test('keeps the counters that the decision itself uses', () => {
     fill(i => ({ exhausted: i > 0 }));
     table.begin(0);
-    expect(table.find(SPACE, 'c0', '')).toBeGreaterThanOrEqual(0);
+    expect(table.find(space(), 'c0', '')).toBeGreaterThanOrEqual(0);
     // The hand passes each record at least once.
     for (let i = 0; i < 2; i++) expect(table.open(space(), 'new', '')).toBe(-1);
     table.begin(0);

@@ -76,7 +76,7 @@ describe('requests in flight of one caller', () => {
     expect(store.peek(set, 'user:a', '7')).toMatchObject({ admitted: false, atOnce: true });
   });
 
-  test('are shown for one caller, and for all that have some', () => {
+  test('are shown for one caller, and for all that have some', async () => {
     const first = ask();
     for (const [caller, main] of [
       ['user:a', '7'],
@@ -84,8 +84,13 @@ describe('requests in flight of one caller', () => {
       ['user:b', '7'],
     ] as const)
       ask(undefined, caller, main);
-    const shown = (caller: string, main: string) => store.allowances.read([], caller, main, [two]).inFlight;
-    expect([shown('user:a', '7'), shown('user:b', '7'), shown('user:c', '7')]).toEqual([[2], [1], [0]]);
+    const shown = async (caller: string, main: string) =>
+      (await store.allowances.read([], caller, main, [two])).inFlight;
+    expect([await shown('user:a', '7'), await shown('user:b', '7'), await shown('user:c', '7')]).toEqual([
+      [2],
+      [1],
+      [0],
+    ]);
     first.place?.leave();
     expect(Array.from(store.inFlight.counts, ({ caller, main, count }) => [caller, main, count])).toEqual([
       ['user:a', '7', 1],

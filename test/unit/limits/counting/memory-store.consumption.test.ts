@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
-import { type BoundLimit, Keyspaces, Moment } from '../../../../src/limits/counting/counter.ts';
+import { Moment } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
+import { type BoundLimit, Keyspaces } from '../../../../src/limits/counting/keyspaces.ts';
 import { Consumption, OTHER_PARTS } from '../../../../src/limits/counting/memory-store.ts';
 import { limit } from '../stores.ts';
 
@@ -13,9 +14,10 @@ let draw: Consumption;
 let two: BoundLimit;
 
 beforeEach(() => {
-  table = new CounterTable(ownMemory(randomBytes), 'limits', 2);
+  const memory = ownMemory(randomBytes);
+  table = new CounterTable(memory, 'limits', 2);
   draw = new Consumption(table);
-  two = new Keyspaces(limit => table.partitions.of(limit)).bind(limit('2/1s', { main: 'id' }));
+  two = new Keyspaces(memory, 'limits', table).bind(limit('2/1s', { main: 'id' }));
 });
 
 function momentAt(nowMs: number): Moment {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
 import { Partitions } from '../../../../src/limits/counting/partitions.ts';
 import { type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -76,21 +77,24 @@ describe('the room of a table', () => {
         fc.integer({ min: 1, max: 40 }),
         fc.array(change, { maxLength: 200 }),
         (capacity, changes) => {
-          const partitions = new Partitions(capacity);
           const named = [GLOBAL, ...BUCKETS.map(name => limit('1/1s', { bucket: name }))];
+          const partitions = new Partitions(ownMemory(randomBytes), 'limits', capacity, named.length);
           partitions.share(named);
-          const total = () => [...partitions.all].reduce((sum, { size }) => sum + size, 0);
+          const all = named.map(each => partitions.of(each));
+          const total = () => all.reduce((sum, each) => sum + partitions.size(each), 0);
           for (const { at, what } of changes) {
-            const partition = partitions.of(named[at] ?? GLOBAL);
+            const partition = all[at] ?? 0;
             if (what === 'share') partitions.share(named.slice(at));
-            else if (what === 'shrink' && partition.size > 0) partitions.shrank(partition);
+            else if (what === 'shrink' && partitions.size(partition) > 0) partitions.shrank(partition);
             else if (what === 'grow' && total() < capacity && partitions.mayGrow(partition))
               partitions.grew(partition);
-            const reserved = [...partitions.all].map(each => each.reserved);
-            expect(reserved.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(capacity / 2);
+            const counts = all.map(each => partitions.countsOf(each));
+            expect(counts.reduce((sum, { reserved }) => sum + reserved, 0)).toBeLessThanOrEqual(capacity / 2);
             // Whoever holds no more than its part may grow to it.
-            for (const each of partitions.all)
-              if (each.size < each.reserved) expect(partitions.mayGrow(each)).toBe(true);
+            for (const [i, each] of all.entries()) {
+              const { size = 0, reserved = 0 } = counts[i] ?? {};
+              if (size < reserved) expect(partitions.mayGrow(each)).toBe(true);
+            }
           }
         },
       ),

@@ -1,0 +1,176 @@
+import type { TableMemory, Words } from '../../core/index.ts';
+import { type Counter, type CounterRule, RULES } from './counter.ts';
+import {
+  COUNTER_WORDS,
+  type CounterTable,
+  keyspaceNumber,
+  loadCounter,
+  mostKeyspaces,
+  saveCounter,
+} from './counter-table.ts';
+import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
+import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
+
+// A record has the overflow counter.
+const WIDTH = FIRST_NAMED_WORD + COUNTER_WORDS;
+
+/** The place of the counters of one identity, across all configurations that have it. */
+export class Keyspace {
+  /** Counts from 1 on, and says which partition they find room in (`partitionOf`). */
+  readonly number: number;
+  readonly #records: Words;
+  readonly #start: number;
+
+  constructor(number: number, records: Words, start: number) {
+    this.number = number;
+    this.#records = records;
+    this.#start = start;
+  }
+
+  /** Loads the overflow counter: it counts all keys for which the table has no room. */
+  loadOverflow(counter: Counter): void {
+    loadCounter(this.#records, this.#start, counter);
+  }
+
+  saveOverflow(counter: Counter): void {
+    saveCounter(this.#records, this.#start, counter);
+  }
+}
+
+/** A limit with what a store needs to count it. */
+export interface BoundLimit {
+  readonly limit: Limit;
+  readonly rule: CounterRule;
+  readonly keyspace: Keyspace;
+}
+
+export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
+
+export interface BoundSet extends BoundLimits {
+  readonly shadow: BoundLimits | null;
+}
+
+// The word beside the records.
+/** Counts how often keyspaces were forgotten: threads then look them up again. */
+const EPOCH = 0;
+
+/**
+ * Lets limits keep their counters across reloads: it numbers their identities, with the same numbers in all threads. When it is full,
+ * it forgets those that the configuration in force does not have, with their counters.
+ */
+export class Keyspaces {
+  readonly #memory: TableMemory;
+  readonly #table: CounterTable;
+  readonly #partitionOf: (limit: Limit) => number;
+  readonly #names: NamedTable;
+  readonly #epochs: Words;
+  /** What this thread has looked up since the last epoch. */
+  #byIdentity = new Map<string, Keyspace>();
+  /** Weak, so that entries go with their configuration. */
+  #bound = new WeakMap<LimitSet, BoundSet>();
+  #epoch = 0;
+  #inForce: readonly Limit[] = [];
+
+  /**
+   * @param name tells the keyspaces of shared memory apart
+   * @param partitionOf says where the counters of a limit find room. Default: in that of its bucket and role
+   */
+  constructor(
+    memory: TableMemory,
+    name: string,
+    table: CounterTable,
+    partitionOf = (limit: Limit) => table.partitions.of(limit),
+  ) {
+    this.#memory = memory;
+    this.#table = table;
+    this.#partitionOf = partitionOf;
+    this.#names = new NamedTable(memory, `${name} keyspaces`, mostKeyspaces(table.capacity), WIDTH);
+    this.#epochs = memory.words(`${name} epochs`, 1);
+  }
+
+  /** Divides the room among these limits, those of the configuration in force, and never forgets them. */
+  share(limits: readonly Limit[]): void {
+    this.#inForce = [...new Map(limits.map(limit => [limit.identity, limit])).values()];
+    this.#byIdentity = new Map();
+    for (const limit of this.#inForce) this.bind(limit);
+    this.#table.partitions.share(this.#inForce);
+  }
+
+  bindSet(limits: LimitSet): BoundSet {
+    if (this.#isOld) this.#beginEpoch();
+    const known = this.#bound.get(limits);
+    if (known !== undefined) return known;
+    let bound: BoundSet;
+    do {
+      const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
+      bound = { ...this.#bindEach(limits), shadow };
+      // The last of them may have found no room until the first was forgotten.
+    } while (this.#isOld);
+    this.#bound.set(limits, bound);
+    return bound;
+  }
+
+  bind(limit: Limit): BoundLimit {
+    if (this.#isOld) this.#beginEpoch();
+    let keyspace = this.#byIdentity.get(limit.identity);
+    if (keyspace === undefined) {
+      keyspace = this.#enter(limit);
+      this.#byIdentity.set(limit.identity, keyspace);
+    }
+    return { limit, rule: RULES[limit.algorithm], keyspace };
+  }
+
+  get #isOld(): boolean {
+    return this.#epochs.ints[EPOCH] !== this.#epoch;
+  }
+
+  #beginEpoch(): void {
+    this.#epoch = this.#epochs.ints[EPOCH] ?? 0;
+    this.#byIdentity = new Map();
+    this.#bound = new WeakMap();
+  }
+
+  /** Before any counter of a decision changes. */
+  #enter(limit: Limit): Keyspace {
+    const names = this.#names;
+    const { partitions } = this.#table;
+    const isNew = names.find(limit.identity) < 0;
+    if (isNew && (partitions.isFull || names.size === names.capacity)) this.#forget();
+    const partition = this.#partitionOf(limit);
+    const at = isNew ? names.add(limit.identity) : names.find(limit.identity);
+    if (partition < 0 || at < 0) throw new Error(`there are more than ${names.capacity} limits`);
+    this.#memory.keep();
+    return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH + FIRST_NAMED_WORD);
+  }
+
+  /** Forgets the keyspaces and partitions that the configuration in force does not have. */
+  #forget(): void {
+    const names = this.#names;
+    const { partitions } = this.#table;
+    const kept = new Set(this.#inForce.map(({ identity }) => names.find(identity)));
+    const dropped = new Set<number>();
+    for (let at = 0; at < names.used; at++) if (names.isHeld(at) && !kept.has(at)) dropped.add(at);
+    // First, so that nobody goes on counting in what is dropped.
+    this.#epochs.add(EPOCH, 1);
+    this.#memory.keep();
+    this.#table.releaseAll(dropped);
+    for (const at of dropped) {
+      names.drop(at);
+      this.#memory.keep();
+    }
+    partitions.retain(new Set(this.#inForce.map(this.#partitionOf)));
+  }
+
+  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
+    return {
+      global: this.#bindOrNull(global),
+      caller: this.#bindOrNull(caller),
+      group: this.#bindOrNull(group),
+      resource: this.#bindOrNull(resource),
+    };
+  }
+
+  #bindOrNull(limit: Limit | null): BoundLimit | null {
+    return limit === null ? null : this.bind(limit);
+  }
+}

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { vi } from 'vitest';
+import { type Clock, SharedMemory, type TableMemory, Words } from '../../../src/core/index.ts';
+import {
+  type Limit,
+  MemoryStore,
+  type MemoryStoreOptions,
+  ProcessInFlight,
+} from '../../../src/limits/index.ts';
+
+/** The first word of the control part: the other that a thread stores to is the count of its journal. */
+const LOCK = 0;
+
+/** What ends a thread in the middle of what it does. */
+class ThreadDied extends Error {}
+
+/** The threads of a test run one after the other: whoever finds the lock taken would wait for ever. */
+export class LockTaken extends Error {}
+
+function neverWait(): never {
+  throw new LockTaken();
+}
+
+/**
+ * The memory of one thread that may die at any step: before each write, between its note in the journal and itself, and before and
+ * after each of the two steps by which it leaves. Dead, it leaves all shared memory as it is at that moment.
+ */
+class MortalMemory implements TableMemory {
+  readonly isShared = true;
+  readonly #memory: SharedMemory;
+  #stepsLeft = Number.POSITIVE_INFINITY;
+  /** Whether the step by which its changes stay was done after the last of them. */
+  hasKept = false;
+  #left: (() => void) | null = null;
+
+  constructor(memory: SharedMemory) {
+    this.#memory = memory;
+  }
+
+  get worker(): number {
+    return this.#memory.worker;
+  }
+
+  get threads(): number {
+    return this.#memory.threads;
+  }
+
+  /** Runs something and dies after so many steps. Returns whether it has died; if not, it has done all. */
+  dieAfter(steps: number, run: () => void): boolean {
+    this.#stepsLeft = steps;
+    const { store } = Atomics;
+    const leaving = vi.spyOn(Atomics, 'store').mockImplementation((...asked) => {
+      this.step();
+      store(...asked);
+      if (asked[1] !== LOCK && this.#left === null) this.hasKept = true;
+      this.step();
+      return asked[2];
+    });
+    try {
+      run();
+      return false;
+    } catch (error) {
+      if (!(error instanceof ThreadDied)) throw error;
+      return true;
+    } finally {
+      leaving.mockRestore();
+      this.#stepsLeft = Number.POSITIVE_INFINITY;
+      // The ways of an exception are not those of a death: nothing of it counts.
+      this.#left?.();
+    }
+  }
+
+  step(): void {
+    if (this.#left !== null || this.#stepsLeft-- > 0) return;
+    this.#left = copyOfAll(this.#memory);
+    throw new ThreadDied();
+  }
+
+  words(name: string, count: number): Words {
+    return new MortalWords(this.#memory.words(name, count), this);
+  }
+
+  whole<T>(run: () => T): T {
+    return this.#memory.whole(() => {
+      this.step();
+      return run();
+    });
+  }
+
+  soon<T>(run: () => T): Promise<T> {
+    return this.#memory.soon(run);
+  }
+
+  keep(): void {
+    this.#memory.keep();
+  }
+
+  secret(name: string, bytes: number): Buffer {
+    return this.#memory.secret(name, bytes);
+  }
+}
+
+class MortalWords extends Words {
+  readonly #words: Words;
+  readonly #memory: MortalMemory;
+
+  constructor(words: Words, memory: MortalMemory) {
+    super(words.ints.buffer);
+    this.#words = words;
+    this.#memory = memory;
+  }
+
+  override set(at: number, value: number): void {
+    const old = this.ints[at] ?? 0;
+    this.#memory.hasKept = false;
+    this.#memory.step();
+    this.#words.set(at, value);
+    const written = this.ints[at] ?? 0;
+    this.ints[at] = old;
+    this.#memory.step();
+    this.ints[at] = written;
+  }
+
+  override setFloat(at: number, value: number): void {
+    const old = this.floats[at] ?? 0;
+    this.#memory.hasKept = false;
+    this.#memory.step();
+    this.#words.setFloat(at, value);
+    this.floats[at] = old;
+    this.#memory.step();
+    this.floats[at] = value;
+  }
+}
+
+/** Tests use a few records of a table: what lies behind is untouched. */
+const USED_BYTES = 20_000;
+const LINE_BYTES = 128;
+
+/** Copies what lies in shared memory. Returns what puts it back. */
+export function copyOfAll({ handover, threads }: SharedMemory): () => void {
+  const { control, tables } = handover;
+  const journalBytes = (control.byteLength - LINE_BYTES) / threads;
+  const starts = Array.from({ length: threads }, (_, thread) => LINE_BYTES + thread * journalBytes);
+  const parts = [
+    new Uint8Array(control, 0, LINE_BYTES),
+    ...starts.map(start => new Uint8Array(control, start, Math.min(journalBytes, USED_BYTES))),
+    ...Array.from(tables.values(), part => new Uint8Array(part, 0, Math.min(part.byteLength, USED_BYTES))),
+  ];
+  const copies = parts.map(part => part.slice());
+  return () => {
+    for (const [i, part] of parts.entries()) part.set(copies[i] ?? []);
+  };
+}
+
+/** The stores of several threads that share their counters, run by one thread. */
+export class MortalThreads {
+  readonly main: SharedMemory;
+  readonly mainStore: MemoryStore;
+  readonly #options: Omit<MemoryStoreOptions, 'randomBytes' | 'memory'>;
+  readonly #memories: MortalMemory[] = [];
+  readonly stores: MemoryStore[] = [];
+  readonly #limits: readonly Limit[];
+
+  /** @param limits those that all threads know before they decide */
+  constructor(
+    threads: number,
+    options: { readonly clock: Clock; readonly maxKeys: number },
+    limits: readonly Limit[] = [],
+  ) {
+    this.#limits = limits;
+    this.#options = { inFlight: new ProcessInFlight(), ...options };
+    this.main = SharedMemory.create(threads, randomBytes, neverWait);
+    this.mainStore = new MemoryStore({ ...this.#options, randomBytes, memory: this.main });
+    for (let thread = 0; thread < threads; thread++) this.#begin(thread);
+  }
+
+  /** Thread `thread` does something and dies at this step of it. Returns null if it has not so many steps; else whether its change stays. */
+  die(thread: number, step: number, run: (store: MemoryStore) => void): { readonly stays: boolean } | null {
+    const memory = this.#memories[thread];
+    const store = this.stores[thread];
+    if (memory === undefined || store === undefined) throw new Error('no such thread');
+    memory.hasKept = false;
+    return memory.dieAfter(step, () => run(store)) ? { stays: memory.hasKept } : null;
+  }
+
+  /** The main thread has heard of the death, and another thread takes the place of the dead one. */
+  replace(thread: number): void {
+    this.main.recover(thread + 1);
+    this.#begin(thread);
+  }
+
+  #begin(thread: number): void {
+    const memory = new MortalMemory(
+      new SharedMemory(structuredClone(this.main.handover), thread + 1, neverWait),
+    );
+    this.#memories[thread] = memory;
+    const store = new MemoryStore({ ...this.#options, randomBytes, memory });
+    this.stores[thread] = store;
+    try {
+      store.share(this.#limits);
+    } catch (error) {
+      // Another dead thread holds the lock. This one learns the limits when it decides.
+      if (!(error instanceof LockTaken)) throw error;
+    }
+  }
+}
