@@ -22,6 +22,17 @@ beforeAll(() => {
   buildInterop();
 });
 
+/** Lets Java trust an authority: returns its arguments. */
+function trustOf(authorityFile: string): string[] {
+  const [file, password] = [`${authorityFile}.p12`, 'changeit'];
+  const store = ['-keystore', file, '-storepass', password];
+  execFileSync('keytool', ['-importcert', '-noprompt', '-file', authorityFile, ...store], {
+    stdio: 'ignore',
+  });
+  const property = '-Djavax.net.ssl.trustStore';
+  return [`${property}=${file}`, `${property}Password=${password}`];
+}
+
 const CLIENT = 'io.grpc.testing.integration.TestServiceClient';
 /** A second for each call is too little on a busy machine. */
 const SOAK = [
@@ -32,16 +43,23 @@ const SOAK = [
 const CASES = [...INTEROP_CASES, 'very_large_request', 'rpc_soak', 'channel_soak'];
 
 test.each([
-  ['Netty', []],
-  ['OkHttp', ['--use_okhttp=true']],
-])('gRPC for Java on %s passes the interop cases through the gateway', async (_, args) => {
-  const { gateway, port } = await startInterop();
-  const server = ['--server_host=127.0.0.1', `--server_port=${port}`, '--use_tls=false', ...args];
-  const failed: string[] = [];
-  for (const name of CASES) {
-    const words = ['-cp', classPath, CLIENT, ...server, ...SOAK, `--test_case=${name}`];
-    await promisify(execFile)('java', words).catch(failure => failed.push(`${name}: ${failure}`));
-  }
-  expect(failed).toEqual([]);
-  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
-});
+  ['Netty', 'cleartext', []],
+  ['Netty', 'TLS', []],
+  ['OkHttp', 'cleartext', ['--use_okhttp=true']],
+  ['OkHttp', 'TLS', ['--use_okhttp=true']],
+] as const)(
+  'gRPC for Java on %s passes the interop cases through the gateway: %s',
+  async (_, security, args) => {
+    const { gateway, port, authorityFile } = await startInterop(security);
+    const trust = security === 'TLS' ? trustOf(authorityFile) : [];
+    const tls = `--use_tls=${security === 'TLS'}`;
+    const server = ['--server_host=localhost', `--server_port=${port}`, tls, '--use_test_ca=false', ...args];
+    const failed: string[] = [];
+    for (const name of CASES) {
+      const words = [...trust, '-cp', classPath, CLIENT, ...server, ...SOAK, `--test_case=${name}`];
+      await promisify(execFile)('java', words).catch(failure => failed.push(`${name}: ${failure}`));
+    }
+    expect(failed).toEqual([]);
+    expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+  },
+);
