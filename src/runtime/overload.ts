@@ -42,7 +42,9 @@ export class Overload {
   start(): void {
     this.#tickedAtMs = this.#clock.monotonicMs();
     this.#delay = new LoopDelay(this.#tickedAtMs);
-    if (this.#maxDelayMs !== null) this.#timer = this.#clock.every(TICK_MS, () => this.tick());
+    if (this.#maxDelayMs === null) return;
+    this.#meanMs = 0;
+    this.#timer = this.#clock.every(TICK_MS, () => this.tick());
   }
 
   stop(): void {

@@ -71,7 +71,8 @@ async function startWithEverything(): Promise<LocalGateway> {
       ],
       store: { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' },
       sign_in: { refresh: '/refresh', sign_out: '/sign-out' },
-      caps: { requests: 1 },
+      caps: { requests: 1, event_loop_delay: '1s' },
+      workers: 2,
       metrics: { route_durations: true },
     },
   });
