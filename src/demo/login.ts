@@ -67,10 +67,8 @@ async function visit(
 /** Whether this is the redirect URI with parameters added. Providers may spell host and query differently. */
 function isAt(location: string, redirectUri: string): boolean {
   const [there, wanted] = [URL.parse(location), URL.parse(redirectUri)];
-  if (there === null || wanted === null) return false;
-  return (
-    there.protocol === wanted.protocol && there.host === wanted.host && there.pathname === wanted.pathname
-  );
+  const parts = ['protocol', 'host', 'pathname'] as const;
+  return there !== null && parts.every(part => there[part] === wanted?.[part]);
 }
 
 function codeIn(location: string): string {

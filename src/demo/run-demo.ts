@@ -11,12 +11,7 @@ import { BOT_CLIENT } from './provider/index.ts';
 export async function runDemo(asked: AskedPorts, kind: ProviderKind): Promise<void> {
   const chosen = await choosePorts(asked);
   const { gateway, admin, provider, backend } = chosen;
-  const ports = {
-    gateway: gateway.port,
-    admin: admin.port,
-    provider: provider.port,
-    backend: backend.port,
-  };
+  const ports = { gateway: gateway.port, admin: admin.port, provider: provider.port, backend: backend.port };
   const output = standardOutput();
   const startProvider = kind === 'keycloak' ? startRealKeycloak : startOwnProvider;
   const demo = await startDemo(ports, makeLogger('info', output), { startProvider });

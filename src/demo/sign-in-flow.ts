@@ -10,7 +10,9 @@ interface Start {
   readonly redirectUri: string;
 }
 
-interface Tokens extends SessionTokens {
+interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
   readonly idToken: string;
 }
 
@@ -110,12 +112,22 @@ class Walk {
     this.#narrator.check('no X-Auth-Username: root', !reachedTheBackend(echo, 'X-Auth-Username: root'));
   }
 
-  async refresh(tokens: Tokens): Promise<Tokens> {
-    return tokensIn(await refreshTokens(this.#narrator, this.#gateway, tokens));
+  async refresh({ accessToken, refreshToken }: Tokens): Promise<Tokens> {
+    this.#narrator.step('Before the access token expires, the client trades its refresh token for new ones.');
+    const response = await this.#post('/v1/users/refresh', { refreshToken }, 200);
+    const renewed = response.members.get('accessToken');
+    this.#narrator.check('another access token', typeof renewed === 'string' && renewed !== accessToken);
+    return tokensIn(response);
   }
 
-  signOut(tokens: Tokens): Promise<void> {
-    return signOut(this.#narrator, this.#gateway, tokens);
+  /** Ends the session, and calls again. */
+  async signOut({ accessToken, refreshToken }: Tokens): Promise<void> {
+    this.#narrator.step('The user signs out.');
+    await this.#post('/v1/users/sign-out', { refreshToken }, 204, bearer(accessToken));
+
+    this.#narrator.step('The access token is refused from now on, although it has not expired.');
+    const request = { method: 'GET', url: this.#messages, headers: bearer(accessToken) } as const;
+    await this.#narrator.ask(request, 401);
   }
 
   async redeemAgain(start: Start, code: string): Promise<void> {
@@ -157,8 +169,8 @@ class Walk {
     await this.#callInVain({}, 'Bearer');
   }
 
-  async runIntoLimit({ accessToken }: Tokens): Promise<void> {
-    await walkIntoLimit(this.#narrator, {
+  runIntoLimit({ accessToken }: Tokens): Promise<void> {
+    return walkIntoLimit(this.#narrator, {
       method: 'POST',
       url: `${this.#gateway}/v1/channels/busy/messages`,
       headers: bearer(accessToken),
@@ -171,10 +183,13 @@ class Walk {
   }
 
   #redeem(code: string, redirectUri: string, expected: number): Promise<StepResponse> {
-    const url = `${this.#gateway}/v1/anonymous/auth`;
-    const headers = { 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ code, redirectUri });
-    return this.#narrator.ask({ method: 'POST', url, headers, body }, expected);
+    return this.#post('/v1/anonymous/auth', { code, redirectUri }, expected);
+  }
+
+  #post(path: string, body: object, expected: number, more = {}): Promise<StepResponse> {
+    const headers = { 'Content-Type': 'application/json', ...more };
+    const url = `${this.#gateway}${path}`;
+    return this.#narrator.ask({ method: 'POST', url, headers, body: JSON.stringify(body) }, expected);
   }
 
   #echo(headers: Readonly<Record<string, string>>): Promise<StepResponse> {
@@ -216,45 +231,6 @@ function textOf({ status, members }: StepResponse, name: string): string {
 function reachedTheBackend({ members }: StepResponse, field: string): boolean {
   const headers = members.get('headers');
   return Array.isArray(headers) && headers.includes(field);
-}
-
-interface SessionTokens {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-}
-
-const JSON_TYPE = { 'Content-Type': 'application/json' };
-
-/** Trades the refresh token for new tokens. */
-async function refreshTokens(
-  narrator: Narrator,
-  gateway: string,
-  { accessToken, refreshToken }: SessionTokens,
-): Promise<StepResponse> {
-  narrator.step('Before the access token expires, the client trades its refresh token for new ones.');
-  const url = `${gateway}/v1/users/refresh`;
-  const body = JSON.stringify({ refreshToken });
-  const response = await narrator.ask({ method: 'POST', url, headers: JSON_TYPE, body }, 200);
-  const renewed = response.members.get('accessToken');
-  narrator.check('another access token', typeof renewed === 'string' && renewed !== accessToken);
-  return response;
-}
-
-/** Ends the session, and calls again. */
-async function signOut(
-  narrator: Narrator,
-  gateway: string,
-  { accessToken, refreshToken }: SessionTokens,
-): Promise<void> {
-  const authorization = { Authorization: `Bearer ${accessToken}` };
-  narrator.step('The user signs out.');
-  const headers = { ...JSON_TYPE, ...authorization };
-  const body = JSON.stringify({ refreshToken });
-  await narrator.ask({ method: 'POST', url: `${gateway}/v1/users/sign-out`, headers, body }, 204);
-
-  narrator.step('The access token is refused from now on, although it has not expired.');
-  const url = `${gateway}/v1/channels/general/messages`;
-  await narrator.ask({ method: 'GET', url, headers: authorization }, 401);
 }
 
 /** The maximum number of attempts: the demo's limits.yaml allows three messages to a channel in five seconds. */

@@ -10,6 +10,7 @@ import {
   type PoolModel,
   type ProviderModel,
   type RouteModel,
+  type RouteOfFile,
   type Snapshot,
   type UpstreamModel,
 } from '../config/index.ts';
@@ -37,15 +38,17 @@ export function describeForwarding(
 ): ExplainedRow[] {
   return [
     ...describeSentPath(route, path),
-    ...route.parameters.map(
-      (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
-    ),
+    ...describeParameters(route, params),
     ...describeCaller(route, 'paths', identity),
     ...describePolicies(route, 'paths', 'request'),
     ['caps', describePool(route.pool)],
     ...describePolicies(route, 'paths', 'websocket'),
     ...(route.websocket === null ? [] : [['caps', describePool(route.websocket.pool)] as const]),
   ];
+}
+
+function describeParameters({ parameters }: RouteOfFile, params: readonly string[]): ExplainedRow[] {
+  return parameters.map((name, index) => ['parameters', `${name} = ${params[index] ?? ''}`]);
 }
 
 /** The name of the row with the path that the service gets, where that is not the client's. */
@@ -60,9 +63,7 @@ function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
 /** Describes what the gateway answers on a route by itself. */
 export function describeAnswered(route: AnswerRoute, params: readonly string[]): ExplainedRow[] {
   return [
-    ...route.parameters.map(
-      (name, index): ExplainedRow => ['parameters', `${name} = ${params[index] ?? ''}`],
-    ),
+    ...describeParameters(route, params),
     ['answer', describeAnswer(route.answer)],
     ...describePolicies(route, 'paths', 'caller'),
     ...describePolicies(route, 'paths', 'request'),

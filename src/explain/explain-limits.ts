@@ -48,8 +48,7 @@ export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Exp
     ...why.map((text): ExplainedRow => ['caller', text]),
     ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass, model), context)),
     ...withoutToken(route, caller.as, context),
-    ...(bucket === null ? [] : describeShared('group', bucket, outline)),
-    ...(bucket === null ? [] : describeShared('resource', bucket, outline)),
+    ...(['group', 'resource'] as const).flatMap(role => describeShared(role, bucket, outline)),
     ...describePatience(snapshot),
   ];
 }
@@ -96,14 +95,15 @@ interface Context {
   readonly exempt: boolean;
 }
 
-interface Callers {
-  readonly callers: readonly ClassName[];
-  /** Says why these are not the class that was asked for. */
-  readonly why: readonly string[];
-}
-
-/** Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. */
-function callersOf(route: RouteModel, identity: IdentityModel | null, as: ClassName | null): Callers {
+/**
+ * Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. Then it says
+ * why it is not the same.
+ */
+function callersOf(
+  route: RouteModel,
+  identity: IdentityModel | null,
+  as: ClassName | null,
+): { readonly callers: readonly ClassName[]; readonly why: readonly string[] } {
   const bots = identity !== null && hasBots(identity);
   const callers = classesOn(route.authentication, identity);
   if (as === null) return { callers, why: [] };
@@ -116,23 +116,19 @@ function callersOf(route: RouteModel, identity: IdentityModel | null, as: ClassN
   return { callers: callers.filter(callerClass => callerClass === as), why: [] };
 }
 
-const ONE: Readonly<Record<string, string | undefined>> = {
-  bot: 'a bot',
-  user: 'a user',
-  address: 'an address',
-};
-const MANY: Readonly<Record<string, string | undefined>> = {
-  bot: 'bots',
-  user: 'users',
-  address: 'addresses',
+/** One caller of a class that every gateway has, and several. */
+const WHO: Readonly<Record<string, readonly [one: string, many: string] | undefined>> = {
+  bot: ['a bot', 'bots'],
+  user: ['a user', 'users'],
+  address: ['an address', 'addresses'],
 };
 
 function oneOf(name: ClassName): string {
-  return ONE[name] ?? `a caller of class ${name}`;
+  return WHO[name]?.[0] ?? `a caller of class ${name}`;
 }
 
 function manyOf(name: ClassName): string {
-  return MANY[name] ?? `callers of class ${name}`;
+  return WHO[name]?.[1] ?? `callers of class ${name}`;
 }
 
 /** The key of the caller's counters in this class; `null` if it is not known. */
@@ -190,7 +186,7 @@ function describeGlobal(callerClass: ClassName, { model, outline, exempt }: Cont
 
 /** Where the global limit writes the quota of a class: there, each of the three has its own. */
 function ownPaths(callerClass: ClassName): readonly (readonly string[])[] {
-  return MANY[callerClass] === undefined ? quotaPaths(callerClass) : [[callerClass]];
+  return WHO[callerClass] === undefined ? quotaPaths(callerClass) : [[callerClass]];
 }
 
 /** Describes a caller without a valid token: it consumes the global limit before it is refused. */
@@ -335,18 +331,17 @@ const TOGETHER = { group: 'each group', resource: 'all together' } as const;
 /** Describes what the callers of a group, or all callers, may send to the bucket together. */
 function describeShared(
   role: 'group' | 'resource',
-  { route: { bucket }, value }: BucketInUse,
+  used: BucketInUse | null,
   { places }: Outline,
 ): ExplainedRow[] {
+  if (used === null) return [];
+  const { bucket } = used.route;
   const sides = sidesOf(bucket, null);
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, role]);
-  const of = bucket.main === null ? '' : ` for ${bucket.main} = ${value ?? ''}`;
+  const of = bucket.main === null ? '' : ` for ${bucket.main} = ${used.value ?? ''}`;
   const describe = (limit: Limit, more: string, place: FilePlace | null): ExplainedRow => {
-    const algorithm = ALGORITHMS[limit.algorithm];
-    return [
-      TOGETHER[role],
-      `bucket: ${formatQuota(limit)}${of}, ${algorithm}${more} (${formatPlace(place)})`,
-    ];
+    const quota = `${formatQuota(limit)}${of}, ${ALGORITHMS[limit.algorithm]}`;
+    return [TOGETHER[role], `bucket: ${quota}${more} (${formatPlace(place)})`];
   };
   return sides.flatMap(({ limits, hasTried, more }) => {
     const { [role]: held, shadow } = limits.exemptSets.user;

@@ -15,29 +15,15 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** The client, in the terms that lists of limits.yaml use. A part is `null` if it is not known. */
-interface Client extends Pick<AskedCaller, 'as'> {
-  /** The key that the address is counted under. */
-  readonly key: string | null;
-  readonly address: string | null;
-  readonly principal: string | null;
-}
-
-function clientOf(route: RouteModel, { as, address, principal }: AskedCaller, { limits }: Snapshot): Client {
-  const key = address === null ? null : addressKey(address, limits.ipv6Prefix);
-  return {
-    as,
-    key,
-    address: key === null ? null : addressOfKey(key),
-    // The route ignores tokens, so the gateway does not know the caller.
-    principal: route.authentication === 'none' ? null : principal,
-  };
-}
-
 /** Says whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
-  const { blocked, neverRestrict } = snapshot.limits;
-  const { as, key, address, principal } = clientOf(route, caller, snapshot);
+  const { blocked, neverRestrict, ipv6Prefix } = snapshot.limits;
+  const { as } = caller;
+  // The key that the address is counted under, and the address as the lists of limits.yaml have it.
+  const key = caller.address === null ? null : addressKey(caller.address, ipv6Prefix);
+  const address = key === null ? null : addressOfKey(key);
+  // A route that ignores tokens does not know the caller.
+  const principal = route.authentication === 'none' ? null : caller.principal;
   const row = (list: string, text: string): ExplainedRow => [
     'restrictions',
     `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
@@ -85,13 +71,8 @@ function describeRules(
   const who = whoIgnores(route, spared, ignoredRefusals?.addresses ?? false);
   // Requests from a spared address are no offences. But a caller who is restricted for requests from elsewhere is refused here too.
   const elsewhere = spared.address ? 'from other addresses ' : '';
-  if (who !== null)
-    add(
-      'ignored_refusals',
-      ignoredRefusals,
-      who,
-      `${elsewhere}came before the Retry-After of a 429 was over`,
-    );
+  const early = `${elsewhere}came before the Retry-After of a 429 was over`;
+  if (who !== null) add('ignored_refusals', ignoredRefusals, who, early);
   return rows;
 }
 
@@ -110,14 +91,10 @@ function describeFailedVerifications(
 ): ExplainedRow[] {
   const budget = identity?.failedVerifications ?? null;
   if (route.authentication === 'none' || budget === null) return [];
-  const quota = `${budget.limit} in ${formatDuration(budget.periodMs)}`;
+  const quota = `${budget.limit} in ${formatDuration(budget.periodMs)} per address`;
   const place = formatPlace(places.of(['failed_verifications']));
-  return [
-    [
-      'failed tokens',
-      `${quota} per address; then 429 for most of its unknown tokens until the period is over (${place})`,
-    ],
-  ];
+  const then = 'then 429 for most of its unknown tokens until the period is over';
+  return [['failed tokens', `${quota}; ${then} (${place})`]];
 }
 
 /** Describes how preflights and CORS fields are handled. */
@@ -140,14 +117,14 @@ export interface ActiveRestrictions {
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
 }
 
-/** Says which restrictions refuse this client now. Returns no rows if the request names no client. */
+/** Says which restrictions refuse this client now. Returns no rows if the request names no client, or if they are not known. */
 export function describeActive(
   { address, principal }: AskedCaller,
   taken: RouteTaken | null,
-  active: ActiveRestrictions,
+  active: ActiveRestrictions | null,
   { limits }: Snapshot,
 ): { readonly rows: readonly ExplainedRow[]; readonly isRestricted: boolean } {
-  if (address === null && principal === null) return { rows: [], isRestricted: false };
+  if (active === null || (address === null && principal === null)) return { rows: [], isRestricted: false };
   const key = address === null ? null : addressKey(address, limits.ipv6Prefix);
   const ofAddress = key === null ? [] : active.ofAddress(key).map(each => inWords('the address', each));
   const onWebhook =

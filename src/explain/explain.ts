@@ -35,10 +35,7 @@ export function explain(
   const { caller } = request;
   const { rows, taken, route } =
     request.method === GRPC_METHOD ? explainCall(request, snapshot) : explainRequest(request, snapshot);
-  const now =
-    active === null
-      ? { rows: [], isRestricted: false }
-      : describeActive(caller, route ?? null, active, snapshot);
+  const now = describeActive(caller, route ?? null, active, snapshot);
   const { address } = caller;
   const last: ExplainedRow[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
   return { rows: [...now.rows, ...rows, ...last], taken: taken && !now.isRestricted };
@@ -60,12 +57,8 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
     return refused('431, the request line alone is longer than "head" of "caps"');
   const noHost = whyNoHost(sent);
   if (noHost !== null) return refused(noHost);
-  if (!isRoutable(method))
-    return refused(
-      `405, the gateway does not serve ${method}`,
-      [],
-      describeUnserved(snapshot, request.caller.as),
-    );
+  const unserved = describeUnserved(snapshot, request.caller.as);
+  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`, [], unserved);
   // Assumes that `Host` agrees with an absolute form.
   const target = parseTarget(sent, authorityOf(sent) ?? '', method);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
@@ -172,20 +165,14 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   const match = snapshot.routes.find(GRPC_METHOD, host, path);
   const routes = routesOf(snapshot);
   const route = entryOf(match?.value, host, routes);
+  const before = describeHost(target, host, snapshot);
   if (match === null || match.value.kind !== 'forward' || route === undefined)
-    return {
-      rows: [
-        ...describeHost(target, host, snapshot),
-        ['refused', 'UNIMPLEMENTED, no route takes it'],
-        ...describeUnserved(snapshot, caller.as),
-      ],
-      taken: false,
-    };
+    return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
   const chosen = chooseFor(value, caller, snapshot.limits.ipv6Prefix);
   return {
     rows: [
-      ...describeHost(target, host, snapshot),
+      ...before,
       routeRow(route),
       ...chosen.rows,
       ...describeCall(chosen.route, path, snapshot.identity),
@@ -239,31 +226,26 @@ function describeServerWide(): ExplainedRow[] {
   ];
 }
 
-/** The route that a caller takes where several upstreams share its callers, and what to say about it. */
-interface Chosen {
-  readonly route: ForwardRoute;
-  readonly rows: readonly ExplainedRow[];
-}
-
-/** Finds the upstream of a caller. Where the caller is not known, it is the one with the largest share. */
-function chooseFor(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): Chosen {
+/**
+ * Finds the route that a caller takes where several upstreams share its callers, and what to say about it. Where the caller is not
+ * known, it is the one with the largest share.
+ */
+function chooseFor(
+  route: ForwardRoute,
+  caller: AskedCaller,
+  ipv6Prefix: number,
+): { readonly route: ForwardRoute; readonly rows: readonly ExplainedRow[] } {
   const { shares } = route;
   if (shares === null) return { route, rows: [] };
   const listed = shares.map(share => `${share.route.upstream.name} for ${share.percent}%`).join(', ');
   const key = keyOf(route, caller, ipv6Prefix);
-  if (key === null)
-    return {
-      route,
-      rows: [
-        ['shares', `${listed} of callers; which one is this caller's is not known: name it, or its address`],
-      ],
-    };
-  const chosen = routeOfCaller(route, key);
+  const chosen = key === null ? route : routeOfCaller(route, key);
   const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
-  return {
-    route: chosen,
-    rows: [['shares', `${listed} of callers; ${which} goes to ${chosen.upstream.name}`]],
-  };
+  const where =
+    key === null
+      ? "which one is this caller's is not known: name it, or its address"
+      : `${which} goes to ${chosen.upstream.name}`;
+  return { route: chosen, rows: [['shares', `${listed} of callers; ${where}`]] };
 }
 
 /** The key that decides; `null` if it is not known. */

@@ -36,14 +36,7 @@ export interface Explanation {
 }
 
 /** An explanation for programs. */
-export interface ExplanationShape {
-  readonly method: string;
-  readonly path: string;
-  readonly served: boolean;
-  readonly facts: readonly { readonly about: string; readonly text: string }[];
-}
-
-export function asShape({ method, target }: AskedRequest, { rows, taken }: Explanation): ExplanationShape {
+export function asShape({ method, target }: AskedRequest, { rows, taken }: Explanation) {
   return { method, path: target, served: taken, facts: rows.map(([about, text]) => ({ about, text })) };
 }
 

@@ -4,11 +4,12 @@ import { type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
-import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import type { FoundInLogs, LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
+import { mergeLogs, newReadCounts } from './log/index.ts';
 import { SeenPlans } from './seen-plans.ts';
 
 export interface MeasureOptions {
-  /** Supplies the routes, buckets and periods. Its quotas are ignored. */
+  /** A measurement takes its routes, buckets and periods, and ignores its quotas. */
   readonly limits: LimitsModel;
   readonly logs: readonly string[];
   /** `memory`: each gateway counts alone; `redis`: all count together. */
@@ -36,17 +37,9 @@ export interface Measured {
 /** The two numbers beside a claim: `max` bounds what it says, `otherwise` is for tokens without it. */
 export type ClaimedPart = 'max' | 'otherwise';
 
-export interface MeasuredLogs {
+export interface MeasuredLogs extends FoundInLogs {
   readonly offences: readonly MeasuredOffences[];
   readonly rows: readonly Measured[];
-  readonly counts: ReadCounts;
-  readonly instances: number;
-  readonly shapes: ReadonlyMap<string, number>;
-  readonly ambiguous: number;
-  /** Requests refused by a restriction or a block. They are no demand. */
-  readonly early: number;
-  /** Classes and claims of the limits that no request had. */
-  readonly unseen: readonly string[];
   /** Counted requests left out because a table was full. */
   readonly unmeasured: number;
   readonly requests: number;
@@ -96,13 +89,8 @@ class Measuring {
       offences: this.#offences.rows,
       unseen: this.#plans.unseen,
       ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
-      ...{
-        early: this.#early,
-        ambiguous: this.#ambiguous,
-        unmeasured: this.#room.unmeasured,
-        requests: this.#requests,
-      },
-      ...{ startMs: this.#startMs, endMs: this.#endMs },
+      ...{ early: this.#early, ambiguous: this.#ambiguous, unmeasured: this.#room.unmeasured },
+      ...{ requests: this.#requests, startMs: this.#startMs, endMs: this.#endMs },
     };
   }
 
@@ -125,25 +113,12 @@ class Measuring {
     if (limitRequest === null) return;
     const { caller, main, group } = limitRequest;
     const gateway = this.#gatewayOf(request);
-    this.#consume(
-      limitOf(limitRequest, 'global'),
-      limitRequest,
-      request,
-      atMs,
-      caller,
-      `${gateway} ${caller}`,
-    );
-    this.#consume(
-      limitOf(limitRequest, 'caller'),
-      limitRequest,
-      request,
-      atMs,
-      caller,
-      `${gateway} ${caller} ${main}`,
-    );
-    const part = groupCounterKey(group, main);
-    this.#consume(limitOf(limitRequest, 'group'), limitRequest, request, atMs, part, `${gateway} ${part}`);
-    this.#consume(limitOf(limitRequest, 'resource'), limitRequest, request, atMs, main, `${gateway} ${main}`);
+    const consume = (role: LimitRole, owner: string, key = owner) =>
+      this.#consume(limitOf(limitRequest, role), limitRequest, request, atMs, owner, `${gateway} ${key}`);
+    consume('global', caller);
+    consume('caller', caller, `${caller} ${main}`);
+    consume('group', groupCounterKey(group, main));
+    consume('resource', main);
   }
 
   #offend(request: LoggedRequest): void {

@@ -5,43 +5,39 @@ import { type Decision, groupCounterKey, type Limit, type Place } from '../limit
 import { Blocked, type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
-import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import {
+  type FoundInLogs,
+  type LogEvent,
+  type LoggedRequest,
+  mergeLogs,
+  newReadCounts,
+} from './log/index.ts';
+import type { MeasureOptions } from './measure-logs.ts';
 import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
 import { SeenPlans } from './seen-plans.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
-export interface ReplayOptions {
-  readonly limits: LimitsModel;
-  readonly logs: readonly string[];
-  /** `memory`: each gateway counts alone; `redis`: all count together. */
-  readonly store: 'memory' | 'redis';
+export interface ReplayOptions extends MeasureOptions {
   /** Called about each decision, in order. */
   readonly onDecision?: (request: LoggedRequest, outcome: ReplayOutcome) => void;
-  /** Called now and then. */
-  readonly onProgress?: (counts: ReadCounts) => void;
 }
 
-/** The outcome of a replay. */
-export interface Replayed {
-  readonly tally: ReplayTally;
-  readonly counts: ReadCounts;
-  /** Gateways that wrote the logs: each start counts as one. */
-  readonly instances: number;
-  /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
-  readonly shapes: ReadonlyMap<string, number>;
-  /** Requests that would get 400, because the value of their main parameter is ambiguous. */
-  readonly ambiguous: number;
-  /** Requests refused before their token was checked. Their callers are unknown, so they are left out. */
-  readonly early: number;
-  /** Classes and claims of the limits that no request had. */
-  readonly unseen: readonly string[];
-  /** How often a gateway came back after its counters had been dropped. */
-  readonly restarts: number;
+/** What a replay finds, and its report says. */
+export interface ReplayFacts {
   readonly restrictions: RestrictionReport;
   /** Refused requests that `patience` would hold instead, and for how long at most; null: it is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
+  /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
   readonly blocksCallers: boolean;
+  /** True if a bucket holds for a share of the callers. Pseudonyms select other callers for that share than real names do. */
   readonly enforcesShares: boolean;
+}
+
+/** The outcome of a replay. */
+export interface Replayed extends FoundInLogs, ReplayFacts {
+  readonly tally: ReplayTally;
+  /** How often a gateway came back after its counters had been dropped. */
+  readonly restarts: number;
 }
 
 const MAX_UNITS = 200_000;
@@ -129,10 +125,10 @@ class Replay {
   }
 
   take(event: LogEvent): void {
-    if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
+    else if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
     else if (event.kind === 'end') this.#end(event.request);
-    else if (event.kind === 'offence') this.#offend(event.decidedAtMs, event.request);
-    else this.#decide(event.decidedAtMs, event);
+    else this.#offend(event.decidedAtMs, event.request);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {

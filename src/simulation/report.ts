@@ -1,11 +1,10 @@
 import { nameOf, type RoutePattern, wildcardOf } from '../routing/index.ts';
-import type { ReadCounts } from './log/index.ts';
-import type { Replayed } from './replay.ts';
-import type { RestrictionReport } from './restriction-ledger.ts';
-import type { CallerCount, TallyRow } from './tally.ts';
+import type { FoundInLogs } from './log/index.ts';
+import type { Replayed, ReplayFacts } from './replay.ts';
+import type { CallerCount, RefusedCounts, TallyRow } from './tally.ts';
 
 /** The result of `weir simulate`, as its text and its JSON show it. */
-export interface Report {
+export interface Report extends ReplayFacts {
   readonly from: string;
   readonly to: string;
   readonly requests: number;
@@ -17,13 +16,6 @@ export interface Report {
     /** How often the counters of a gateway began at zero again: too many gateways to hold the counters of all. */
     readonly restarts: number;
   };
-  readonly restrictions: RestrictionReport;
-  /** Refused requests that `patience` would hold instead, and for how long at most; null: it is off. */
-  readonly patience: { readonly forMs: number; readonly requests: number } | null;
-  /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
-  readonly blocksCallers: boolean;
-  /** True if a bucket holds for a share of the callers. Pseudonyms select other callers for that share than real names do. */
-  readonly enforcesShares: boolean;
   readonly unanswered: readonly Unanswered[];
 }
 
@@ -33,14 +25,7 @@ interface BucketReport {
   readonly bucket: string | null;
   readonly class: string;
   readonly requests: number;
-  readonly refused: {
-    readonly before: number;
-    readonly after: number;
-    readonly afterByGlobal: number;
-    readonly afterByBlocked: number;
-    readonly beforeByRestriction: number;
-    readonly afterByRestriction: number;
-  };
+  readonly refused: Readonly<RefusedCounts>;
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
   /** The minute with the most refusals; `null` if no request was refused. */
   readonly worstMinute: { readonly at: string; readonly refused: number } | null;
@@ -60,9 +45,9 @@ export function simulationReport(
     from: new Date(tally.startMs).toISOString(),
     to: new Date(tally.endMs).toISOString(),
     requests: sum(row => row.requests),
-    refused: { before: sum(row => row.before), after: sum(row => row.after) },
+    refused: { before: sum(row => row.refused.before), after: sum(row => row.refused.after) },
     buckets: rows
-      .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
+      .toSorted((a, b) => b.refused.after - a.refused.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
     log: { ...logReportOf(replayed, store), unnamed: tally.unnamed, restarts: replayed.restarts },
     restrictions: replayed.restrictions,
@@ -83,14 +68,7 @@ function bucketReport(row: TallyRow, top: number): BucketReport {
     bucket: row.bucket,
     class: row.callerClass,
     requests: row.requests,
-    refused: {
-      before: row.before,
-      after: row.after,
-      afterByGlobal: row.afterByGlobal,
-      afterByBlocked: row.afterByBlocked,
-      beforeByRestriction: row.beforeByRestriction,
-      afterByRestriction: row.afterByRestriction,
-    },
+    refused: row.refused,
     callers: {
       all: callers.length,
       hitBefore: callers.filter(([, { before }]) => before > 0).length,
@@ -116,16 +94,6 @@ export interface LogReport {
   readonly store: 'memory' | 'redis';
   readonly torn: readonly string[];
   /** Classes and claims that limits.yaml has and no request in the logs does: `class partner`, `claim organization`. */
-  readonly unseen: readonly string[];
-}
-
-/** What a replay or a measurement found in the logs. */
-interface FoundInLogs {
-  readonly counts: ReadCounts;
-  readonly instances: number;
-  readonly ambiguous: number;
-  /** Requests left out in addition to those in `counts`. */
-  readonly early: number;
   readonly unseen: readonly string[];
 }
 

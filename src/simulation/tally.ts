@@ -16,12 +16,8 @@ export interface CallerCount {
   after: number;
 }
 
-/** Requests of one caller class that consume one bucket. */
-export interface TallyRow {
-  /** The bucket; `null` for the global limit alone. */
-  readonly bucket: string | null;
-  readonly callerClass: ClassName;
-  requests: number;
+/** Requests that were refused. */
+export interface RefusedCounts {
   /** Refused when the log was written. */
   before: number;
   /** Refused by the tried limits. */
@@ -33,6 +29,15 @@ export interface TallyRow {
   /** How many of `before` and of `after` a restriction refused. */
   beforeByRestriction: number;
   afterByRestriction: number;
+}
+
+/** Requests of one caller class that consume one bucket. */
+export interface TallyRow {
+  /** The bucket; `null` for the global limit alone. */
+  readonly bucket: string | null;
+  readonly callerClass: ClassName;
+  requests: number;
+  readonly refused: RefusedCounts;
   readonly callers: Map<string, CallerCount>;
   /** The minute in which the tried limits refused most, and the current minute. */
   worst: { startMs: number; refused: number };
@@ -51,6 +56,11 @@ export interface ReplayOutcome {
   readonly bucket: string | null;
   readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'concurrent' | LimitRole;
 }
+
+const NONE_REFUSED: RefusedCounts = {
+  ...{ before: 0, after: 0, afterByGlobal: 0, afterByBlocked: 0 },
+  ...{ beforeByRestriction: 0, afterByRestriction: 0 },
+};
 
 /** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */
 export class ReplayTally {
@@ -82,12 +92,12 @@ export class ReplayTally {
     const before = outcome === 'admitted' ? 0 : 1;
     const after = refusedBy === 'nothing' ? 0 : 1;
     row.requests++;
-    row.before += before;
-    row.after += after;
-    if (refusedBy === 'global') row.afterByGlobal++;
-    if (refusedBy === 'blocked') row.afterByBlocked++;
-    if (refusedBy === 'restriction') row.afterByRestriction++;
-    if (outcome === 'restricted') row.beforeByRestriction++;
+    row.refused.before += before;
+    row.refused.after += after;
+    if (refusedBy === 'global') row.refused.afterByGlobal++;
+    if (refusedBy === 'blocked') row.refused.afterByBlocked++;
+    if (refusedBy === 'restriction') row.refused.afterByRestriction++;
+    if (outcome === 'restricted') row.refused.beforeByRestriction++;
     noteMinute(row, atMs, after);
     add(this.#callerOf(row, caller), before, after);
     add(this.#pointOf(atMs), before, after);
@@ -103,18 +113,7 @@ export class ReplayTally {
     let row = classes.get(callerClass);
     if (row === undefined) {
       row = {
-        ...{
-          bucket,
-          callerClass,
-          requests: 0,
-          before: 0,
-          after: 0,
-          afterByGlobal: 0,
-          afterByBlocked: 0,
-          beforeByRestriction: 0,
-          afterByRestriction: 0,
-          callers: new Map(),
-        },
+        ...{ bucket, callerClass, requests: 0, refused: { ...NONE_REFUSED }, callers: new Map() },
         worst: { startMs: 0, refused: 0 },
         minute: { startMs: 0, refused: 0 },
       };

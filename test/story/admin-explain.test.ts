@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
-import type { ExplanationShape } from '../../src/explain/explanation.ts';
+import type { asShape } from '../../src/explain/explanation.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { askTimes, startLimited } from '../support/limits.ts';
 import { tempText } from '../support/temp.ts';
@@ -71,7 +71,7 @@ test('/api/explain says what weir explain says, and takes nothing that it does n
     const { out } = await explain(...words, '--format', 'json', '--config', gateway.configFile);
     const { status, body } = await api.call('GET', `/api/explain?${new URLSearchParams(query)}`, OPEN);
     // Only a gateway that runs knows who is restricted now.
-    const { facts, ...explanation } = body as ExplanationShape;
+    const { facts, ...explanation } = body as ReturnType<typeof asShape>;
     const byConfiguration = {
       ...explanation,
       facts: facts.filter(({ about }) => about !== 'restricted now'),

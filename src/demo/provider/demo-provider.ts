@@ -116,12 +116,9 @@ class Realm {
 
 /** The gateway's authorization URL, except for the order of the parameters. */
 function authorizeUrl(issuer: string, callbackUri: string): string {
-  const url = new URL(`${issuer}/protocol/openid-connect/auth`);
-  url.searchParams.set('client_id', GATEWAY_CLIENT.id);
-  url.searchParams.set('redirect_uri', callbackUri);
-  url.searchParams.set('response_type', 'code');
-  url.searchParams.set('scope', 'openid profile');
-  return url.href;
+  const client = { client_id: GATEWAY_CLIENT.id, redirect_uri: callbackUri };
+  const query = new URLSearchParams({ ...client, response_type: 'code', scope: 'openid profile' });
+  return `${issuer}/protocol/openid-connect/auth?${query}`;
 }
 
 function clientsOf(options: DemoProviderOptions, callbackUri: string): Readonly<Record<string, unknown>>[] {

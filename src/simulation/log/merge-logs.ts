@@ -2,33 +2,22 @@ import { addressKey, IPV6_PREFIX } from '../../http/index.ts';
 import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 
-/** The request returns a unit that it had consumed. */
-export interface Refund {
-  readonly kind: 'refund';
+/** What follows the decision about a request. */
+interface LaterEvent {
+  /**
+   * - `refund`: the request returns a unit that it had consumed
+   * - `end`: it gives back its place among those of its caller that are in flight
+   * - `offence`: it counts towards a restriction
+   */
+  readonly kind: 'refund' | 'end' | 'offence';
   readonly decidedAtMs: number;
+  /** Orders an offence after the latest request at that moment, and before the next one: number and a half. */
   readonly sequence: number;
   readonly request: LoggedRequest;
 }
 
-/** The request ends, and gives back its place among those of its caller that are in flight. */
-export interface EndEvent {
-  readonly kind: 'end';
-  readonly decidedAtMs: number;
-  readonly sequence: number;
-  readonly request: LoggedRequest;
-}
-
-/** The request counts towards a restriction. */
-export interface OffenceEvent {
-  readonly kind: 'offence';
-  readonly decidedAtMs: number;
-  /** Orders the offence after the latest request at that moment, and before the next one: number and a half. */
-  readonly sequence: number;
-  readonly request: LoggedRequest;
-}
-
-/** An event at `decidedAtMs`: the limits decide about a request, a unit is returned, or an offence counts. */
-export type LogEvent = LoggedRequest | Refund | EndEvent | OffenceEvent;
+/** An event at `decidedAtMs`: the limits decide about a request, or what follows from that. */
+export type LogEvent = LoggedRequest | LaterEvent;
 
 /**
  * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at most

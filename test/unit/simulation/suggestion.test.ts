@@ -177,7 +177,7 @@ test.each([
     const loaded = await loadLimits(await tempText('limits.yaml', text), {});
     if (!loaded.ok) throw new Error('the limits have errors');
     const { tally } = await replayLogs({ limits: loaded.limits, logs: [log], store: 'memory' });
-    return tally.rows.reduce((sum, { after }) => sum + after, 0);
+    return tally.rows.reduce((sum, { refused }) => sum + refused.after, 0);
   };
   const written = await readFile(write, 'utf8');
   expect(await refusedBy(written)).toBe(0);
