@@ -264,7 +264,7 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot, { thread, counters }: SharedParts): Limiting {
+  #makeLimiting({ limits, store, caps }: Snapshot, { thread, newPermits, counters }: SharedParts): Limiting {
     const limiting = new Limiting(limits, store, {
       ...this.#system,
       limitKeys: caps.limitKeys,
@@ -272,6 +272,7 @@ class RunningApp implements PlaneApp {
       storeListener: this.#observation.store,
       thread,
       keepFacts: this.#state === null ? undefined : this.#state.keep,
+      newPermits,
       counters,
     });
     limiting.shareRevocations(this.#revocations);

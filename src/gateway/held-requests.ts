@@ -51,6 +51,9 @@ export interface Hold<Result> {
 /**
  * Holds requests that a limit would refuse with a short wait, and decides about them anew when the wait is over: first come, first
  * served for each counter. Bounded for each caller, for each counter by its quota, and in all.
+ *
+ * Threads that share permits keep to these bounds together. Each has lines of its own, whose timers go off at the moment that the
+ * counter has announced to all: who decides first gets the room, and the others wait on for as long as their patience allows.
  */
 export class HeldRequests {
   readonly #clock: TimerClock;

@@ -4,6 +4,7 @@ import type {
   Clock,
   Facts,
   LimitListener,
+  NewPermits,
   RandomBytes,
   StoreListener,
   Timer,
@@ -35,6 +36,7 @@ import {
   LIMIT_ROLES,
   MemoryStore,
   Restrictions,
+  SharedInFlight,
 } from '../limits/index.ts';
 import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
 import {
@@ -104,6 +106,8 @@ export class Limiting {
       readonly thread?: ThreadPart | undefined;
       /** Keeps facts over a restart, those of other gateways (`null` if there is one alone) included. Default: nothing is kept. */
       readonly keepFacts?: ((shared: Facts | null) => Facts) | undefined;
+      /** Makes the permits of requests in flight, if threads count them together. */
+      readonly newPermits?: NewPermits | undefined;
       /** The counters on this machine. Default: those of this process. */
       readonly counters?: LocalStore | undefined;
     },
@@ -112,8 +116,10 @@ export class Limiting {
     const { keysPerCaller } = model;
     this.#thread = thread;
     this.listener = listener;
+    const { newPermits, counters } = dependencies;
+    const inFlight = newPermits && new SharedInFlight(newPermits);
     this.memory =
-      dependencies.counters ?? memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys });
+      counters ?? memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       store.kind === 'memory'
         ? null

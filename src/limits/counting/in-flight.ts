@@ -1,3 +1,4 @@
+import type { NewPermits, Permits } from '../../core/index.ts';
 import { defineLimit, type Limit } from './limit-definition.ts';
 
 /** The wait announced to a caller that has too many requests in flight: nobody knows when one ends. */
@@ -29,7 +30,7 @@ export interface InFlightCount {
 
 /** Counts the requests of each caller that are in flight. */
 export interface InFlight {
-  /** All that are above 0. */
+  /** All that are above 0; where threads count together, those of this thread, which knows their names. */
   readonly counts: Iterable<InFlightCount>;
   /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean;
@@ -66,6 +67,54 @@ export class ProcessInFlight implements InFlight {
         isHeld = false;
       },
     };
+  }
+}
+
+/** Counts those of all threads of a process together. */
+export class SharedInFlight implements InFlight {
+  readonly #own = new ProcessInFlight();
+  readonly #newPermits: NewPermits;
+  /** Holds the permits of each limit, by its identity. */
+  readonly #permits = new Map<string, Permits>();
+
+  constructor(newPermits: NewPermits) {
+    this.#newPermits = newPermits;
+  }
+
+  get counts(): Iterable<InFlightCount> {
+    return this.#own.counts;
+  }
+
+  isFull(limit: Limit, caller: string, main: string): boolean {
+    return this.count(limit, caller, main) >= limit.units;
+  }
+
+  count(limit: Limit, caller: string, main: string): number {
+    return this.#of(limit).takenBy(`${caller}\0${main}`);
+  }
+
+  enter(limit: Limit, caller: string, main: string): Place {
+    const own = this.#own.enter(limit, caller, main);
+    const permits = this.#of(limit);
+    const key = `${caller}\0${main}`;
+    permits.take(key, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    let isHeld = true;
+    return {
+      leave: () => {
+        own.leave();
+        if (isHeld) permits.giveBack(key);
+        isHeld = false;
+      },
+    };
+  }
+
+  #of({ identity }: Limit): Permits {
+    let permits = this.#permits.get(identity);
+    if (permits === undefined) {
+      permits = this.#newPermits(identity);
+      this.#permits.set(identity, permits);
+    }
+    return permits;
   }
 }
 

@@ -339,7 +339,7 @@ export interface MemoryStoreOptions {
   /** Callers of one network hold no more than a sixteenth of all keys, for main values; further values share one. Default: none has a network. */
   readonly networkOf?: NetworkOf;
   /** Counts the requests in flight. Default: those of this process. */
-  readonly inFlight?: InFlight;
+  readonly inFlight?: InFlight | undefined;
 }
 
 /** What a store holds, and how often it ran out of room since the start. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/core/index.ts';
+import { type Permits, ProcessPermits, systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
-import type { Decision, LimitSet } from '../../../src/limits/index.ts';
+import type { Decision, LimitSet, MemoryStore } from '../../../src/limits/index.ts';
 import type { LimitRequest } from '../../../src/runtime/index.ts';
 import { limit, limits, newStore } from '../limits/stores.ts';
 
@@ -15,14 +15,31 @@ function claimOf(set: LimitSet, caller = 'alice'): LimitRequest {
 
 /** Requests to one store, as the gate handles them: each writes its name and what became of it into `log`. */
 class Door {
-  readonly log: string[] = [];
+  readonly log: string[];
   readonly ended: string[] = [];
-  readonly held = new HeldRequests(clock, outcome => this.ended.push(outcome));
-  readonly store = newStore(clock as never);
+  readonly held: HeldRequests;
+  readonly store: MemoryStore;
+  readonly #permits: Map<string, Permits>;
   /** As a shared store does: the decision arrives later. */
   later = false;
   /** What happens once while the store decides. */
   meanwhile = () => {};
+
+  /** @param other the door of another thread, with whose requests it counts its own */
+  constructor(other?: Door) {
+    this.log = other === undefined ? [] : other.log;
+    this.store = other === undefined ? newStore(clock as never) : other.store;
+    this.#permits = other === undefined ? new Map() : other.#permits;
+    const named = (name: string) => this.#permits.get(name) ?? new ProcessPermits();
+    this.held = new HeldRequests(
+      clock,
+      outcome => this.ended.push(outcome),
+      name => {
+        this.#permits.set(name, named(name));
+        return named(name);
+      },
+    );
+  }
 
   ask(name: string, limitRequest = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
     const decide = () => {
@@ -155,6 +172,25 @@ test('no more are held than the quota could admit', async () => {
   for (const name of ['c', 'd', 'e']) door.ask(name);
   expect(door.log.slice(2)).toEqual(['e out']);
   expect(door.ended).toEqual(['no_room']);
+});
+
+test('threads hold no more together than the quota could admit, and each serves its own when there is room', async () => {
+  const one = new Door();
+  const two = new Door(one);
+  for (const name of ['a', 'b']) one.ask(name);
+  await pass(970);
+  one.ask('c');
+  const leaving = two.ask('d');
+  two.ask('e');
+  one.ask('f');
+  leaving?.leave();
+  two.ask('g');
+  expect(one.log.slice(2)).toEqual(['e out', 'f out']);
+  await pass(40);
+  expect(one.log.slice(4).sort()).toEqual(['c in', 'g in']);
+  expect([...one.ended, ...two.ended].sort()).toEqual([
+    ...['abandoned', 'admitted', 'admitted', 'no_room', 'no_room'],
+  ]);
 });
 
 test('one caller has at most 100 held, all together 1,000', async () => {

@@ -1,5 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { defineConcurrency, type MemoryStore } from '../../../../src/limits/index.ts';
+import { SharedMemory } from '../../../../src/core/index.ts';
+import {
+  defineConcurrency,
+  type MemoryStore,
+  SharedInFlight,
+  SharedPermits,
+} from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits, newStore } from '../stores.ts';
 
@@ -107,4 +114,24 @@ describe('requests in flight of one caller', () => {
     first.place?.leave();
     expect(ask(set).shadow.refused).toEqual([]);
   });
+});
+
+test('threads are at the maximum together, and each lists its own, until one of them dies', async () => {
+  const main = SharedMemory.create(2, randomBytes);
+  const ofMain = new SharedPermits(main, 100);
+  const inFlightOf = (worker: number) => {
+    const memory = new SharedMemory(structuredClone(main.handover), worker);
+    return new SharedInFlight(new SharedPermits(memory, 100).named);
+  };
+  const stores = [1, 2].map(worker => newStore(clock, { inFlight: inFlightOf(worker) }));
+  const set = limits({ concurrent: two });
+  const take = (thread: number) => stores[thread]?.decide(set, 'user:a', '7').place ?? null;
+  const places = [take(0), take(1)];
+  expect([take(0), take(1)]).toEqual([null, null]);
+  expect(stores.map(({ inFlight }) => Array.from(inFlight.counts, ({ count }) => count))).toEqual([[1], [1]]);
+  expect(await stores[1]?.allowances.read([], 'user:a', '7', [two])).toMatchObject({ inFlight: [2] });
+  for (let again = 0; again < 2; again++) places[1]?.leave();
+  expect([take(1) === null, take(1)]).toEqual([false, null]);
+  await ofMain.giveBackAll(1);
+  expect([take(1) === null, take(1)]).toEqual([false, null]);
 });
