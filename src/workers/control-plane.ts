@@ -60,7 +60,10 @@ export class ControlPlane implements Workers {
   /** One that was prepared, and waits. */
   #next: PlaneConfig | null = null;
   #addresses: BoundAddresses | null = null;
+  /** Workers are not replaced any more. */
   #ending = false;
+  /** Workers are ended. */
+  #over = false;
 
   constructor({ loaded, ...options }: ControlOptions) {
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -125,6 +128,7 @@ export class ControlPlane implements Workers {
 
   async drain(delayMs: number, drainMs: number): Promise<boolean> {
     this.#ending = true;
+    for (const { hosted, serves } of this.#planes.values()) if (!serves) hosted.end();
     const drained = this.#serving().map(({ hosted }) => hosted.link.ask('drain', null).catch(() => false));
     const late = new Promise<boolean>(resolve => {
       this.#options.system.clock.after(delayMs + drainMs + END_MS, () => resolve(false));
@@ -136,6 +140,7 @@ export class ControlPlane implements Workers {
 
   destroy(): void {
     this.#ending = true;
+    this.#over = true;
     for (const { hosted } of this.#planes.values()) hosted.end();
   }
 
@@ -203,11 +208,15 @@ export class ControlPlane implements Workers {
     // The others may be waiting for what it had locked.
     memory.recover(worker);
     const freed = permits.giveBackAll(worker);
-    if (this.#ending || this.#addresses === null) return;
-    this.#planes.delete(worker);
     facts.disconnect(plane.hosted.link);
     board.disconnect(plane.hosted.link);
     this.reports.ended(worker);
+    this.#planes.delete(worker);
+    if (this.#over || this.#addresses === null) return;
+    if (this.#ending) {
+      if (plane.serves) log.error({ type: 'worker', worker, cause }, 'a worker ended while it drained');
+      return;
+    }
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
     if (this.#deaths.isLoop()) {
       this.#ending = true;
@@ -218,6 +227,7 @@ export class ControlPlane implements Workers {
   }
 
   async #replace(worker: number): Promise<void> {
+    if (this.#ending) return;
     const config = this.#config;
     const plane = this.#start(worker);
     try {

@@ -18,7 +18,9 @@ export function startWithWorkers(
   const board = new StateBoard();
   const memory = SharedMemory.create(loaded.snapshot.workers.count, randomBytes, host.wait);
   const permits = new SharedPermits(memory, keysWithPermits(loaded.snapshot.caps));
-  const workers = new ControlPlane({ ...options, ...options.source, host, facts, board, memory, permits });
+  const { system, log } = options;
+  const { path, env } = options.source;
+  const workers = new ControlPlane({ loaded, path, env, host, facts, board, memory, permits, system, log });
   const { issuers } = board;
   const shared = { ...options.shared, memory, newPermits: permits.named, thread: facts, issuers };
   return startApp(loaded.snapshot, { ...options, workers, shared });

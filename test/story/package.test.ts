@@ -195,6 +195,8 @@ describe('the package, installed by npm in an empty folder', () => {
       access_tokens: { audience: 'api' },
       upstreams: { api: { url: 'http://127.0.0.1:1' } },
       routes: [{ path: '/**', upstream: 'api' }],
+      // Threads start from the package, too.
+      workers: 2,
     };
     await writeFile(join(home, 'gateway.yaml'), JSON.stringify(config));
     const gateway = start('npx', ['weir', 'serve'], { cwd: home, env: USER_ENV });
