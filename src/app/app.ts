@@ -4,6 +4,7 @@ import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
+import type { NewRetryCounts } from '../upstream/index.ts';
 import type { WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
@@ -17,6 +18,8 @@ export interface SharedParts {
   readonly newPermits?: NewPermits;
   /** Counts requests against their limits. Default: each gateway counts in its own memory. */
   readonly counters?: LocalStore;
+  /** Makes what counts requests to an upstream and their retries. Default: each gateway counts its own. */
+  readonly newRetryCounts?: NewRetryCounts;
   /** Where offences and budgets are counted. Default: memory of this gateway alone. */
   readonly memory?: TableMemory;
   /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */

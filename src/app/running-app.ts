@@ -101,7 +101,7 @@ class RunningApp implements PlaneApp {
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot, worker !== undefined);
     this.#transports = new Transports(upstream =>
-      openTransport(upstream, system, this.#observation.upstreams),
+      openTransport(upstream, system, this.#observation.upstreams, shared.newRetryCounts),
     );
     // All threads hold the same revocations: the main one counts.
     const evicted = () => {
@@ -249,6 +249,7 @@ class RunningApp implements PlaneApp {
           clock: this.#clock,
           listener: this.#observation.notices,
           budget: budget('failed notices', NOTICE_BUDGET),
+          soon: run => this.#memory.soon(run),
           seen: new SeenNotices({ clock: this.#clock, claim }),
         },
       },
@@ -271,6 +272,7 @@ class RunningApp implements PlaneApp {
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
       thread,
+      memory: this.#memory,
       keepFacts: this.#state === null ? undefined : this.#state.keep,
       newPermits,
       counters,

@@ -1,5 +1,5 @@
 import type { Clock, TableMemory, Words } from '../core/index.ts';
-import { RecordTable, StringHash } from '../limits/index.ts';
+import { FIRST_NAMED_WORD, NamedTable } from '../limits/index.ts';
 import type { BudgetOptions } from './options.ts';
 
 /** Decides whether an address may have one more token checked. */
@@ -11,20 +11,18 @@ export interface CheckBudget {
 }
 
 // Words of a record: the period of one address, opened by its first failure.
-const WIDTH = 14;
-const LOW = 1;
-const HIGH = 2;
-const FAILURES = 3;
-/** When the window closes, on the monotonic clock. */
-const CLOSES = 4;
+const FAILURES = FIRST_NAMED_WORD;
+/** When the window closes, on the monotonic clock. A float, as SECOND is. */
+const CLOSES = FAILURES + 1;
 /** When the second began in which the checks of a spent budget are counted. */
-const SECOND = 6;
-const CHECKS = 8;
+const SECOND = CLOSES + 2;
+const CHECKS = SECOND + 2;
 /** Which list it is in. */
-const LIST = 9;
+const LIST = CHECKS + 1;
 // Its neighbours there, as their number + 1.
-const OLDER = 10;
-const NEWER = 11;
+const OLDER = LIST + 1;
+const NEWER = OLDER + 1;
+const WIDTH = NEWER + 1;
 
 // The lists: of windows in the order in which they opened, which is also the order in which they close, and of those whose budget is
 // spent. The latter have a list of their own, so that a flood of new addresses cannot push them out.
@@ -36,8 +34,6 @@ const NEWEST = 1;
 const SIZE = 2;
 const LIST_WORDS = 4;
 
-const NONE = -1;
-
 /**
  * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
  * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
@@ -47,8 +43,7 @@ export class VerificationBudget implements CheckBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
   readonly #memory: TableMemory;
-  readonly #hash: StringHash;
-  readonly #table: RecordTable;
+  readonly #table: NamedTable;
   readonly #lists: Words;
 
   /** `name`: tells budgets of one memory apart. The number of addresses is that of the first options. */
@@ -56,8 +51,7 @@ export class VerificationBudget implements CheckBudget {
     this.#options = options;
     this.#clock = clock;
     this.#memory = memory;
-    this.#hash = StringHash.withRandomKey(memory, name);
-    this.#table = new RecordTable(memory, name, 2 * options.maxAddresses, WIDTH);
+    this.#table = new NamedTable(memory, name, 2 * options.maxAddresses, WIDTH);
     this.#lists = memory.words(`${name} lists`, 2 * LIST_WORDS);
   }
 
@@ -79,7 +73,7 @@ export class VerificationBudget implements CheckBudget {
 
   waitMs(address: string): number {
     return this.#memory.whole(() => {
-      const at = this.#find(address);
+      const at = this.#table.find(address);
       return at < 0 || this.#word(at, LIST) !== SPENT ? 0 : this.#waitOf(at);
     });
   }
@@ -111,18 +105,11 @@ export class VerificationBudget implements CheckBudget {
   }
 
   #openWindow(address: string, nowMs: number): number {
-    const current = this.#find(address);
+    const current = this.#table.find(address);
     if (current >= 0 && !this.#isClosed(current, nowMs)) return current;
     if (current >= 0) this.#drop(current);
     this.#makeRoom(COUNTING, nowMs);
-    this.#hash.read(address);
-    const { low, high } = this.#hash;
-    const at = this.#table.take(low);
-    const { records } = this.#table;
-    records.set(at * WIDTH + LOW, low);
-    records.set(at * WIDTH + HIGH, high);
-    records.set(at * WIDTH + FAILURES, 0);
-    records.set(at * WIDTH + CHECKS, 0);
+    const at = this.#table.add(address);
     this.#setMoment(at, CLOSES, nowMs + this.#options.periodMs);
     this.#setMoment(at, SECOND, nowMs);
     this.#join(at, COUNTING);
@@ -139,17 +126,9 @@ export class VerificationBudget implements CheckBudget {
     }
   }
 
-  #find(address: string): number {
-    this.#hash.read(address);
-    const { low, high } = this.#hash;
-    for (let at = this.#table.first(low); at >= 0; at = this.#table.after(at))
-      if (this.#word(at, LOW) === low && this.#word(at, HIGH) === high) return at;
-    return NONE;
-  }
-
   #drop(at: number): void {
     this.#leave(at);
-    this.#table.giveBack(at, this.#word(at, LOW));
+    this.#table.drop(at);
   }
 
   /** Puts a record at the end of a list. */

@@ -1,4 +1,4 @@
-import type { Clock, NoticeFlaw, NoticeKind, NoticeListener } from '../core/index.ts';
+import type { Clock, NoticeFlaw, NoticeKind, NoticeListener, TableMemory } from '../core/index.ts';
 import { digestOf, retryAfterField } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import type { KeySet } from './key-set.ts';
@@ -30,8 +30,9 @@ export interface NoticeRequest {
 
 export interface NoticesDependencies {
   readonly seen: SeenNotices;
-  /** Bounds the bad notices of an address. */
+  /** Bounds the bad notices of an address. Several threads may share it, so it is asked by `soon`. */
   readonly budget: CheckBudget;
+  readonly soon: TableMemory['soon'];
   readonly clock: Clock;
   readonly listener: NoticeListener;
 }
@@ -59,16 +60,17 @@ export class Notices {
 
   /** Judges a notice and applies it. Never rejects. */
   async take(request: NoticeRequest): Promise<NoticeResponse> {
-    const { budget, listener } = this.#dependencies;
+    const { budget, soon, listener } = this.#dependencies;
     const { kind, address } = request;
     const told = { kind, flaw: null, claim: null, notBeforeS: null };
-    const waitMs = budget.waitMs(address);
+    const waitMs = await soon(() => budget.waitMs(address));
     if (waitMs > 0) {
       listener.noticeReceived({ ...told, outcome: 'put_off' });
       return tooManyNotices(waitMs);
     }
     const verdict = await this.#judge(request);
-    if (verdict.kind === 'flawed' || verdict.kind === 'undecided') budget.failed(address, 1);
+    if (verdict.kind === 'flawed' || verdict.kind === 'undecided')
+      await soon(() => budget.failed(address, 1));
     if (verdict.kind === 'flawed') {
       const { flaw, claim } = verdict;
       listener.noticeReceived({ ...told, outcome: 'refused', flaw, claim });

@@ -30,7 +30,7 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const memory = ownMemory(thisMachine.randomBytes);
   const budget = new VerificationBudget(NOTICE_BUDGET, clock, memory, 'unused');
   const notices = {
-    ...{ clock, listener: silent<NoticeListener>(), budget },
+    ...{ clock, listener: silent<NoticeListener>(), budget, soon: memory.soon },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
   };
   const shared = { ...thisMachine, clock, random: () => 0, revocations, notices, budget };

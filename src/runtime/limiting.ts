@@ -7,6 +7,7 @@ import type {
   NewPermits,
   RandomBytes,
   StoreListener,
+  TableMemory,
   Timer,
   TimerClock,
 } from '../core/index.ts';
@@ -108,18 +109,20 @@ export class Limiting {
       readonly keepFacts?: ((shared: Facts | null) => Facts) | undefined;
       /** Makes the permits of requests in flight, if threads count them together. */
       readonly newPermits?: NewPermits | undefined;
-      /** The counters on this machine. Default: those of this process. */
+      /** Where requests and offences are counted. Default: memory of this thread alone. */
+      readonly memory?: TableMemory | undefined;
+      /** The counters on this machine. Default: those in this memory. */
       readonly counters?: LocalStore | undefined;
     },
   ) {
-    const { clock, randomBytes, listener, storeListener, thread = null } = dependencies;
+    const { clock, randomBytes, listener, storeListener, memory, thread = null } = dependencies;
     const { keysPerCaller } = model;
     this.#thread = thread;
     this.listener = listener;
     const { newPermits, counters } = dependencies;
     const inFlight = newPermits && new SharedInFlight(newPermits);
     this.memory =
-      counters ?? memoryCounters({ clock, randomBytes, maxKeys: dependencies.limitKeys, inFlight });
+      counters ?? memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       store.kind === 'memory'
         ? null
@@ -144,7 +147,7 @@ export class Limiting {
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
-      ...{ clock: this.#restrictingClock, randomBytes, listener: voice, restrictions, maxKeys },
+      ...{ clock: this.#restrictingClock, randomBytes, memory, listener: voice, restrictions, maxKeys },
       tally: this.#feed,
       announceShadow: thread && facts && (shadow => announceShadow(facts, shadow)),
     });

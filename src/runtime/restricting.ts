@@ -1,6 +1,12 @@
 import { isPrincipal } from '../auth/index.ts';
 import type { LimitsModel, Listed } from '../config/index.ts';
-import { type Clock, type LimitListener, type RandomBytes, RecentMap } from '../core/index.ts';
+import {
+  type Clock,
+  type LimitListener,
+  type RandomBytes,
+  RecentMap,
+  type TableMemory,
+} from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
 import type { AdoptedShadow, OffenceTally, RestrictedClient, Restrictions } from '../limits/index.ts';
 import { IgnoredRefusals, InvalidRequests, ShadowRestrictions, WebhookNotFound } from '../limits/index.ts';
@@ -14,6 +20,8 @@ interface RestrictingDependencies {
   readonly announceShadow?: ((shadow: AdoptedShadow) => void) | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: OffenceTally | null;
+  /** Where offences are counted. Default: memory of this thread alone. */
+  readonly memory?: TableMemory | undefined;
   /** The most keys that are counted for each offence. */
   readonly maxKeys: number;
 }
@@ -28,7 +36,7 @@ export class Restricting {
   readonly ignoredRefusals: IgnoredRefusals;
 
   constructor(dependencies: RestrictingDependencies) {
-    const { clock, randomBytes, listener, restrictions, tally, maxKeys } = dependencies;
+    const { clock, randomBytes, listener, restrictions, tally, memory, maxKeys } = dependencies;
     this.restrictions = restrictions;
     this.shadowRestrictions = new ShadowRestrictions({
       clock,
@@ -37,7 +45,7 @@ export class Restricting {
       announce: dependencies.announceShadow ?? null,
       networkOf: networkOfKey,
     });
-    const counting = { clock, randomBytes, tally, maxKeys, shadow: this.shadowRestrictions };
+    const counting = { clock, randomBytes, memory, tally, maxKeys, shadow: this.shadowRestrictions };
     this.invalidRequests = new InvalidRequests(restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);

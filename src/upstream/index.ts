@@ -1,4 +1,10 @@
-export type { Balance, EndpointsState } from './balancing/index.ts';
+export {
+  type Balance,
+  type EndpointsState,
+  type NewRetryCounts,
+  RETRY_SLOTS,
+  type RetryCounts,
+} from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
 export type { HealthOptions } from './health/index.ts';
 export { serviceHost } from './names/index.ts';

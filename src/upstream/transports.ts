@@ -2,7 +2,13 @@ import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
-import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
+import {
+  type EndpointsState,
+  EndpointTransport,
+  endpointName,
+  type NewRetryCounts,
+  type Spreading,
+} from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import { NamedEndpoints, serviceHost, srvLookup, systemLookup } from './names/index.ts';
@@ -125,13 +131,14 @@ export function openTransport(
   { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
   system: PoolSystem,
   listener: UpstreamListener,
+  newRetryCounts?: NewRetryCounts,
 ): EndpointTransport {
   const { clock, random } = system;
   const { protocol, connectTimeoutMs } = options;
   return new EndpointTransport(
     { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
     {
-      ...{ clock, random, listener },
+      ...{ clock, random, listener, newRetryCounts },
       openSource: configured => openSource(configured, name, system, listener),
       openPool: endpoint => openPool(optionsFor(endpoint, options), system),
     },

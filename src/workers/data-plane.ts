@@ -6,6 +6,7 @@ import type { Logger } from '../observe/index.ts';
 import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
 import type { PlaneConfig, PlaneSeed } from './messages.ts';
+import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { LearntBoard } from './state-board.ts';
 
 /** What a data plane needs besides its seed. */
@@ -28,6 +29,7 @@ export function runDataPlane(
   const shared = {
     memory,
     newPermits: new SharedPermits(memory, sizes.permitKeys).named,
+    newRetryCounts: new SharedRetryCounts(memory).named,
     thread: new LinkedFacts(replicaId, link),
     issuers: new LearntBoard(link).issuers,
   };

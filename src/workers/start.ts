@@ -5,6 +5,7 @@ import { SharedPermits } from '../limits/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
 import type { PlaneHost } from './host.ts';
+import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { StateBoard } from './state-board.ts';
 
 /** Starts a gateway whose clients are served by workers. */
@@ -22,7 +23,9 @@ export function startWithWorkers(
   const { path, env } = options.source;
   const workers = new ControlPlane({ loaded, path, env, host, facts, board, memory, permits, system, log });
   const { issuers } = board;
-  const shared = { ...options.shared, memory, newPermits: permits.named, thread: facts, issuers };
+  const newRetryCounts = new SharedRetryCounts(memory).named;
+  const counting = { memory, newPermits: permits.named, newRetryCounts };
+  const shared = { ...options.shared, ...counting, thread: facts, issuers };
   return startApp(loaded.snapshot, { ...options, workers, shared });
 }
 

@@ -1,4 +1,11 @@
-import { type Clock, ownMemory, type RestrictedKind, type RestrictionReason } from '../../core/index.ts';
+import {
+  type Clock,
+  ownMemory,
+  type RestrictedKind,
+  type RestrictionReason,
+  type TableMemory,
+  type Words,
+} from '../../core/index.ts';
 import type { Limit, LimitSet, MemoryStoreOptions, Quota } from '../counting/index.ts';
 import {
   CounterTable,
@@ -58,7 +65,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   #rule: Rule | null = null;
 
   constructor(restrictions: Restrictions, reason: RestrictionReason, options: OffenceCounterOptions) {
-    this.#counter = new EventCounter(options);
+    this.#counter = new EventCounter({ ...options, name: reason });
     this.#restrictions = restrictions;
     this.#reason = reason;
     this.#tally = options.tally ?? null;
@@ -128,7 +135,7 @@ export class WebhookNotFound extends OffenceCounter {
   }
 }
 
-interface EventCounterOptions extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes'> {
+interface EventCounterOptions extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'memory' | 'name'> {
   /** Most keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }
@@ -140,11 +147,13 @@ export const DEFAULT_MAX_EVENT_KEYS = 200_000;
  * parts. Off until it is given a quota.
  */
 export class EventCounter {
+  readonly #memory: TableMemory;
   readonly #store: MemoryStore;
   #limits: LimitSet = NO_LIMITS;
 
-  constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
-    this.#store = new MemoryStore({ clock, randomBytes, maxKeys });
+  constructor(options: EventCounterOptions) {
+    this.#memory = options.memory ?? ownMemory(options.randomBytes);
+    this.#store = new MemoryStore({ maxKeys: DEFAULT_MAX_EVENT_KEYS, ...options, memory: this.#memory });
   }
 
   /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
@@ -166,9 +175,10 @@ export class EventCounter {
     return admitted || sharedKey ? 0 : retryAfterMs;
   }
 
-  /** Forgets the events of a key. */
+  /** Forgets the events of a key: at once, or, in shared memory, as soon as no other thread counts. */
   forget(key: string, part: string): void {
-    if (this.#limits.caller !== null) this.#store.reset(this.#limits.caller, key, part);
+    const { caller } = this.#limits;
+    if (caller !== null) void this.#memory.soon(() => this.#store.reset(caller, key, part));
   }
 }
 
@@ -188,11 +198,16 @@ class RefusalMemory {
   readonly #table: CounterTable;
   readonly #keyspaces: Keyspaces;
   readonly #refusal = newCounter();
-  #forgottenAtMs = Number.NEGATIVE_INFINITY;
+  readonly #memory: TableMemory;
+  /** A float: refusals before that moment are forgotten. */
+  readonly #forgotten: Words;
 
-  constructor({ clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+  constructor(options: EventCounterOptions) {
+    const { clock, randomBytes, maxKeys = DEFAULT_MAX_EVENT_KEYS } = options;
+    const memory = options.memory ?? ownMemory(randomBytes);
     this.#clock = clock;
-    const memory = ownMemory(randomBytes);
+    this.#memory = memory;
+    this.#forgotten = memory.words('forgotten refusals', 2);
     const table = new CounterTable(memory, 'refusals', maxKeys);
     this.#table = table;
     // All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody.
@@ -201,11 +216,16 @@ class RefusalMemory {
 
   /** Excuses everyone from the waits announced so far. */
   forget(): void {
-    this.#forgottenAtMs = Math.floor(this.#clock.monotonicMs());
+    const nowMs = Math.floor(this.#clock.monotonicMs());
+    void this.#memory.soon(() => this.#forgotten.setFloat(0, nowMs + 1));
   }
 
   /** Notes a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
   note(limit: Limit, caller: string, main: string, cost: number, waitMs: number): boolean {
+    return this.#memory.whole(() => this.#note(limit, caller, main, cost, waitMs));
+  }
+
+  #note(limit: Limit, caller: string, main: string, cost: number, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
     const { keyspace } = this.#keyspaces.bind(limit);
@@ -221,7 +241,7 @@ class RefusalMemory {
       // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
       // once that wait was ignored.
       const { markMs, resetMs, count } = refusal;
-      const isExcused = markMs <= this.#forgottenAtMs;
+      const isExcused = markMs < (this.#forgotten.floats[0] ?? 0);
       if (!isExcused && nowMs < resetMs - stepMs) {
         const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
         if (nowMs - toldAtMs <= inFlightMs(limit, stepMs)) return false;

@@ -13,7 +13,7 @@ import type {
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
-import { RetryBudget } from './retry-budget.ts';
+import { type NewRetryCounts, ownRetryCounts, RetryBudget } from './retry-budget.ts';
 
 /** The current state of the endpoints of an upstream. */
 export interface EndpointsState {
@@ -49,6 +49,8 @@ interface EndpointTransportDependencies {
   /** Opens the source of the addresses of one configured URL. */
   readonly openSource: (configured: EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => EndpointPool;
+  /** Makes what counts requests and retries. Default: those of this thread alone. */
+  readonly newRetryCounts?: NewRetryCounts | undefined;
   readonly listener: UpstreamListener;
 }
 
@@ -76,7 +78,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   #serving: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
   /** Kept over reloads as well. */
-  #budget = new RetryBudget();
+  #budget: RetryBudget;
   /** The only endpoint that serves now, which is used whatever its health. */
   #sole: Endpoint | null = null;
   /** The pool of the only address, if that never changes: requests go straight to it. */
@@ -95,6 +97,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
     this.#checks = new HealthChecks(parts);
+    this.#budget = new RetryBudget((parts.newRetryCounts ?? ownRetryCounts)(name));
   }
 
   /** The endpoints that requests may go to. */

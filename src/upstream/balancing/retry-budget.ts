@@ -5,21 +5,47 @@ const LEAST_RETRIES = 10;
 /** The part of the requests of the last 10 s that may be sent again. */
 const SHARE = 0.2;
 
+/** How counts are kept of the last 10 s: in so many slots of so many milliseconds. */
+export const RETRY_SLOTS = { slots: 10, slotMs: 1_000 } as const;
+
+/** Counts the requests to one upstream, and those that were sent again, in the last 10 s. */
+export interface RetryCounts {
+  readonly requests: Pick<RecentCount, 'add' | 'total'>;
+  readonly retries: Pick<RecentCount, 'add' | 'total'>;
+  /** Runs something while no other thread counts retries. */
+  alone(run: () => boolean): boolean;
+}
+
+/** Makes the counts of the upstream of this name. */
+export type NewRetryCounts = (upstream: string) => RetryCounts;
+
+/** Makes counts of this thread alone. */
+export const ownRetryCounts: NewRetryCounts = () => {
+  const newCount = () => new RecentCount(RETRY_SLOTS.slots, RETRY_SLOTS.slotMs);
+  return { requests: newCount(), retries: newCount(), alone: run => run() };
+};
+
 /** Limits how many requests to an upstream are sent again, so that retries never multiply the load of a service that fails. */
 export class RetryBudget {
-  readonly #requests = new RecentCount(10, 1_000);
-  readonly #retries = new RecentCount(10, 1_000);
+  readonly #counts: RetryCounts;
+
+  constructor(counts: RetryCounts) {
+    this.#counts = counts;
+  }
 
   /** Notes a request that is sent for the first time. */
   sent(nowMs: number): void {
-    this.#requests.add(nowMs);
+    this.#counts.requests.add(nowMs);
   }
 
   /** Takes one retry out of the budget. Returns false if it is spent. */
   take(nowMs: number): boolean {
-    const allowed = Math.max(LEAST_RETRIES, Math.floor(this.#requests.total(nowMs) * SHARE));
-    if (this.#retries.total(nowMs) >= allowed) return false;
-    this.#retries.add(nowMs);
-    return true;
+    const { requests, retries } = this.#counts;
+    return this.#counts.alone(() => {
+      const allowed = Math.max(LEAST_RETRIES, Math.floor(requests.total(nowMs) * SHARE));
+      if (retries.total(nowMs) >= allowed) return false;
+      retries.add(nowMs);
+      return true;
+    });
   }
 }

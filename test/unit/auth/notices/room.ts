@@ -61,10 +61,12 @@ export async function openNotices(
   { claim = async () => true, limit = 1_000, others = [] }: NoticeRoomOptions = {},
 ): Promise<NoticeRoom> {
   const issuer = await noticeIssuer(provider);
+  const memory = ownMemory(randomBytes);
   const events: NoticeEvent[] = [];
   const notices = new Notices([issuer, ...others], {
     seen: new SeenNotices({ clock, claim }),
-    budget: new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock, ownMemory(randomBytes), 'notices'),
+    budget: new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock, memory, 'notices'),
+    soon: memory.soon,
     clock,
     listener: { noticeReceived: event => events.push(event) },
   });
