@@ -1,10 +1,10 @@
 import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../config/index.ts';
-import type { NewPermits, System, TableMemory } from '../core/index.ts';
+import type { NewPermits, SharedStates, System, TableMemory } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
-import type { NewRetryCounts } from '../upstream/index.ts';
+import type { CheckState, NewRetryCounts } from '../upstream/index.ts';
 import type { WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
@@ -24,6 +24,8 @@ export interface SharedParts {
   readonly memory?: TableMemory;
   /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */
   readonly issuers?: IssuerSharing;
+  /** The same of what health checks find out about endpoints. */
+  readonly checks?: SharedStates<CheckState>;
 }
 
 /** What a gateway needs besides its configuration. */

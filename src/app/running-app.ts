@@ -101,7 +101,7 @@ class RunningApp implements PlaneApp {
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot, worker !== undefined);
     this.#transports = new Transports(upstream =>
-      openTransport(upstream, system, this.#observation.upstreams, shared.newRetryCounts),
+      openTransport(upstream, system, this.#observation.upstreams, shared),
     );
     // All threads hold the same revocations: the main one counts.
     const evicted = () => {

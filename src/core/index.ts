@@ -9,7 +9,7 @@ export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export * from './shared-memory.ts';
-export type { LearntStates, ToldStates } from './shared-states.ts';
+export type { LearntStates, SharedStates, ToldStates } from './shared-states.ts';
 export * from './system.ts';
 export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

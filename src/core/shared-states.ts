@@ -11,3 +11,6 @@ export interface LearntStates<State> {
   /** Hands over the state, at once if there is one, and each change. Returns what ends that. */
   follow(key: string, learn: (state: State | null) => void): () => void;
 }
+
+/** The part of a thread, of either kind. */
+export type SharedStates<State> = ToldStates<State> | LearntStates<State>;

@@ -6,7 +6,7 @@ export {
   type RetryCounts,
 } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
-export type { HealthOptions } from './health/index.ts';
+export type { CheckState, HealthOptions } from './health/index.ts';
 export { serviceHost } from './names/index.ts';
 export * from './transport.ts';
 export { openTransport, type TransportMap, Transports } from './transports.ts';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import type { UpstreamListener } from '../core/index.ts';
+import type { SharedStates, UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import {
   type EndpointsState,
@@ -11,6 +11,7 @@ import {
 } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
+import type { CheckState } from './health/index.ts';
 import { NamedEndpoints, serviceHost, srvLookup, systemLookup } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
@@ -126,19 +127,31 @@ function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolea
   return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
 }
 
-/** Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request. */
+/** What the threads of a process share of their transports. */
+interface SharedTransportParts {
+  /** Makes what counts requests and retries. */
+  readonly newRetryCounts?: NewRetryCounts;
+  /** What health checks find out about endpoints: one of the threads checks. */
+  readonly checks?: SharedStates<CheckState>;
+}
+
+/**
+ * Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request.
+ *
+ * @param shared what the threads of a process share; default: there is one
+ */
 export function openTransport(
   { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
   system: PoolSystem,
   listener: UpstreamListener,
-  newRetryCounts?: NewRetryCounts,
+  { newRetryCounts, checks }: SharedTransportParts = {},
 ): EndpointTransport {
   const { clock, random } = system;
   const { protocol, connectTimeoutMs } = options;
   return new EndpointTransport(
     { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
     {
-      ...{ clock, random, listener, newRetryCounts },
+      ...{ clock, random, listener, newRetryCounts, checks },
       openSource: configured => openSource(configured, name, system, listener),
       openPool: endpoint => openPool(optionsFor(endpoint, options), system),
     },

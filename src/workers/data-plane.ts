@@ -26,12 +26,14 @@ export function runDataPlane(
   { link, system, log, wait, sendLog }: PlaneOptions,
 ): void {
   const memory = new SharedMemory(handover, worker, wait);
+  const board = new LearntBoard(link);
   const shared = {
     memory,
     newPermits: new SharedPermits(memory, sizes.permitKeys).named,
     newRetryCounts: new SharedRetryCounts(memory).named,
     thread: new LinkedFacts(replicaId, link),
-    issuers: new LearntBoard(link).issuers,
+    issuers: board.issuers,
+    checks: board.topic('checks'),
   };
   const prepared = new Map<number, Snapshot>();
   let app: PlaneApp | null = null;

@@ -3,6 +3,7 @@ import type { ConfigBytes } from '../config/index.ts';
 import type { Fact, MemoryHandover } from '../core/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
+import type { CheckState } from '../upstream/index.ts';
 
 /** A configuration on its way to a worker. */
 export interface PlaneConfig {
@@ -58,6 +59,7 @@ export interface Messages {
 /** What the main thread finds out for all threads, by topic: a state for each key. */
 export interface StateTopics {
   readonly issuers: IssuerState;
+  readonly checks: CheckState;
 }
 
 export interface ToldState {

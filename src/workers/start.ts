@@ -22,10 +22,10 @@ export function startWithWorkers(
   const { system, log } = options;
   const { path, env } = options.source;
   const workers = new ControlPlane({ loaded, path, env, host, facts, board, memory, permits, system, log });
-  const { issuers } = board;
   const newRetryCounts = new SharedRetryCounts(memory).named;
   const counting = { memory, newPermits: permits.named, newRetryCounts };
-  const shared = { ...options.shared, ...counting, thread: facts, issuers };
+  const told = { issuers: board.issuers, checks: board.topic('checks') };
+  const shared = { ...options.shared, ...counting, ...told, thread: facts };
   return startApp(loaded.snapshot, { ...options, workers, shared });
 }
 

@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { changeConfig, configPart } from '../support/edit-config.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import {
-  accessLines,
-  type IdentitySettings,
-  identityConfig,
-  startIdentityGateway,
-} from '../support/identity-gateway.ts';
+import { type IdentitySettings, identityConfig, startIdentityGateway } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -15,6 +10,7 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
+import { clientsOfEach } from '../support/workers.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const WORKERS = 3;
@@ -33,20 +29,9 @@ async function front(issuer: TestIssuer, settings: Omit<IdentitySettings, 'issue
   return { ...started, clock };
 }
 
-/** Connects until each worker serves one of the connections. */
 async function askEach(gateway: LocalGateway): Promise<readonly Ask[]> {
-  const found = new Map<unknown, Ask>();
-  await waitFor(`${WORKERS} workers serve`, async () => {
-    const before = accessLines(gateway).length;
-    const client = await gateway.connect();
-    await client.ask(head('GET /things'));
-    await waitFor('the line', () => accessLines(gateway).length > before);
-    const instance = accessLines(gateway).at(-1)?.['instance'];
-    if (found.has(instance)) client.destroy();
-    else found.set(instance, token => client.ask(head('GET /things', `Authorization: Bearer ${token}`)));
-    return found.size === WORKERS;
-  });
-  return [...found.values()];
+  const clients = await clientsOfEach(gateway, WORKERS);
+  return clients.map(client => token => client.ask(head('GET /things', `Authorization: Bearer ${token}`)));
 }
 
 const by = (issuer: TestIssuer, key: IssuerKey) => secret(signToken(key, issuer.claims()));

@@ -1,7 +1,20 @@
-import type { OutReason, Random, Timer, TimerClock, UpstreamListener } from '../../core/index.ts';
+import type {
+  OutReason,
+  Random,
+  SharedStates,
+  Timer,
+  TimerClock,
+  UpstreamListener,
+} from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
-import { HealthChecks, type HealthOptions } from '../health/index.ts';
+import {
+  type CheckState,
+  type Checks,
+  HealthChecks,
+  type HealthOptions,
+  LearntChecks,
+} from '../health/index.ts';
 import type {
   CallSink,
   EndpointAddress,
@@ -52,6 +65,8 @@ interface EndpointTransportDependencies {
   /** Makes what counts requests and retries. Default: those of this thread alone. */
   readonly newRetryCounts?: NewRetryCounts | undefined;
   readonly listener: UpstreamListener;
+  /** How threads share what checks find out: one of them checks. Default: there is one thread. */
+  readonly checks?: SharedStates<CheckState> | undefined;
 }
 
 interface EndpointTransportOptions {
@@ -71,7 +86,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   #balance: Balance = 'least_requests';
   #health: HealthOptions | null = null;
   /** Kept over reloads, as the endpoints are. */
-  #checks: HealthChecks;
+  #checks: Checks;
   /** The entries of the configuration, by all that they say but the weight. */
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** The endpoints in use, by address and name. */
@@ -96,7 +111,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
-    this.#checks = new HealthChecks(parts);
+    this.#checks = openChecks(name, parts);
     this.#budget = new RetryBudget((parts.newRetryCounts ?? ownRetryCounts)(name));
   }
 
@@ -234,6 +249,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   changed(endpoint: Endpoint, reason: OutReason | null): void {
     this.#balancer.changed();
+    if (this.#checks.isLearning) return;
     const { name } = endpoint;
     const cause = this.#whyOf(endpoint);
     this.#parts.listener.endpointChanged({ upstream: this.#name, endpoint: name, reason, cause });
@@ -293,7 +309,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     this.#serving = serving;
     for (const [key, { pool }] of before) if (!serving.has(key)) this.#drain(pool);
     this.#balancer.use([...serving.values()], this.#balance);
-    this.#checks.use(this.#health, [...serving.values()], address => void this.#refresh(address));
+    this.#checks.use(this.#health, serving, address => void this.#refresh(address));
     const [first, ...others] = serving.values();
     this.#sole = others.length === 0 ? (first ?? null) : null;
     const isFinal = this.#sources.every(source => source instanceof FixedEndpoints);
@@ -317,6 +333,15 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 }
 
 const NONE: readonly Endpoint[] = [];
+
+function openChecks(
+  upstream: string,
+  { clock, random, checks }: Pick<EndpointTransportDependencies, 'clock' | 'random' | 'checks'>,
+): Checks {
+  if (checks === undefined) return new HealthChecks({ clock, random });
+  if (checks.role === 'learns') return new LearntChecks(upstream, checks, clock);
+  return new HealthChecks({ clock, random, tell: (key, state) => checks.tell(`${upstream} ${key}`, state) });
+}
 
 /** An entry of the configuration, and where its addresses come from. */
 interface Listed {

@@ -28,16 +28,41 @@ export interface CheckedEndpoint {
 /** Called when a check could not connect. */
 export type Unreached = (address: EndpointAddress) => void;
 
+/** What the checks have found out about an endpoint, for other threads. Without it, the endpoint counts as healthy. */
+export interface CheckState {
+  readonly isHealthy: boolean;
+  /** Why the last check failed; `null` if it did not. */
+  readonly why: string | null;
+}
+
+/** Knows how the endpoints of an upstream are, by checks of its own or of another thread. */
+export interface Checks {
+  /** Whether it passes on right now what another thread has found out, which that one reports. */
+  readonly isLearning: boolean;
+  /** Checks these endpoints from now on, in this way; with `null`, none: all count as healthy then. */
+  use(
+    options: HealthOptions | null,
+    endpoints: ReadonlyMap<string, CheckedEndpoint>,
+    unreached: Unreached,
+  ): void;
+  /** Returns why the last check of this endpoint failed; `null` if it did not, or if there was none. */
+  failureOf(endpoint: CheckedEndpoint): string | null;
+  stop(): void;
+}
+
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
+  /** Tells other threads what is known of an endpoint, by its key; `null`: nothing. Default: there are none. */
+  readonly tell?: (key: string, state: CheckState | null) => void;
 }
 
 /** Jitter: up to this part of the time between two checks is left out at random, so that they do not all happen at once. */
 const JITTER = 0.1;
 
 /** Checks the endpoints of an upstream at intervals, over the connections that requests use. */
-export class HealthChecks {
+export class HealthChecks implements Checks {
+  readonly isLearning = false;
   readonly #dependencies: HealthChecksDependencies;
   #options: HealthOptions | null = null;
   #unreached: Unreached = () => {};
@@ -47,11 +72,14 @@ export class HealthChecks {
     this.#dependencies = dependencies;
   }
 
-  /** Checks these endpoints from now on, in this way; with `null`, none: all count as healthy then. */
-  use(options: HealthOptions | null, endpoints: readonly CheckedEndpoint[], unreached: Unreached): void {
+  use(
+    options: HealthOptions | null,
+    endpoints: ReadonlyMap<string, CheckedEndpoint>,
+    unreached: Unreached,
+  ): void {
     this.#unreached = unreached;
-    const kept = new Set(isDeepStrictEqual(options, this.#options) ? endpoints : []);
-    const staying = new Set(endpoints);
+    const staying = new Set(endpoints.values());
+    const kept = isDeepStrictEqual(options, this.#options) ? staying : new Set();
     for (const [endpoint, check] of this.#checks) {
       if (kept.has(endpoint)) continue;
       this.#checks.delete(endpoint);
@@ -59,9 +87,9 @@ export class HealthChecks {
     }
     this.#options = options;
     if (options === null) return;
-    for (const endpoint of endpoints) {
+    for (const [key, endpoint] of endpoints) {
       if (this.#checks.has(endpoint)) continue;
-      const check = new EndpointCheck(endpoint, options, this.#dependencies, address =>
+      const check = new EndpointCheck(key, endpoint, options, this.#dependencies, address =>
         this.#unreached(address),
       );
       this.#checks.set(endpoint, check);
@@ -69,13 +97,12 @@ export class HealthChecks {
     }
   }
 
-  /** Returns why the last check of this endpoint failed; `null` if it did not, or if there was none. */
   failureOf(endpoint: CheckedEndpoint): string | null {
     return this.#checks.get(endpoint)?.failure ?? null;
   }
 
   stop(): void {
-    this.use(null, [], () => {});
+    this.use(null, new Map(), () => {});
   }
 }
 
@@ -83,6 +110,7 @@ export class HealthChecks {
 class EndpointCheck {
   /** Why the last check failed. */
   failure: string | null = null;
+  readonly #key: string;
   readonly #endpoint: CheckedEndpoint;
   readonly #options: HealthOptions;
   readonly #dependencies: HealthChecksDependencies;
@@ -99,11 +127,13 @@ class EndpointCheck {
   #against = 0;
 
   constructor(
+    key: string,
     endpoint: CheckedEndpoint,
     options: HealthOptions,
     dependencies: HealthChecksDependencies,
     unreached: Unreached,
   ) {
+    this.#key = key;
     this.#endpoint = endpoint;
     this.#options = options;
     this.#dependencies = dependencies;
@@ -132,6 +162,7 @@ class EndpointCheck {
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#call?.abort();
+    this.#dependencies.tell?.(this.#key, null);
     if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
   }
 
@@ -141,6 +172,8 @@ class EndpointCheck {
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#next = clock.after(Math.max(0, this.#dueMs - clock.monotonicMs()), () => this.start());
+    const before = this.failure;
+    const wasHealthy = this.#isHealthy;
     this.failure = why;
     this.#against = (why === null) === this.#isHealthy ? 0 : this.#against + 1;
     if (this.#against >= (this.#isHealthy ? unhealthyAfter : healthyAfter)) {
@@ -148,6 +181,8 @@ class EndpointCheck {
       this.#isHealthy = !this.#isHealthy;
       this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
     }
+    const isHealthy = this.#isHealthy;
+    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell?.(this.#key, { isHealthy, why });
     if (!reached) this.#unreached(this.#endpoint.address);
   }
 }

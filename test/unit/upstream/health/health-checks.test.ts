@@ -64,7 +64,9 @@ function setUp(options: HealthOptions = OPTIONS) {
   const unreached: object[] = [];
   const checks = new HealthChecks({ clock, random: () => 0 });
   const use = (now: HealthOptions, endpoints: readonly EndpointStub[]) =>
-    checks.use(now, endpoints, address => void unreached.push(address));
+    checks.use(now, new Map(endpoints.map((endpoint, index) => [`${index}`, endpoint])), address => {
+      unreached.push(address);
+    });
   use(options, [endpoint]);
   /** Answers this check, and waits for the next. */
   const answer = (...statuses: number[]) => {
