@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type LimitedGateway, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
@@ -50,4 +53,52 @@ test('one worker is not told apart', async () => {
   expect((await gateway.admin('/metrics')).text).not.toMatch(/weir_worker|workers=/);
   expect((await jsonAt(gateway, '/status.json')).workers).toEqual({ count: 1, why: null, each: [] });
   expect((await gateway.admin('/status')).text).not.toContain('Workers');
+});
+
+const limits = { global: { user: 'off', bot: 'off', address: '5/1h' } };
+
+async function limited() {
+  const token_file = await tempText('admin-token', ADMIN_TOKEN);
+  const listen = { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } };
+  const front = await startLimited(limits, { config: { listen, workers: 3 } });
+  return { front, api: await ApiClient.of(front.gateway) };
+}
+
+/** The statuses of so many requests, each on a connection of its own: the kernel spreads them over the workers. */
+async function spread({ gateway }: LimitedGateway, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let sent = 0; sent < count; sent++) statuses.push((await gateway.ask(head('GET /open/a'))).status);
+  return statuses;
+}
+
+test('the lists of the status page name each caller once, with what all workers refused', async () => {
+  const { front } = await limited();
+  const statuses = await spread(front, 40);
+  const refused = statuses.filter(status => status === 429).length;
+  expect(refused).toBeGreaterThan(0);
+  const { callers, buckets } = await jsonAt(front.gateway, '/status.json');
+  const address = { address: '127.0.0.1', class: 'address', bucket: 'none', why: 'global' };
+  expect(callers.refusedMost).toEqual([
+    expect.objectContaining({ ...address, count: refused, maxCount: refused }),
+  ]);
+  expect(buckets.find((row: Record<string, unknown>) => row['class'] === 'address').lastMinute).toMatchObject(
+    {
+      admitted: 40 - refused,
+      refused,
+    },
+  );
+});
+
+test('a restriction of the admin API holds at all workers, until it is lifted', async () => {
+  const { front, api } = await limited();
+  const added = await api.call('POST', '/api/restrictions', { body: { address: '127.0.0.1', for: '5m' } });
+  expect(added.status).toBe(201);
+  expect(new Set(await spread(front, 20))).toEqual(new Set([429]));
+  const { callers } = await jsonAt(front.gateway, '/status.json');
+  expect(callers.refusedMost).toMatchObject([{ address: '127.0.0.1', restricted: 20, why: 'operator' }]);
+  expect(callers.restrictions).toMatchObject([{ address: '127.0.0.1', reason: 'operator' }]);
+  const { id } = added.body as { readonly id: string };
+  expect((await api.call('DELETE', `/api/restrictions/${id}`)).status).toBe(204);
+  expect((await front.gateway.ask(head('GET /open/a'))).status).toBe(200);
+  expect((await jsonAt(front.gateway, '/status.json')).callers.restrictions).toEqual([]);
 });
