@@ -54,7 +54,7 @@ export function adminView(parts: ShownParts): AdminView {
   } as const;
   return {
     async metrics() {
-      await reports.refresh(true);
+      await reports.refresh('scrape');
       return observation.scrape(await reports.levels());
     },
     notReady,
@@ -63,7 +63,7 @@ export function adminView(parts: ShownParts): AdminView {
       take: request => noticesOf(generations).take(request),
     },
     async status(showCallers: boolean) {
-      await reports.refresh(false);
+      await reports.refresh('state');
       return gatherStatus(sources, showCallers);
     },
     api: {
@@ -74,7 +74,7 @@ export function adminView(parts: ShownParts): AdminView {
       identity: () => generations.current.snapshot.identity,
       ipv6Prefix: () => generations.current.snapshot.limits.ipv6Prefix,
       async endpoints() {
-        await reports.refresh(false);
+        await reports.refresh('state');
         return sources.endpoints();
       },
       pseudonymOf: (key: string) => observation.pseudonymOf(key),

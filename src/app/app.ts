@@ -5,7 +5,7 @@ import type { Logger } from '../observe/index.ts';
 import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import type { CheckState, NewRetryCounts } from '../upstream/index.ts';
-import type { WorkerReport, WorkerReports } from './worker-reports.ts';
+import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
 export interface SharedParts {
@@ -98,5 +98,5 @@ export interface PlaneApp extends App {
   /** Serves by another configuration from now on. */
   take(snapshot: Snapshot): void;
   /** Hands over what it has counted since the last call, and how it is now. */
-  report(forScrape: boolean): Promise<WorkerReport>;
+  report(wanted: ReportExtent): Promise<WorkerReport>;
 }

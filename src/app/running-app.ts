@@ -36,7 +36,7 @@ import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
 import { OwnListeners } from './own-listeners.ts';
-import { type WorkerReport, WorkerReports } from './worker-reports.ts';
+import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
@@ -164,10 +164,11 @@ class RunningApp implements PlaneApp {
     this.#generations.take(withNetworksOf(this.#generations.current.snapshot, snapshot));
   }
 
-  async report(forScrape: boolean): Promise<WorkerReport> {
-    const levels = forScrape ? await this.#observation.levels() : null;
+  async report(wanted: ReportExtent): Promise<WorkerReport> {
+    const levels = wanted === 'scrape' ? await this.#observation.levels() : null;
     return {
       levels,
+      inFlight: wanted === 'counts' ? null : [...this.#limiting.memory.inFlight.counts],
       growth: this.#observation.take(),
       connections: this.#service.connections,
       requestsInFlight: this.#gateway.inFlight,
@@ -275,6 +276,7 @@ class RunningApp implements PlaneApp {
       memory: this.#memory,
       keepFacts: this.#state === null ? undefined : this.#state.keep,
       newPermits,
+      inFlightElsewhere: () => this.#reports.inFlight,
       counters,
     });
     limiting.shareRevocations(this.#revocations);

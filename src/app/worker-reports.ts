@@ -1,4 +1,5 @@
 import { finishedWithin, type TimerClock, type UnlistedProxy } from '../core/index.ts';
+import type { InFlightCount } from '../limits/index.ts';
 import { joined, type Levels, type ObservationGrowth, type WorkerView } from '../observe/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';
 
@@ -8,6 +9,14 @@ export const REPORT_MS = 1_000;
 const SILENT_MS = 3_000;
 /** How long a scrape or a status page waits for workers. */
 const WAIT_MS = 500;
+
+/**
+ * How much a worker tells.
+ * - `counts`: what it has counted, and a few numbers: about once a second, unasked
+ * - `state`: also whose requests are in flight, for the status page
+ * - `scrape`: also what each thread has for itself
+ */
+export type ReportExtent = 'counts' | 'state' | 'scrape';
 
 /** What a worker tells the main thread, about once a second and when it is asked. */
 export interface WorkerReport {
@@ -22,17 +31,20 @@ export interface WorkerReport {
   readonly unlistedProxies: readonly UnlistedProxy[];
   /** How late its event loop was on the average of a second; `null` if that is not known. */
   readonly loopDelayMs: number | null;
-  /** What each thread has for itself, for a scrape; `null` if it was not asked for. */
+  /** Whose requests are in flight in buckets with `concurrent`; `null` if that was not wanted. */
+  readonly inFlight: readonly InFlightCount[] | null;
+  /** What each thread has for itself; `null` if it was not wanted. */
   readonly levels: Levels | null;
 }
 
 /** A worker that runs now. */
 interface Living {
   readonly startedAtMs: number;
-  readonly ask: (forScrape: boolean) => Promise<WorkerReport>;
+  readonly ask: (wanted: ReportExtent) => Promise<WorkerReport>;
   /** Its last report, and when that came; `null` before the first. */
   last: WorkerReport | null;
   heardAtMs: number;
+  inFlight: readonly InFlightCount[];
   levels: Levels;
 }
 
@@ -64,12 +76,12 @@ export class WorkerReports {
   /**
    * A worker has this number from now on. Call what is returned with each of its reports.
    *
-   * @param ask asks it for a report, with levels if it is for a scrape
+   * @param ask asks it for a report
    */
   started(worker: number, ask: Living['ask']): (report: WorkerReport) => void {
     const seat = this.#seats.get(worker) ?? { living: null, replacements: -1, requests: 0 };
     const startedAtMs = this.#clock.epochMs();
-    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, levels: [] };
+    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, inFlight: [], levels: [] };
     seat.living = living;
     seat.replacements++;
     this.#seats.set(worker, seat);
@@ -84,11 +96,11 @@ export class WorkerReports {
   }
 
   /** Asks all workers for a report. Resolves when they have answered, or after half a second: a late answer still counts. */
-  async refresh(forScrape: boolean): Promise<void> {
+  async refresh(wanted: ReportExtent): Promise<void> {
     if (this.#seats.size === 0) return;
     const asked = [...this.#seats.values()].map(async seat => {
       const { living } = seat;
-      if (living !== null) this.#heard(seat, living, await living.ask(forScrape));
+      if (living !== null) this.#heard(seat, living, await living.ask(wanted));
     });
     await finishedWithin(WAIT_MS, Promise.allSettled(asked), this.#clock);
   }
@@ -106,6 +118,11 @@ export class WorkerReports {
 
   get requestsInFlight(): number {
     return sumOf(this.#last.map(({ requestsInFlight }) => requestsInFlight));
+  }
+
+  /** Whose requests are in flight at workers, as they told when they were last asked. */
+  get inFlight(): readonly InFlightCount[] {
+    return this.#living.flatMap(({ inFlight }) => inFlight);
   }
 
   get views(): WorkerView[] {
@@ -151,6 +168,7 @@ export class WorkerReports {
     this.#count(report.growth);
     seat.requests += requestsIn(report.growth);
     living.last = report;
+    living.inFlight = report.inFlight ?? living.inFlight;
     living.levels = report.levels ?? living.levels;
     living.heardAtMs = this.#clock.monotonicMs();
   }

@@ -19,6 +19,7 @@ import type {
   CountedIn,
   Decision,
   IgnoredRefusals,
+  InFlightCount,
   InvalidRequests,
   Limit,
   LimitSet,
@@ -109,6 +110,8 @@ export class Limiting {
       readonly keepFacts?: ((shared: Facts | null) => Facts) | undefined;
       /** Makes the permits of requests in flight, if threads count them together. */
       readonly newPermits?: NewPermits | undefined;
+      /** What other threads told of their requests in flight. Default: nothing. */
+      readonly inFlightElsewhere?: (() => readonly InFlightCount[]) | undefined;
       /** Where requests and offences are counted. Default: memory of this thread alone. */
       readonly memory?: TableMemory | undefined;
       /** The counters on this machine. Default: those in this memory. */
@@ -119,8 +122,8 @@ export class Limiting {
     const { keysPerCaller } = model;
     this.#thread = thread;
     this.listener = listener;
-    const { newPermits, counters } = dependencies;
-    const inFlight = newPermits && new SharedInFlight(newPermits);
+    const { newPermits, inFlightElsewhere, counters } = dependencies;
+    const inFlight = newPermits && new SharedInFlight(newPermits, inFlightElsewhere);
     this.memory =
       counters ?? memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =

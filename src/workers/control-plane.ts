@@ -179,7 +179,7 @@ export class ControlPlane implements Workers {
     const { link } = hosted;
     link.on(
       'report',
-      this.reports.started(worker, forScrape => link.ask('report', forScrape)),
+      this.reports.started(worker, wanted => link.ask('report', wanted)),
     );
     void hosted.ended.then(cause => this.#ended(plane, cause));
     return plane;

@@ -48,8 +48,8 @@ export function runDataPlane(
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
   });
-  link.answer('report', forScrape => running().report(forScrape));
-  system.clock.every(REPORT_MS, () => void app?.report(false).then(report => link.post('report', report)));
+  link.answer('report', wanted => running().report(wanted));
+  system.clock.every(REPORT_MS, () => void app?.report('counts').then(report => link.post('report', report)));
   link.answer('listen', addresses => running().join(addresses));
   link.answer('prepare', async asked => {
     prepared.set(asked.generation, await compile(asked, system));

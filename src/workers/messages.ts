@@ -1,4 +1,4 @@
-import type { WorkerReport } from '../app/index.ts';
+import type { ReportExtent, WorkerReport } from '../app/index.ts';
 import type { ConfigBytes } from '../config/index.ts';
 import type { Fact, MemoryHandover } from '../core/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
@@ -85,8 +85,8 @@ export interface Questions {
   listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
   /** Compiles a configuration, to serve by it when told. */
   prepare: { readonly asked: PlaneConfig; readonly answer: null };
-  /** Reports, with what a scrape needs if that is asked for. */
-  report: { readonly asked: boolean; readonly answer: WorkerReport };
+  /** Tells what it has counted, and so much of how it is. */
+  report: { readonly asked: ReportExtent; readonly answer: WorkerReport };
   /** Stops serving, as the configuration says. Answers whether all requests were finished. */
   drain: { readonly asked: null; readonly answer: boolean };
   /** To the main thread: whether nobody has claimed this name in that time. */

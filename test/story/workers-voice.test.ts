@@ -5,7 +5,7 @@ import { type LimitedGateway, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
-import { startUpstream } from '../support/wire/index.ts';
+import { type Script, startUpstream } from '../support/wire/index.ts';
 
 const sumOf = (values: ReadonlyMap<string, number>) =>
   [...values.values()].reduce((sum, value) => sum + value, 0);
@@ -55,12 +55,23 @@ test('one worker is not told apart', async () => {
   expect((await gateway.admin('/status')).text).not.toContain('Workers');
 });
 
-const limits = { global: { user: 'off', bot: 'off', address: '5/1h' } };
+const limits = {
+  global: { user: 'off', bot: 'off', address: '5/1h' },
+  buckets: { held: { concurrent: 5 } },
+  routes: { 'GET /open/held': 'held' },
+};
+
+/** Answers everything but `/open/held`, which waits until its connection is gone. */
+const holding: Script = async exchange => {
+  if (exchange.request.target === '/open/held') return exchange.gone;
+  await exchange.received();
+  return exchange.answer(200, [], 'ok');
+};
 
 async function limited() {
   const token_file = await tempText('admin-token', ADMIN_TOKEN);
   const listen = { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } };
-  const front = await startLimited(limits, { config: { listen, workers: 3 } });
+  const front = await startLimited(limits, { upstream: holding, config: { listen, workers: 3 } });
   return { front, api: await ApiClient.of(front.gateway) };
 }
 
@@ -81,12 +92,10 @@ test('the lists of the status page name each caller once, with what all workers 
   expect(callers.refusedMost).toEqual([
     expect.objectContaining({ ...address, count: refused, maxCount: refused }),
   ]);
-  expect(buckets.find((row: Record<string, unknown>) => row['class'] === 'address').lastMinute).toMatchObject(
-    {
-      admitted: 40 - refused,
-      refused,
-    },
+  const row = buckets.find(
+    (each: Record<string, unknown>) => `${each['bucket']} ${each['class']}` === 'none address',
   );
+  expect(row.lastMinute).toMatchObject({ admitted: 40 - refused, refused });
 });
 
 test('a restriction of the admin API holds at all workers, until it is lifted', async () => {
@@ -101,4 +110,18 @@ test('a restriction of the admin API holds at all workers, until it is lifted', 
   expect((await api.call('DELETE', `/api/restrictions/${id}`)).status).toBe(204);
   expect((await front.gateway.ask(head('GET /open/a'))).status).toBe(200);
   expect((await jsonAt(front.gateway, '/status.json')).callers.restrictions).toEqual([]);
+});
+
+test('requests at once are those of all workers, and named', async () => {
+  const { front, api } = await limited();
+  const clients = await Promise.all([1, 2, 3, 4].map(() => front.gateway.connect()));
+  for (const client of clients) await client.send(head('GET /open/held'));
+  await waitFor('all are in flight', () => front.upstream.requests.length === 4);
+  const { concurrent, callers } = await jsonAt(front.gateway, '/status.json');
+  expect(concurrent).toEqual([{ bucket: 'held', perCaller: 5, inFlight: 4, callers: 1 }]);
+  expect(callers.mostInFlight).toEqual([{ address: '127.0.0.1', bucket: 'held', inFlight: 4 }]);
+  expect(await front.gateway.metric('weir_limit_in_flight')).toEqual(new Map([['{bucket="held"}', 4]]));
+  const { body } = await api.call('GET', '/api/buckets?address=127.0.0.1');
+  expect(body).toMatchObject({ atOnce: [{ bucket: 'held', concurrent: 5, inFlight: 4 }] });
+  for (const client of clients) client.destroy();
 });

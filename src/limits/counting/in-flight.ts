@@ -30,7 +30,7 @@ export interface InFlightCount {
 
 /** Counts the requests of each caller that are in flight. */
 export interface InFlight {
-  /** All that are above 0; where threads count together, those of this thread, which knows their names. */
+  /** All that are above 0; where threads count together, those whose names this one knows: its own, and what others told it. */
   readonly counts: Iterable<InFlightCount>;
   /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean;
@@ -74,15 +74,18 @@ export class ProcessInFlight implements InFlight {
 export class SharedInFlight implements InFlight {
   readonly #own = new ProcessInFlight();
   readonly #newPermits: NewPermits;
+  readonly #elsewhere: () => readonly InFlightCount[];
   /** Holds the permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();
 
-  constructor(newPermits: NewPermits) {
+  /** @param elsewhere what other threads told of theirs. Default: nothing */
+  constructor(newPermits: NewPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
     this.#newPermits = newPermits;
+    this.#elsewhere = elsewhere;
   }
 
   get counts(): Iterable<InFlightCount> {
-    return this.#own.counts;
+    return [...this.#own.counts, ...this.#elsewhere()];
   }
 
   isFull(limit: Limit, caller: string, main: string): boolean {

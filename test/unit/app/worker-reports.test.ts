@@ -15,7 +15,14 @@ function report(requests: number, more: Partial<WorkerReport> = {}): WorkerRepor
       metrics: { counters: [['weir_requests_total', series]], histograms: [] },
       recent: { refused: NOTHING, nearLimit: NOTHING, kinds: [], upstreams: [] },
     },
-    ...{ connections: 0, requestsInFlight: 0, unlistedProxies: [], loopDelayMs: null, levels: null },
+    ...{
+      connections: 0,
+      requestsInFlight: 0,
+      unlistedProxies: [],
+      loopDelayMs: null,
+      inFlight: null,
+      levels: null,
+    },
     ...{ upstreamConnections: new Map(), endpoints: new Map() },
     ...more,
   };
@@ -60,9 +67,9 @@ describe('what workers report', () => {
 
   it('is asked for at once, and a worker that does not answer shows what it told last', async () => {
     const { clock, reports } = made();
-    const asked: boolean[] = [];
-    reports.started(1, async forScrape => {
-      asked.push(forScrape);
+    const asked: string[] = [];
+    reports.started(1, async wanted => {
+      asked.push(wanted);
       return report(2);
     });
     const late = Promise.withResolvers<WorkerReport>();
@@ -71,17 +78,17 @@ describe('what workers report', () => {
     const requests = () => reports.views.map(view => view.requests);
     const up = () => reports.views.map(({ isUp }) => isUp);
     second(report(1));
-    await reports.refresh(true);
-    expect([asked, requests(), up()]).toEqual([[true], [2, 1, 0], [true, true, false]]);
+    await reports.refresh('scrape');
+    expect([asked, requests(), up()]).toEqual([['scrape'], [2, 1, 0], [true, true, false]]);
     clock.advance(2_999);
     second(report(1));
     clock.advance(1);
     expect(up()).toEqual([false, true, false]);
     late.resolve(report(4));
     await late.promise;
-    await reports.refresh(false);
+    await reports.refresh('state');
     expect([asked, requests(), up()]).toEqual([
-      [true, false],
+      ['scrape', 'state'],
       [4, 10, 0],
       [true, true, false],
     ]);
