@@ -199,7 +199,7 @@ export class Verifier implements TokenVerifier {
   /** Refuses a token, and adds its principal for the log if that is known or can be found out. */
   #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
     let principal = this.#refusedPrincipals.get(tokenHash);
-    if (principal === undefined && NAMES_CALLER[refusal.reason]) {
+    if (principal === undefined && NAMES_CALLER.has(refusal.reason)) {
       principal = this.#trace(jwt) ?? undefined;
       if (principal !== undefined) this.#refusedPrincipals.set(tokenHash, principal);
     }

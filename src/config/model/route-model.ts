@@ -62,43 +62,35 @@ export function routeOfCaller(route: ForwardRoute, caller: string): ForwardRoute
 /** The endpoints for sign-in. The first two are always there, the others if the configuration names them. */
 export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh' | 'sign-out';
 
-/** One of the sign-in endpoints (docs/contract.md, 1). */
-export interface SignInRoute {
-  readonly kind: 'sign-in';
+/** What the gateway's own match rules have in common. */
+interface OwnMatchRule {
   /** Its path: the name in metrics and logs. */
   readonly id: string;
-  readonly endpoint: SignInEndpoint;
   /** The methods that do not get a 405. */
   readonly methods: readonly string[];
-  /** Whether it takes a token: only signing out does. */
-  readonly authentication: 'none' | 'required';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
+}
+
+/** One of the sign-in endpoints (docs/contract.md, 1). */
+export interface SignInRoute extends OwnMatchRule {
+  readonly kind: 'sign-in';
+  readonly endpoint: SignInEndpoint;
+  /** Whether it takes a token: only signing out does. */
+  readonly authentication: 'none' | 'required';
 }
 
 /** A public path on which a provider sends notices. */
-export interface NoticeRoute {
+export interface NoticeRoute extends OwnMatchRule {
   readonly kind: 'notice';
-  /** Its path: the name in metrics and logs. */
-  readonly id: string;
   readonly notice: NoticeKind;
-  /** The methods that do not get a 405. */
-  readonly methods: readonly string[];
   readonly authentication: 'none';
-  readonly semicolons: 'refuse';
-  readonly parameters: readonly string[];
 }
 
 /** A path on which clients find out whose tokens are accepted (RFC 9728). */
-export interface MetadataRoute {
+export interface MetadataRoute extends OwnMatchRule {
   readonly kind: 'metadata';
-  /** Its path: the name in metrics and logs. */
-  readonly id: string;
-  /** The methods that do not get a 405. */
-  readonly methods: readonly string[];
   readonly authentication: 'none';
-  readonly semicolons: 'refuse';
-  readonly parameters: readonly string[];
   /** The document, as JSON in ASCII. */
   readonly document: string;
 }

@@ -4,7 +4,7 @@ import type { Fields } from '../../core/index.ts';
 import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { httpToken, mapExpected, shown } from '../values/index.ts';
+import { httpToken, mapExpected, shown, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
 // The answers that routes give without an upstream: `redirect` and `respond`.
@@ -56,16 +56,10 @@ export const redirectSchema = z
     'In place of an upstream: sends clients elsewhere. The query of a request goes along if the address has none.',
   );
 
-const STATUS = 'expected a status from 200 to 599';
-
 export const respondSchema = shown(
   z.strictObject(
     {
-      status: z
-        .int({ error: STATUS })
-        .min(200, { error: STATUS })
-        .max(599, { error: STATUS })
-        .describe('The status.'),
+      status: wholeNumber(200, 599, 'expected a status from 200 to 599').describe('The status.'),
       body: z
         .string({ error: 'expected text' })
         .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { mapExpected } from '../values/index.ts';
+import { mapExpected, wholeNumber } from '../values/index.ts';
 
-const SHARE = 'expected a whole number from 0 to 100';
 const UPSTREAM = 'expected the name of an upstream';
 const WHOLE = 100;
 
@@ -12,7 +11,7 @@ export const routeUpstreamSchema = z.union(
     z.string({ error: UPSTREAM }),
     z.record(
       z.string(),
-      z.int({ error: SHARE }).min(0, { error: SHARE }).max(WHOLE, { error: SHARE }),
+      wholeNumber(0, WHOLE, 'expected a whole number from 0 to 100'),
       mapExpected('{ api: 95, api-next: 5 }'),
     ),
   ],

@@ -18,6 +18,7 @@ import {
   quotaOrOff,
   secrecyOf,
   text,
+  wholeNumber,
   yesOrNo,
 } from '../values/index.ts';
 import { gatewaySecrecy } from './gateway/gateway-schema.ts';
@@ -26,7 +27,6 @@ import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
-const IPV6_PREFIX = 'expected a whole number from 48 to 64';
 /** The quota of each caller if limits.yaml says none. */
 const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
@@ -120,10 +120,7 @@ const bucket = z.strictObject(bucketKeys, mapExpected('{ user: 20/5s }'));
 
 /** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
-  ipv6_prefix: z
-    .int({ error: IPV6_PREFIX })
-    .min(48, { error: IPV6_PREFIX })
-    .max(64, { error: IPV6_PREFIX })
+  ipv6_prefix: wholeNumber(48, 64, 'expected a whole number from 48 to 64')
     .prefault(64)
     .describe(
       'The IPv6 network that counts as one address, 48 to 64. Changes take effect after a restart, since the counters have other names then.',

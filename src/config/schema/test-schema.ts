@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeAddress } from '../../http/index.ts';
-import { choice, count, duration, mapExpected, secrecyOf, text } from '../values/index.ts';
+import { choice, count, duration, mapExpected, secrecyOf, text, wholeNumber } from '../values/index.ts';
 
 // The one definition of the files of `weir test`, built like that of limits.yaml.
 
@@ -79,12 +79,7 @@ const expectation = z
       .describe(
         'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), as many requests of the caller in flight as may be (concurrent), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
       ),
-    status: z
-      .int({ error: STATUS })
-      .min(100, { error: STATUS })
-      .max(599, { error: STATUS })
-      .optional()
-      .describe('The status of the response.'),
+    status: wholeNumber(100, 599, STATUS).optional().describe('The status of the response.'),
     bucket: text('expected the name of a bucket, or none')
       .optional()
       .describe('The bucket that the request draws on, or none.'),
@@ -120,10 +115,7 @@ const request = z
       ),
     repeat: count(100_000).prefault(1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
-    answer: z
-      .int({ error: STATUS })
-      .min(200, { error: STATUS })
-      .max(599, { error: STATUS })
+    answer: wholeNumber(200, 599, STATUS)
       .prefault(200)
       .describe(
         'The status that the service answers with, if the request is admitted. gRPC calls end with status OK.',

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { AddressSet } from '../../http/index.ts';
 import { PatternError, parseRoutePattern } from '../../routing/index.ts';
 import { nearestWord } from '../file/index.ts';
-import { messageOf, refuse, refuseQuoting } from './refuse.ts';
+import { text } from './plain-values.ts';
+import { messageOf, refuse, refuseQuoting, textOfForm } from './refuse.ts';
 
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
 export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
@@ -11,22 +12,17 @@ export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127
 /** Where a listener listens, `0.0.0.0:8080`. */
 export function hostPort() {
   const error = HOST_PORT_EXPECTED;
-  return z
-    .string({ error })
-    .regex(HOST_PORT, { error, abort: true })
-    .transform((text, context) => parseHostPort(text) ?? refuse(context, error));
+  return textOfForm(error, HOST_PORT, (text, context) => parseHostPort(text) ?? refuse(context, error));
 }
 
 /** `off`, read as null, or where a listener listens. */
 export function hostPortOrOff() {
   const error = HOST_PORT_OR_OFF_EXPECTED;
-  return z
-    .string({ error })
-    .regex(new RegExp(`^off$|${HOST_PORT.source}`), { error, abort: true })
-    .transform((text, context): HostPort | null => {
-      if (text === 'off') return null;
-      return parseHostPort(text) ?? refuse(context, error);
-    });
+  const form = new RegExp(`^off$|${HOST_PORT.source}`);
+  return textOfForm(error, form, (text, context): HostPort | null => {
+    if (text === 'off') return null;
+    return parseHostPort(text) ?? refuse(context, error);
+  });
 }
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
@@ -146,8 +142,7 @@ export function network() {
 /** A caller, by each claim that identifies it: `{ client: web, subject: alice }`. The checks compare them with gateway.yaml. */
 export function callerEntry() {
   const error = 'expected a caller such as { client: web, subject: alice }';
-  const text = 'expected text, in quotes if it is a number';
-  return z.record(z.string(), z.string({ error: text }).min(1, { error: text }), { error });
+  return z.record(z.string(), text('expected text, in quotes if it is a number'), { error });
 }
 
 /** Addresses or a caller. */

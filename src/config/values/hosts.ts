@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { readHost } from '../../http/index.ts';
 import { PatternError } from '../../routing/index.ts';
-import { messageOf, refuseQuoting } from './refuse.ts';
+import { messageOf, parsedText } from './refuse.ts';
 
 const EXPECTED = 'a host such as api.example.com, or *.example.com for each name of one more label';
 
@@ -19,14 +19,7 @@ export function routeHosts() {
 }
 
 function host() {
-  return z
-    .string({ error: `expected ${EXPECTED}` })
-    .meta({ pattern: `^${HOST_PATTERN}$` })
-    .superRefine((text, context) => {
-      const message = messageOf(PatternError, () => parseHost(text));
-      if (message !== null) refuseQuoting(context, message, EXPECTED);
-    })
-    .transform(parseHost);
+  return parsedText(EXPECTED, `^${HOST_PATTERN}$`, parseHost).transform(parseHost);
 }
 
 // For the JSON Schema, where editors have no parser. Accepts what `parseHost` accepts, and more.

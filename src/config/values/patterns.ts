@@ -10,7 +10,7 @@ import {
 } from '../../routing/index.ts';
 import { didYouMean } from '../file/index.ts';
 import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
-import { messageOf, refuseQuoting } from './refuse.ts';
+import { messageOf, parsedText, refuseQuoting } from './refuse.ts';
 
 /** A route's path, checked by the parser of patterns. */
 export function routePath() {
@@ -50,16 +50,8 @@ function splitHost(text: string): Placed {
 
 /** The gRPC calls of a route, checked by the parser of patterns. */
 export function grpcRoute() {
-  return z
-    .string({ error: GRPC_EXPECTED })
-    .meta({ pattern: GRPC_PATTERN })
-    .superRefine((text, context) => {
-      const message = messageOf(PatternError, () => parseGrpcPattern(text));
-      if (message !== null) refuseQuoting(context, message, GRPC_EXPECTED.replace('expected ', ''));
-    });
+  return parsedText('package.Service/Method or package.Service/*', GRPC_PATTERN, parseGrpcPattern);
 }
-
-const GRPC_EXPECTED = 'expected package.Service/Method or package.Service/*';
 
 /** A line of `routes:` in limits.yaml, which is the key of a map. */
 export function limitRoute() {

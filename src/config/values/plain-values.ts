@@ -12,8 +12,11 @@ export function choice<const Words extends readonly [string, ...string[]]>(words
 
 /** A whole number from 1 to `max`. */
 export function count(max: number) {
-  const error = `expected a whole number from 1 to ${max}`;
-  return z.int({ error }).min(1, { error }).max(max, { error });
+  return wholeNumber(1, max, `expected a whole number from 1 to ${max}`);
+}
+
+export function wholeNumber(min: number, max: number, error: string) {
+  return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
 export function yesOrNo() {

@@ -2,92 +2,81 @@ import { z } from 'zod';
 import { formatDuration, parseDurationMs } from '../../core/index.ts';
 import { type ClaimedQuota, parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
-import { refuse, refuseQuoting } from './refuse.ts';
+import { text } from './plain-values.ts';
+import { refuse, refuseQuoting, textOfForm } from './refuse.ts';
 
 /** A time such as `250ms`, read as milliseconds. A day at most: beyond 31 bits, Node's timers fire immediately. */
 export function duration({ min = '1ms', max = '24h' } = {}) {
   const error = 'expected a time such as 250ms, 5s, 10m or 1h';
-  return z
-    .string({ error })
-    .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
-    .transform((text, context) => {
-      const ms = parseDurationMs(text);
-      const [minMs = 0, maxMs = 0] = [min, max].map(parseDurationMs);
-      if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
-      return refuse(context, `expected a time from ${min} to ${max}`);
-    });
+  return textOfForm(
+    error,
+    /^\d{1,9}(ms|s|m|h)$/,
+    (text, context) =>
+      within(parseDurationMs, text, min, max) ?? refuse(context, `expected a time from ${min} to ${max}`),
+  );
 }
 
 /** `off`, read as null, or a time read as milliseconds. */
 export function durationOrOff({ min = '1ms', max = '24h' } = {}) {
   const error = 'expected off, or a time such as 250ms, 5s, 10m or 1h';
-  return z
-    .string({ error })
-    .regex(/^(off|\d{1,9}(ms|s|m|h))$/, { error, abort: true })
-    .transform((text, context) => {
-      if (text === 'off') return null;
-      const ms = parseDurationMs(text);
-      const [minMs = 0, maxMs = 0] = [min, max].map(parseDurationMs);
-      if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
-      return refuse(context, `expected off, or a time from ${min} to ${max}`);
-    });
+  return textOfForm(error, /^(off|\d{1,9}(ms|s|m|h))$/, (text, context) => {
+    if (text === 'off') return null;
+    const ms = within(parseDurationMs, text, min, max);
+    return ms ?? refuse(context, `expected off, or a time from ${min} to ${max}`);
+  });
 }
 
 /** A size such as `16KiB`, read as bytes. */
 export function size({ min, max }: { readonly min: string; readonly max: string }) {
-  const error = SIZE_EXPECTED;
-  return z
-    .string({ error })
-    .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error, abort: true })
-    .transform((text, context) => {
-      const bytes = parseSizeBytes(text);
-      const [minBytes = 0, maxBytes = 0] = [min, max].map(parseSizeBytes);
-      if (bytes !== undefined && bytes >= minBytes && bytes <= maxBytes) return bytes;
-      return refuse(context, `expected a size from ${min} to ${max}`);
-    });
+  return textOfForm(
+    SIZE_EXPECTED,
+    /^\d{1,9}(B|KiB|MiB|GiB)$/,
+    (text, context) =>
+      within(parseSizeBytes, text, min, max) ?? refuse(context, `expected a size from ${min} to ${max}`),
+  );
+}
+
+/** Reads a value between two others; `undefined` for any other. */
+function within(
+  parse: (text: string) => number | undefined,
+  text: string,
+  min: string,
+  max: string,
+): number | undefined {
+  const [value, least = 0, most = 0] = [text, min, max].map(parse);
+  return value !== undefined && value >= least && value <= most ? value : undefined;
 }
 
 /** `none`, read as null, or a size read as bytes. */
 export function sizeOrNone() {
   const error = `expected none or ${SIZE_EXPECTED.replace('expected ', '')}`;
-  return z
-    .string({ error })
-    .regex(/^(none|\d{1,9}(B|KiB|MiB|GiB))$/, { error, abort: true })
-    .transform((text, context) => {
-      if (text === 'none') return null;
-      return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
-    });
+  return textOfForm(error, /^(none|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
+    if (text === 'none') return null;
+    return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
+  });
 }
 
 /** A percentage such as `25%`, read as a number. */
 export function percentage() {
   const error = 'expected a percentage from 1% to 100%';
-  return z
-    .string({ error })
-    .regex(/^([1-9]\d?|100)%$/, { error, abort: true })
-    .transform(text => Number(text.slice(0, -1)));
+  return textOfForm(error, /^([1-9]\d?|100)%$/, text => Number(text.slice(0, -1)));
 }
 
 /** A share such as `10%` or `0.5%`, read as a number from 0 to 1. */
 export function shareOfCallers() {
   const error = 'expected a percentage from 0% to 100%, such as 10% or 0.5%';
-  return z
-    .string({ error })
-    .regex(/^(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)%$/, { error, abort: true })
-    .transform(text => Number(text.slice(0, -1)) / 100);
+  const form = /^(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)%$/;
+  return textOfForm(error, form, text => Number(text.slice(0, -1)) / 100);
 }
 
 /** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
 export function rateOrOff() {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
-  return z
-    .string({ error })
-    .regex(/^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, { error, abort: true })
-    .transform((text, context) => {
-      if (text === 'off') return null;
-      const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
-      return bytes > 0 ? bytes : refuse(context, error);
-    });
+  return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
+    if (text === 'off') return null;
+    const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
+    return bytes > 0 ? bytes : refuse(context, error);
+  });
 }
 
 const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
@@ -145,28 +134,22 @@ export function quotaOrOff() {
 export function claimedQuota() {
   const map = z
     .strictObject({
-      claim: z
-        .string({ error: 'expected the name of a claim such as rate' })
-        .min(1, { error: 'expected the name of a claim such as rate' })
-        .describe('The claim of the token that is the number of requests in the period of max.'),
+      claim: text('expected the name of a claim such as rate').describe(
+        'The claim of the token that is the number of requests in the period of max.',
+      ),
       max: quota().describe('The most that the claim may say, and its period: 500/10s.'),
       otherwise: quota().describe(
         'The quota where the token has no such claim, or one that is no whole number from 1 on. Of the same period.',
       ),
     })
     .transform(({ claim, max, otherwise }, context): ClaimedQuota => {
-      if (max.periodMs !== otherwise.periodMs)
-        context.addIssue({
-          code: 'custom',
-          path: ['otherwise'],
-          message: `its period must be that of max: write ${otherwise.units}/${formatDuration(max.periodMs)}`,
-        });
-      else if (otherwise.units > max.units)
-        context.addIssue({
-          code: 'custom',
-          path: ['otherwise'],
-          message: `a token without the claim would have more than max allows any other: write at most ${max.units}/${formatDuration(max.periodMs)}, or raise max`,
-        });
+      const period = formatDuration(max.periodMs);
+      const message =
+        max.periodMs !== otherwise.periodMs
+          ? `its period must be that of max: write ${otherwise.units}/${period}`
+          : `a token without the claim would have more than max allows any other: write at most ${max.units}/${period}, or raise max`;
+      if (max.periodMs !== otherwise.periodMs || otherwise.units > max.units)
+        context.addIssue({ code: 'custom', path: ['otherwise'], message });
       return { ...otherwise, claim, maxUnits: max.units };
     });
   return z.union([quota(), map], {

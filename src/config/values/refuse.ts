@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PatternError } from '../../routing/index.ts';
 
 /** Returns the message of the error that `read` throws; `null` if it throws none. */
 export function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
@@ -9,6 +10,31 @@ export function messageOf(kind: new (message: string) => Error, read: () => unkn
     if (error instanceof kind) return error.message;
     throw error;
   }
+}
+
+/**
+ * Text of a certain form, read as something else.
+ *
+ * @param error the message for any other text
+ * @param read may refuse a text of this form
+ */
+export function textOfForm<Value>(
+  error: string,
+  form: RegExp,
+  read: (text: string, context: z.RefinementCtx) => Value,
+) {
+  return z.string({ error }).regex(form, { error, abort: true }).transform(read);
+}
+
+/** Text that a parser decides about; its JSON Schema has a pattern for editors. `expected`: without that word in front. */
+export function parsedText(expected: string, pattern: string, parse: (text: string) => unknown) {
+  return z
+    .string({ error: `expected ${expected}` })
+    .meta({ pattern })
+    .superRefine((text, context) => {
+      const message = messageOf(PatternError, () => parse(text));
+      if (message !== null) refuseQuoting(context, message, expected);
+    });
 }
 
 /** Adds an issue whose message repeats the value. For a hidden value or a variable, only `expected` is shown. */

@@ -58,29 +58,11 @@ export const INVALID_REASONS = [
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
-/** True if genuine tokens are refused for this reason: the log then names the caller, who will ask why. */
-export const NAMES_CALLER: Readonly<Record<InvalidReason, boolean>> = {
-  scheme: false,
-  credentials: false,
-  length: false,
-  malformed: false,
-  algorithm: false,
-  critical: false,
-  claim: false,
-  issuer: false,
-  audience: true,
-  expired: true,
-  lifetime: true,
-  not_yet_valid: true,
-  not_before: true,
-  signed_out: true,
-  token_kind: false,
-  unknown_key: false,
-  signature: false,
-  confirmation: true,
-  certificate: false,
-  inactive: false,
-};
+/** The reasons for which genuine tokens are refused: the log then names the caller, who will ask why. */
+export const NAMES_CALLER: ReadonlySet<InvalidReason> = new Set([
+  ...(['audience', 'expired', 'lifetime', 'not_yet_valid', 'confirmation'] as const),
+  ...REVOCATION_REASONS,
+]);
 
 /** The signature algorithms that are accepted, by their names in a token's `alg`. */
 export const SIGNATURE_ALGORITHMS = [

@@ -19,6 +19,7 @@ import {
   unshown,
   yesOrNo,
 } from '../../values/index.ts';
+import { clientTlsKeys } from './listen-schema.ts';
 
 // `access_tokens` of gateway.yaml, and what each of several providers says in its place.
 
@@ -381,13 +382,7 @@ export const identityProviderSchema = z.strictObject({
     .optional()
     .describe('The id (kid) of the public key at the provider.'),
   tls: z
-    .strictObject({
-      ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
-      certificate_file: pathOfFile()
-        .optional()
-        .describe("The gateway's own certificate, for a provider that asks for one."),
-      key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
-    })
+    .strictObject(clientTlsKeys('a provider'))
     .prefault({})
     .describe('PEM files for https with the provider, relative to this file.'),
   redirect_uri: redirectUri()

@@ -86,14 +86,21 @@ const adminTlsSchema = z
   )
   .describe(LISTENER_TLS);
 
-/** `tls` of an upstream. */
-export const upstreamTlsSchema = z
-  .strictObject({
+/** The files for TLS with a server. `what` names it: `a service`. */
+export function clientTlsKeys(what: string) {
+  return {
     ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
     certificate_file: pathOfFile()
       .optional()
-      .describe("The gateway's own certificate, for a service that asks for one."),
+      .describe(`The gateway's own certificate, for ${what} that asks for one.`),
     key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+  };
+}
+
+/** `tls` of an upstream. */
+export const upstreamTlsSchema = z
+  .strictObject({
+    ...clientTlsKeys('a service'),
     server_name: z
       .string({ error: SERVER_NAME_EXPECTED })
       .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED })

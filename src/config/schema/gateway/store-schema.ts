@@ -11,6 +11,7 @@ import {
   text,
   unshown,
 } from '../../values/index.ts';
+import { clientTlsKeys } from './listen-schema.ts';
 
 /** `redis://weir@redis.internal:6379/0`, parsed. */
 export interface RedisUrl {
@@ -93,13 +94,7 @@ export const redisStoreSchema = z.strictObject({
     .optional()
     .describe('A file with the password for the sentinels. Relative to this file.'),
   tls: z
-    .strictObject({
-      ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
-      certificate_file: pathOfFile()
-        .optional()
-        .describe("The gateway's own certificate, for a Redis that asks for one."),
-      key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
-    })
+    .strictObject(clientTlsKeys('a Redis'))
     .prefault({})
     .describe('PEM files for rediss://, relative to this file.'),
   prefix: z
