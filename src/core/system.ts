@@ -88,6 +88,30 @@ export const systemClock: TimerClock = {
   signalAfter: ms => AbortSignal.timeout(ms),
 };
 
+/** How often two clocks are read to tell how they differ. */
+const READINGS = 8;
+
+/** When `systemClock` of this thread began, in milliseconds of the machine's own clock: it begins anew in each thread. */
+export function clockOriginMs(): number {
+  let originMs = 0;
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < READINGS; i++) {
+    const beforeMs = performance.now();
+    const machineMs = Number(process.hrtime.bigint()) / 1e6;
+    const tookMs = performance.now() - beforeMs;
+    // The system may have suspended the thread in between.
+    if (tookMs < leastMs) originMs = machineMs - beforeMs - tookMs / 2;
+    leastMs = Math.min(leastMs, tookMs);
+  }
+  return originMs;
+}
+
+/** Makes a clock for this thread that agrees, within a microsecond or so, with the one of the thread that has this origin. */
+export function clockSince(originMs: number): TimerClock {
+  const laterMs = clockOriginMs() - originMs;
+  return { ...systemClock, monotonicMs: () => performance.now() + laterMs };
+}
+
 /** Adds the timers of this machine to a clock that a test or a simulation sets. */
 export function withTimers(clock: Clock): TimerClock {
   return { ...systemClock, epochMs: () => clock.epochMs(), monotonicMs: () => clock.monotonicMs() };

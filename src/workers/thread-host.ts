@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { errorStack } from '../core/index.ts';
+import { clockOriginMs, errorStack } from '../core/index.ts';
 import type { HostedPlane, PlaneHost } from './host.ts';
 import { type Packet, PacketLink } from './link.ts';
 
@@ -19,10 +19,17 @@ const LEAST_HEAP_MB = 64;
  */
 export function threadHost(workers: number, script = MAIN): PlaneHost {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20 / workers);
+  const originMs = clockOriginMs();
   const resourceLimits = { maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, heapMb) };
   return {
     start: seed =>
-      hosted(new Worker(script, { workerData: seed, name: `worker ${seed.worker}`, resourceLimits })),
+      hosted(
+        new Worker(script, {
+          workerData: { ...seed, originMs },
+          name: `worker ${seed.worker}`,
+          resourceLimits,
+        }),
+      ),
   };
 }
 

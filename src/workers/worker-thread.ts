@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { thisMachine } from '../core/index.ts';
+import { clockSince, thisMachine } from '../core/index.ts';
 import { makeLogger } from '../observe/index.ts';
 import { runDataPlane } from './data-plane.ts';
 import { collectWhatStartingLeft } from './heap.ts';
@@ -13,7 +13,8 @@ export function runWorkerThread(): void {
   const link = new PacketLink(packet => port.postMessage(packet));
   const lines = new LineSender(link, thisMachine.clock);
   const log = makeLogger('info', lines);
-  runDataPlane(workerData, { link, system: thisMachine, log, sendLog: () => lines.send() });
+  const system = { ...thisMachine, clock: clockSince(workerData.originMs) };
+  runDataPlane(workerData, { link, system, log, sendLog: () => lines.send() });
   collectWhatStartingLeft();
   port.on('message', (packet: Packet) => link.take(packet));
 }

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, test } from 'vitest';
+import { SharedMemory, type Words } from '../../../../src/core/index.ts';
+import { MemoryStore } from '../../../../src/limits/index.ts';
+import { type CountingSeed, DECISIONS, MISTAKES, notesIn, SharedClock, WINDOWS } from '../counting-thread.ts';
+import { limit, limits } from '../stores.ts';
+
+const THREADS = 3;
+const MAX_KEYS = 64;
+const USED_UP = Number(process.env['WEIR_WINDOWS'] ?? 10_000);
+const DEATHS = Number(process.env['WEIR_DEATHS'] ?? 12);
+const SCRIPT = new URL('../counting-thread.ts', import.meta.url);
+
+const running = new Set<Worker>();
+afterEach(() => Promise.all([...running].map(thread => thread.terminate())));
+
+/** Shared counters of several real threads. */
+class Threads {
+  readonly memory = SharedMemory.create(THREADS, randomBytes);
+  readonly notes = notesIn(this.memory);
+  readonly #clock = new SharedArrayBuffer(8);
+  readonly #time = new SharedClock(this.#clock);
+  readonly store = new MemoryStore({
+    clock: this.#time,
+    randomBytes,
+    memory: this.memory,
+    maxKeys: MAX_KEYS,
+  });
+  readonly #windows: number;
+
+  constructor(windows: number) {
+    this.#windows = windows;
+  }
+
+  /** Starts a thread; resolves when it has begun. */
+  async start(worker: number): Promise<Worker> {
+    const seed: CountingSeed = {
+      ...{ memory: this.memory.handover, worker, clock: this.#clock, maxKeys: MAX_KEYS },
+      windows: this.#windows,
+    };
+    const thread = new Worker(SCRIPT, { workerData: seed });
+    running.add(thread);
+    thread.once('exit', () => running.delete(thread));
+    await once(thread, 'online');
+    return thread;
+  }
+
+  /** All windows are over: nothing may be left of what the threads have counted, and all room is there again. */
+  expectNothingLeft(): void {
+    this.#time.advance(1_000_000);
+    const { store } = this;
+    const caller = limit('1/18h');
+    for (let i = 0; i < MAX_KEYS; i++)
+      expect(store.peek(limits({ caller }), `user:${i}`, '').admitted).toBe(true);
+    expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
+    for (let i = 0; i < MAX_KEYS; i++)
+      expect(store.decide(limits({ caller }), `user:${i}`, '').admitted).toBe(true);
+    expect(store.counts).toMatchObject({
+      keys: MAX_KEYS,
+      callers: MAX_KEYS,
+      evictions: 0,
+      sharedOverflows: 0,
+    });
+  }
+}
+
+test(`${THREADS} threads on few keys admit exactly what is allowed, in each of ${USED_UP} windows`, async () => {
+  const threads = new Threads(USED_UP);
+  const started = [];
+  for (let worker = 1; worker <= THREADS; worker++) started.push(threads.start(worker));
+  await Promise.all((await Promise.all(started)).map(thread => once(thread, 'exit')));
+  expect(threads.notes.ints[MISTAKES]).toBe(0);
+  expect(threads.notes.ints[WINDOWS]).toBeGreaterThanOrEqual(USED_UP);
+  threads.expectNothingLeft();
+}, 300_000);
+
+test('threads that are ended at random under load leave counts exact, and the others on their way', async () => {
+  const threads = new Threads(2 ** 30);
+  const { memory, notes } = threads;
+  const started = await Promise.all(Array.from({ length: THREADS }, (_, i) => threads.start(i + 1)));
+  const lock = new Int32Array(memory.handover.control);
+  let inside = 0;
+  for (let death = 0; death < DEATHS; death++) {
+    const dying = 1 + (death % THREADS);
+    await decides(notes, dying);
+    await started[dying - 1]?.terminate();
+    if (Atomics.load(lock, 0) === dying + 1) inside++;
+    memory.recover(dying);
+    await decides(notes, 1 + (dying % THREADS));
+    started[dying - 1] = await threads.start(dying);
+  }
+  for (const [i, thread] of started.entries()) {
+    await thread.terminate();
+    memory.recover(i + 1);
+  }
+  expect(inside).toBeGreaterThan(0);
+  expect(notes.ints[MISTAKES]).toBe(0);
+  threads.expectNothingLeft();
+}, 300_000);
+
+/** Waits until this thread has decided a few times more. */
+async function decides({ ints }: Words, worker: number): Promise<void> {
+  const until = Atomics.load(ints, DECISIONS + worker) + 1 + Math.floor(Math.random() * 100);
+  while (Atomics.load(ints, DECISIONS + worker) < until) await new Promise(resolve => setTimeout(resolve, 1));
+}
