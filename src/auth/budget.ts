@@ -10,6 +10,14 @@ export interface CheckBudget {
   failed(address: string, checks: number): void;
 }
 
+/** The budget of failed verifications, which does not hold up tokens that have passed. */
+export interface TokenBudget extends CheckBudget {
+  /** Whether another thread knows this token, so that checking it once more costs its address nothing. */
+  hasPassed(tokenHash: string): boolean;
+  /** A token has passed its check here. */
+  passed(tokenHash: string): void;
+}
+
 // Words of a record: the period of one address, opened by its first failure.
 const FAILURES = FIRST_NAMED_WORD;
 /** When the window closes, on the monotonic clock. A float, as SECOND is. */
@@ -34,17 +42,22 @@ const NEWEST = 1;
 const SIZE = 2;
 const LIST_WORDS = 4;
 
+/** The most tokens that are known to have passed: a power of two. */
+const PASSED = 2 ** 16;
+
 /**
  * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
  * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
  * because honest clients with new tokens may share it. All threads that share the memory have one budget.
  */
-export class VerificationBudget implements CheckBudget {
+export class VerificationBudget implements TokenBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
   readonly #memory: TableMemory;
   readonly #table: NamedTable;
   readonly #lists: Words;
+  /** Which tokens passed lately in any thread: two words of the hash of each, at a place that a later one may take. */
+  readonly #passed: Words;
 
   /** `name`: tells budgets of one memory apart. The number of addresses is that of the first options. */
   constructor(options: BudgetOptions, clock: Clock, memory: TableMemory, name: string) {
@@ -53,6 +66,7 @@ export class VerificationBudget implements CheckBudget {
     this.#memory = memory;
     this.#table = new NamedTable(memory, name, 2 * options.maxAddresses, WIDTH);
     this.#lists = memory.words(`${name} lists`, 2 * LIST_WORDS);
+    this.#passed = memory.words(`${name} passed`, memory.isShared ? 2 * PASSED : 0);
   }
 
   /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
@@ -89,6 +103,21 @@ export class VerificationBudget implements CheckBudget {
       this.#makeRoom(SPENT, nowMs);
       this.#join(at, SPENT);
     });
+  }
+
+  hasPassed(tokenHash: string): boolean {
+    if (!this.#memory.isShared) return false;
+    const { ints } = this.#passed;
+    const [low, high, place] = placeOf(tokenHash);
+    return ints[place] === low && ints[place + 1] === high;
+  }
+
+  passed(tokenHash: string): void {
+    if (!this.#memory.isShared) return;
+    const [low, high, place] = placeOf(tokenHash);
+    // Needs no lock: where two threads write at once, they may leave the hash of a token that nobody has.
+    this.#passed.ints[place] = low;
+    this.#passed.ints[place + 1] = high;
   }
 
   #waitOf(at: number): number {
@@ -176,6 +205,13 @@ export class VerificationBudget implements CheckBudget {
   #setMoment(at: number, word: number, ms: number): void {
     this.#table.records.setFloat((at * WIDTH + word) >> 1, ms);
   }
+}
+
+/** The words of a token's hash, and their place. */
+function placeOf(tokenHash: string): readonly [number, number, number] {
+  const hash = Buffer.from(tokenHash, 'base64url');
+  const low = hash.readInt32LE(0);
+  return [low, hash.readInt32LE(4), 2 * (low & (PASSED - 1))];
 }
 
 /** Enough to find out why one caller gets 401, and too few to cost anything. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason } from '../core/index.ts';
 import { NAMES_CALLER, RecentMap } from '../core/index.ts';
-import type { CheckBudget, OwnerChecks } from './budget.ts';
+import type { OwnerChecks, TokenBudget } from './budget.ts';
 import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
@@ -15,7 +15,7 @@ interface VerifierDependencies {
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
   /** Limits the failed verifications of an address; `null` if they are not limited. */
-  readonly budget: CheckBudget | null;
+  readonly budget: TokenBudget | null;
   /** Bounds the checks that only find out whose refused token it is. Shared by all issuers. */
   readonly ownerChecks: OwnerChecks;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export class Verifier implements TokenVerifier {
   readonly #options: AccessTokenOptions;
   readonly #keys: KeySet;
   readonly #revocations: IssuerRevocations;
-  readonly #budget: CheckBudget | null;
+  readonly #budget: TokenBudget | null;
   readonly #clock: Clock;
   readonly #listener: AuthListener;
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
@@ -145,7 +145,8 @@ export class Verifier implements TokenVerifier {
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
     // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before it.
-    const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
+    const budget = fetched === 'no' && this.#budget?.hasPassed(tokenHash) !== true ? this.#budget : null;
+    const waitMs = budget?.waitMs(address) ?? 0;
     if (waitMs > 0) {
       this.#listener.budgetSpent();
       return { kind: 'spent', retryAfterMs: waitMs };
@@ -174,6 +175,7 @@ export class Verifier implements TokenVerifier {
       return this.refuse(verdict);
     }
     this.#callers.set(tokenHash, verdict);
+    this.#budget?.passed(tokenHash);
     this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
     return verdict;
   }

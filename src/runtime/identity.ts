@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type AccessTokenOptions,
   type Caller,
-  type CheckBudget,
   type IssuerRevocations,
   IssuerVerifiers,
   NO_SUBJECT,
@@ -12,6 +11,7 @@ import {
   type OwnerChecks,
   type RevocationFacts,
   type Revocations,
+  type TokenBudget,
   type TokenVerifier,
   type VerificationBudget,
   Verifier,
@@ -171,7 +171,7 @@ export interface ProviderFacts {
 
 interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
-  readonly budget: CheckBudget | null;
+  readonly budget: TokenBudget | null;
   readonly ownerChecks: OwnerChecks;
   readonly newPermits?: NewPermits | undefined;
 }
@@ -187,7 +187,7 @@ class ProviderIdentity {
   readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
   readonly #issuer: Issuer;
-  readonly #budget: CheckBudget | null;
+  readonly #budget: TokenBudget | null;
   readonly #isIssuerNew: boolean;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */

@@ -106,13 +106,15 @@ export async function startGatewayFrom(
   return new LocalGateway(app, path, lines);
 }
 
+/** How many workers a gateway has whose configuration does not say so. */
+export const STORY_WORKERS = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
+
 /**
  * Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it does not say so itself and is not one of several
  * gateways that share parts.
  */
 async function load(path: string, env: NodeJS.ProcessEnv, isWhole: boolean): Promise<LoadResult> {
   const loaded = await loadConfig(path, { env, generation: 1 });
-  const count = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
-  if (!loaded.ok || !isWhole || loaded.snapshot.workers.count > 1 || count === 1) return loaded;
-  return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count, why: null } } };
+  if (!loaded.ok || !isWhole || loaded.snapshot.workers.count > 1 || STORY_WORKERS === 1) return loaded;
+  return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count: STORY_WORKERS, why: null } } };
 }

@@ -5,7 +5,7 @@ import { type Clock, ownMemory } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS } from '../../support/identity-options.ts';
 import { threadsOf } from '../../support/shared-memory.ts';
 
-type Budget = Pick<VerificationBudget, keyof VerificationBudget>;
+type Budget = Pick<VerificationBudget, 'waitMs' | 'failed' | 'use'>;
 
 let nowMs = 0;
 const clock: Clock = { epochMs: () => 0, monotonicMs: () => nowMs };
@@ -166,5 +166,23 @@ describe('checks of whose refused token it is', () => {
     expect(taken()).toBe(0);
     nowMs += 1;
     expect(taken()).toBe(10);
+  });
+});
+
+describe('a token that has passed', () => {
+  const [one, other] = ['a', 'b'].map(byte => Buffer.alloc(32, byte).toString('base64url'));
+
+  it('is known to the other threads, and no other token is', () => {
+    const [main, worker] = threadsOf(2).map(
+      memory => new VerificationBudget(BUDGET_OPTIONS, clock, memory, 'tokens'),
+    );
+    main?.passed(one ?? '');
+    expect([one, other].map(token => worker?.hasPassed(token ?? ''))).toEqual([true, false]);
+  });
+
+  it('is not looked up where there is one thread, which remembers its callers', () => {
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock, ownMemory(randomBytes), 'tokens');
+    budget.passed(one ?? '');
+    expect(budget.hasPassed(one ?? '')).toBe(false);
   });
 });
