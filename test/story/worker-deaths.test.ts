@@ -98,3 +98,47 @@ test('five deaths within a minute end the process with the cause', async () => {
   }
   expect(await gateway.app.failed).toContain('a fault of a test');
 });
+
+test('what a dead worker held is free for others, and what the others hold is not', async () => {
+  const released = Promise.withResolvers<void>();
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    await released.promise;
+    await exchange.answer(200, [], 'ok');
+  });
+  const { host, kill } = frailHost();
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { max_requests: 8, max_requests_per_caller: '100%' },
+    config: { workers: 2, log: { level: 'info', access: false } },
+    host,
+  });
+  const outcomes: string[] = [];
+  const count = (which: string) => outcomes.filter(outcome => outcome === which).length;
+  const asked: Promise<void>[] = [];
+  const ask = async () => {
+    const outcome = await gateway.ask(head('GET /a')).then(
+      ({ status }) => `${status}`,
+      () => 'closed',
+    );
+    outcomes.push(outcome);
+  };
+  const fill = async () => {
+    for (const refused = count('503'); count('503') === refused; ) {
+      const { length } = upstream.requests;
+      asked.push(ask());
+      await waitFor(
+        'it is upstream, or refused',
+        () => count('503') > refused || upstream.requests.length > length,
+      );
+    }
+  };
+  await fill();
+  expect(upstream.requests).toHaveLength(8);
+  kill(1, 'is terminated');
+  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+  await fill();
+  released.resolve();
+  await Promise.all(asked);
+  expect([count('200'), count('closed')]).toEqual([8, upstream.requests.length - 8]);
+});

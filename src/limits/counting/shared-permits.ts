@@ -145,8 +145,10 @@ class NamedPermits implements Permits {
   readonly #high: number;
   /** Counts the keys for which the table has no room: in this thread alone, since a full table must refuse nobody. */
   readonly #own = new ProcessPermits();
-  // What `take` and `giveBack` were called with: a closure for each call would be garbage.
+  // What `take` and `giveBack` were called with: a closure for each call would be garbage. Hashed before the lock is taken.
   #key = '';
+  #keyLow = 0;
+  #keyHigh = 0;
   #max = 0;
   #share = 0;
   readonly #taking = () => this.#take();
@@ -160,16 +162,16 @@ class NamedPermits implements Permits {
   }
 
   get taken(): number {
-    const all = this.#table.find(this.#low, this.#high, ALL_LOW, ALL_HIGH);
-    return this.#table.taken(all) + this.#own.taken;
+    return this.#table.taken(this.#findAll()) + this.#own.taken;
   }
 
   takenBy(key: string): number {
-    return this.#table.taken(this.#find(key)) + this.#own.takenBy(key);
+    this.#read(key);
+    return this.#table.taken(this.#findOne()) + this.#own.takenBy(key);
   }
 
   take(key: string, max: number, share: number): NoPermit | null {
-    this.#key = key;
+    this.#read(key);
     this.#max = max;
     this.#share = share;
     return this.#memory.whole(this.#taking);
@@ -180,21 +182,20 @@ class NamedPermits implements Permits {
       this.#own.giveBack(key);
       return;
     }
-    this.#key = key;
+    this.#read(key);
     this.#memory.whole(this.#givingBack);
   }
 
   #take(): NoPermit | null {
     const table = this.#table;
-    const { low, high } = table.keyOf(this.#key);
-    let all = table.find(this.#low, this.#high, ALL_LOW, ALL_HIGH);
-    let one = table.find(this.#low, this.#high, low, high);
+    let all = this.#findAll();
+    let one = this.#findOne();
     const isFull = table.taken(all) + this.#own.taken >= this.#max;
     const isShareTaken = table.taken(one) + this.#own.takenBy(this.#key) >= this.#share;
     if (isFull) return isShareTaken ? 'both' : 'full';
     if (isShareTaken) return 'share taken';
     if (all < 0) all = table.open(this.#low, this.#high, ALL_LOW, ALL_HIGH, one);
-    if (one < 0) one = table.open(this.#low, this.#high, low, high, all);
+    if (one < 0) one = table.open(this.#low, this.#high, this.#keyLow, this.#keyHigh, all);
     if (all < 0 || one < 0) return this.#own.take(this.#key, this.#max, this.#share);
     table.add(all, 1);
     table.add(one, 1);
@@ -203,15 +204,24 @@ class NamedPermits implements Permits {
 
   #giveBack(): void {
     const table = this.#table;
-    const one = this.#find(this.#key);
-    const all = table.find(this.#low, this.#high, ALL_LOW, ALL_HIGH);
+    const [all, one] = [this.#findAll(), this.#findOne()];
     if (all < 0 || one < 0) return;
     table.add(all, -1);
     table.add(one, -1);
   }
 
-  #find(key: string): number {
+  #read(key: string): void {
     const { low, high } = this.#table.keyOf(key);
-    return this.#table.find(this.#low, this.#high, low, high);
+    this.#key = key;
+    this.#keyLow = low;
+    this.#keyHigh = high;
+  }
+
+  #findAll(): number {
+    return this.#table.find(this.#low, this.#high, ALL_LOW, ALL_HIGH);
+  }
+
+  #findOne(): number {
+    return this.#table.find(this.#low, this.#high, this.#keyLow, this.#keyHigh);
   }
 }
