@@ -28,7 +28,12 @@ const OF_OPEN_TELEMETRY = [
   'http.request.resend_count',
 ];
 /** Words of proxies that tell the certificates of their clients. */
-const OF_PROXIES = ['forward_client_cert_details', 'pem'];
+const OF_PROXIES = [
+  ...['forward_client_cert_details', 'pem'],
+  ...['limit_req', 'limit_conn', 'ngx_http_limit_req_handler', 'local_ratelimit'],
+];
+/** Files of control groups. */
+const OF_THE_KERNEL = ['cpu.max', 'memory.max'];
 /** Words of Prometheus' own configuration. */
 const OF_PROMETHEUS = ['rule_files'];
 /** Words of other gateways that docs/migrating.md has no example of. */
@@ -52,6 +57,7 @@ describe('the keys of the configuration', () => {
       ...OF_PROTOCOLS,
       ...OF_PROMETHEUS,
       ...OF_PROXIES,
+      ...OF_THE_KERNEL,
       ...OF_OPEN_TELEMETRY,
       ...wordsBeside(document),
     ]);
