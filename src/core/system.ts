@@ -314,7 +314,14 @@ export const thisMachine: System = {
 
 /** Waits for `work`, but no longer than `ms`. Returns false if it took longer. */
 export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
-  return Promise.race([work.then(() => true), pause(ms, clock).then(() => false)]);
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(ms, () => resolve(false));
+    const done = () => {
+      clock.cancel(timer);
+      resolve(true);
+    };
+    work.then(done, reject);
+  });
 }
 
 export function pause(ms: number, clock: TimerClock): Promise<void> {

@@ -1,7 +1,7 @@
 import { WorkerReports, type Workers } from '../app/index.ts';
 import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { System } from '../core/index.ts';
-import { errorText, type SharedMemory } from '../core/index.ts';
+import { errorText, finishedWithin, type SharedMemory } from '../core/index.ts';
 import type { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
@@ -130,10 +130,10 @@ export class ControlPlane implements Workers {
     this.#ending = true;
     for (const { hosted, serves } of this.#planes.values()) if (!serves) hosted.end();
     const drained = this.#serving().map(({ hosted }) => hosted.link.ask('drain', null).catch(() => false));
-    const late = new Promise<boolean>(resolve => {
-      this.#options.system.clock.after(delayMs + drainMs + END_MS, () => resolve(false));
-    });
-    const inTime = await Promise.race([Promise.all(drained).then(each => each.every(Boolean)), late]);
+    const ended = Promise.all(drained);
+    const { clock } = this.#options.system;
+    const inTime =
+      (await finishedWithin(delayMs + drainMs + END_MS, ended, clock)) && (await ended).every(Boolean);
     this.destroy();
     return inTime;
   }

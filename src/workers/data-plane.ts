@@ -49,7 +49,10 @@ export function runDataPlane(
     return null;
   });
   link.answer('report', wanted => running().report(wanted));
-  system.clock.every(REPORT_MS, () => void app?.report('counts').then(report => link.post('report', report)));
+  const reporting = system.clock.every(
+    REPORT_MS,
+    () => void app?.report('counts').then(report => link.post('report', report)),
+  );
   link.answer('listen', addresses => running().join(addresses));
   link.answer('prepare', async asked => {
     prepared.set(asked.generation, await compile(asked, system));
@@ -64,6 +67,7 @@ export function runDataPlane(
   link.on('discard', generation => void prepared.delete(generation));
   link.answer('drain', async () => {
     const drained = await running().drain();
+    system.clock.cancel(reporting);
     sendLog();
     return drained;
   });
