@@ -10,6 +10,9 @@ import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } 
 
 /** Most streams that one read opens: what is behind them waits, so that other connections have their turn. */
 const MAX_OPENED = 64;
+/** Pieces of this size are copied where they are less than this part of their buffer. */
+const COPIED_BYTES = 4_096;
+const KEPT_PART = 4;
 /** Changing the windows of so many streams takes about as long as opening one. */
 const CHANGED_WINDOWS = 16;
 /** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
@@ -133,6 +136,13 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     if (code !== ErrorCode.NO_ERROR) this.#floods.reset();
     if (!stream.isReceived) this.#rememberReset(stream.id);
     super.cancel(stream, code);
+  }
+
+  override keep(bytes: Buffer): Buffer {
+    // Each read has a buffer of its own, of which one slow upload must not keep alive what was read for others.
+    const { length, buffer } = bytes;
+    const isCopied = length >= COPIED_BYTES && KEPT_PART * length < buffer.byteLength;
+    return isCopied ? Buffer.from(new Uint8Array(bytes).buffer) : super.keep(bytes);
   }
 
   override reset(id: number, code: number): void {

@@ -1,3 +1,4 @@
+import { GrowingBytes } from '../../core/index.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
@@ -185,9 +186,16 @@ class ReadyStreams {
   }
 }
 
+const NO_BYTES: Buffer = Buffer.alloc(0);
+/** Pieces below this size are joined while they wait: each would keep alive the 64 KiB that it was cut of. */
+const JOINED_BYTES = 16_384;
+
 /** The bytes that were written to a stream and have not been sent. */
 export class OutgoingBytes {
   readonly #pieces: Buffer[] = [];
+  /** Holds the last piece if it is joined of small ones. */
+  readonly #joined = new GrowingBytes();
+  #isJoined = false;
   /** How many bytes of the first piece were sent. */
   #offset = 0;
   #length = 0;
@@ -198,7 +206,10 @@ export class OutgoingBytes {
 
   push(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.#pieces.push(bytes);
+    const isSmall = bytes.length < JOINED_BYTES;
+    const before = isSmall && this.#isJoined ? this.#pieces.pop() : undefined;
+    this.#pieces.push(isSmall ? this.#joined.join(before ?? NO_BYTES, bytes) : bytes);
+    this.#isJoined = isSmall;
     this.#length += bytes.length;
   }
 
@@ -211,6 +222,10 @@ export class OutgoingBytes {
     if (this.#offset === first.length) {
       this.#pieces.shift();
       this.#offset = 0;
+      if (this.#length === 0) {
+        this.#isJoined = false;
+        this.#joined.forget();
+      }
     }
     return bytes;
   }

@@ -9,6 +9,8 @@ import { PeerSettings } from './peer-settings.ts';
 import type { Stream, StreamEnd, StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
+/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
+const KEPT_BYTES = 4_096;
 const PING_PAYLOAD = Buffer.alloc(8);
 
 /** The windows in bytes, and the bounds of the other side's header sections. */
@@ -132,6 +134,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   }
 
   keep(bytes: Buffer): Buffer {
+    if (bytes.length < KEPT_BYTES) return Buffer.from(bytes);
     this.areKept = true;
     return bytes;
   }

@@ -4,8 +4,6 @@ import { ErrorCode } from '../http2-fault.ts';
 import type { OutgoingBytes, Sender } from './flow-control.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
-/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
-const KEPT_BYTES = 4_096;
 
 /** The connection of a stream as the stream uses it. */
 export interface StreamHost {
@@ -21,7 +19,7 @@ export interface StreamHost {
   openWindow(stream: Stream, bytes: number): void;
   /** Notes that so many bytes of a body take no memory here any more. */
   used(bytes: number): void;
-  /** Lets a handler keep these bytes: they are not overwritten. */
+  /** Returns these bytes for a handler to keep: they are not overwritten. */
   keep(bytes: Buffer): Buffer;
   /** Called when both sides have ended the stream: it is closed. */
   over(stream: Stream): void;
@@ -186,8 +184,7 @@ export abstract class Stream implements Sender {
       return;
     }
     this.host.used(flowBytes);
-    if (bytes.length > 0)
-      this.#handOn(bytes.length < KEPT_BYTES ? Buffer.from(bytes) : this.host.keep(bytes));
+    if (bytes.length > 0) this.#handOn(this.host.keep(bytes));
     else this.#reopen();
     if (ends && !this.#isPausedNow()) this.#endReceiving();
   }

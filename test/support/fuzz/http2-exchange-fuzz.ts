@@ -99,7 +99,10 @@ class Talk {
     const random = this.#random;
     const options = {
       ...{ maxBytes: 65_536, maxFields: 500, maxStreams: REQUESTS, offersConnect: random.chance(0.5) },
-      ...{ streamWindow: random.pick([1, 100, 65_536]), connectionWindow: random.pick([65_536, 1_048_576]) },
+      ...{
+        streamWindow: random.chance(0.05) ? 100 : random.pick([1_024, 65_536]),
+        connectionWindow: random.pick([65_536, 1_048_576]),
+      },
       maxUnsent: 10_000_000,
     };
     return new ServerSession(options, {
@@ -231,7 +234,7 @@ function controlFrames(written: readonly Buffer[], from: number, areAcknowledgem
 function someSettings(random: Random): Settings {
   return {
     headerTableSize: random.pick([0, 100, 4_096, 65_536]),
-    initialWindowSize: random.pick([100, 1_000, 65_535, 1_000_000]),
+    initialWindowSize: random.chance(0.05) ? 100 : random.pick([2_000, 65_535, 1_000_000]),
     maxFrameSize: random.pick([16_384, 100_000]),
     enablePush: false,
   };

@@ -4,6 +4,7 @@ import type { Random } from '../random.ts';
 import { fields } from './http2-parts.ts';
 
 const NO_ERROR = 0;
+const NO_BYTES: Buffer = Buffer.alloc(0);
 const RESET_CODES = [2, 5, 7, 8, 11];
 
 /** A message as its sender says it was sent, or as its reader says it came. */
@@ -125,6 +126,8 @@ export class OurExchange implements RequestHandler {
   readonly #stream: ServerStream;
   readonly #random: Random;
   #bytesLeft: number;
+  /** The piece of the request that came last. */
+  #held = NO_BYTES;
   /** What was written and may not change yet. */
   #unsent: Buffer[] = [];
   #phase: 'head' | 'body' | 'over' = 'head';
@@ -140,6 +143,7 @@ export class OurExchange implements RequestHandler {
 
   /** Takes more of the request, and sends a part of the response, or its end; seldom gives the exchange up. */
   step(): void {
+    this.#read();
     this.#stream.resume();
     if (this.end !== null || this.response.code !== null) return;
     if (this.#random.chance(0.002)) this.#giveUp();
@@ -193,16 +197,24 @@ export class OurExchange implements RequestHandler {
     if (!this.readsAll && this.#random.chance(0.7)) this.#stream.dropRest();
   }
 
+  /** Reads the piece that came last, which nobody may have changed meanwhile. */
+  #read(): void {
+    this.request.body += this.#held.toString('latin1');
+    this.#held = NO_BYTES;
+  }
+
   section(section: HeaderSection): void {
     this.request.trailers = section.flaw === null ? section.fields : [section.flaw];
   }
 
   data(bytes: Buffer): boolean {
-    this.request.body += bytes.toString('latin1');
+    this.#read();
+    this.#held = bytes;
     return this.#random.chance(0.7);
   }
 
   ended(): void {
+    this.#read();
     this.request.isWhole = true;
   }
 
@@ -215,6 +227,7 @@ export class OurExchange implements RequestHandler {
   }
 
   closed(end: StreamEnd): void {
+    this.#read();
     this.end = end;
     if (end.how === 'reset') this.request.code = end.code;
   }

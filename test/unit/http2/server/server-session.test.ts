@@ -168,6 +168,25 @@ test('changes the windows of all streams a few times at a time, so that other co
   expect(acknowledged).toEqual([11, 11, 3]);
 });
 
+test.each([
+  ['a large part of its read where it is', 20_000, 1],
+  ['a small part of its read as a copy', 5_000, 0],
+])('hands on %s', (_, size, shared) => {
+  const scripted = ScriptedClient.begun();
+  scripted.send(post(1));
+  const kept: Buffer[] = [];
+  scripted.request(1).data = bytes => kept.push(bytes) > 0;
+  const read = Buffer.allocUnsafeSlow(65_536);
+  const length = [...frames(size)].reduce((at, part) => at + part.copy(read, at), 0);
+  expect(scripted.session.read(read, length)).toBe(shared === 0);
+  expect(kept.map(bytes => [bytes.length, Number(bytes.buffer === read.buffer)])).toEqual([[size, shared]]);
+});
+
+/** DATA of stream 1 in frames that may be sent. */
+function* frames(bytes: number): Generator<Buffer> {
+  for (let left = bytes; left > 0; left -= 16_384) yield data(1, Buffer.alloc(Math.min(left, 16_384)));
+}
+
 describe('GOAWAY', () => {
   test('comes twice: streams that were on their way are still served', () => {
     const scripted = ScriptedClient.begun();
