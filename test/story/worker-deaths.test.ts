@@ -85,6 +85,24 @@ describe('a worker that dies under load is replaced', () => {
   });
 });
 
+test('what a worker has counted outlives it, and metrics say that it was replaced', async () => {
+  const { gateway, kill } = await front();
+  for (let sent = 0; sent < 20; sent++) await gateway.ask(head('GET /a'));
+  const sum = async (name: string) =>
+    [...(await gateway.metric(name)).values()].reduce((all, value) => all + value, 0);
+  await waitFor('all are counted', async () => (await sum('weir_requests_total')) === 20);
+  kill(1, 'is terminated');
+  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+  expect([await sum('weir_requests_total'), await sum('weir_worker_requests_total')]).toEqual([20, 20]);
+  expect(await gateway.metric('weir_worker_replacements_total')).toEqual(
+    new Map([
+      ['{worker="1"}', 1],
+      ['{worker="2"}', 0],
+    ]),
+  );
+  await waitFor('both are up', async () => (await sum('weir_worker_up')) === 2);
+});
+
 test('five deaths within a minute end the process with the cause', async () => {
   const { gateway, kill } = await front();
   for (let deaths = 1; deaths <= 5; deaths++) {

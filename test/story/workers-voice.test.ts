@@ -16,7 +16,7 @@ test('three workers count each request once, and are told apart where a person m
   const { port } = await startUpstream();
   const gateway = await startGateway({ upstreamPort: port, config: { workers: 3 } });
   for (let sent = 0; sent < 40; sent++) expect((await gateway.ask(head('GET /a'))).status).toBe(200);
-  expect(sumOf(await gateway.metric('weir_requests_total'))).toBe(40);
+  await waitFor('all are counted', async () => sumOf(await gateway.metric('weir_requests_total')) === 40);
   expect(sumOf(await gateway.metric('weir_request_duration_seconds_count'))).toBe(40);
   expect(sumOf(await gateway.metric('weir_worker_requests_total'))).toBe(40);
   const up = new Map([1, 2, 3].map(worker => [`{worker="${worker}"}`, 1]));
@@ -124,4 +124,20 @@ test('requests at once are those of all workers, and named', async () => {
   const { body } = await api.call('GET', '/api/buckets?address=127.0.0.1');
   expect(body).toMatchObject({ atOnce: [{ bucket: 'held', concurrent: 5, inFlight: 4 }] });
   for (const client of clients) client.destroy();
+});
+
+test('the admin API reads and resets what all workers count together', async () => {
+  const { front, api } = await limited();
+  const served = (statuses: number[]) => statuses.filter(status => status === 200).length;
+  const left = async () => {
+    const { body } = await api.call('GET', '/api/buckets?address=127.0.0.1');
+    return (body as { readonly limits: { readonly remaining: number }[] }).limits[0]?.remaining;
+  };
+  expect(served(await spread(front, 3))).toBe(3);
+  expect(await left()).toBe(2);
+  expect(served(await spread(front, 10))).toBe(2);
+  expect((await api.call('DELETE', '/api/buckets?address=127.0.0.1')).status).toBe(200);
+  expect(await left()).toBe(5);
+  expect(served(await spread(front, 10))).toBe(5);
+  expect(sumOf(await front.gateway.metric('weir_limit_decisions_total'))).toBe(23);
 });

@@ -147,6 +147,22 @@ describe('the page', () => {
     expect(pageOf({})).not.toContain('Workers');
   });
 
+  it('lists workers, and says which of them do not serve', () => {
+    const worker = { worker: 1, up: true, startedAtMs: MOMENT, replacements: 2, requests: 900 };
+    const now = { connections: 7, requestsInFlight: 5, eventLoopDelayMs: 0.4 };
+    const gone = { connections: 0, requestsInFlight: 0, eventLoopDelayMs: null };
+    const each = [
+      { ...worker, ...now },
+      { ...worker, ...now, worker: 2, up: false },
+      { ...worker, ...gone, worker: 3, up: false, startedAtMs: null },
+    ];
+    const page = pageOf({}, { workers: { count: 3, why: null, each } });
+    const started = '2026-01-31 12:00:00Z| |(1m 5s ago)';
+    expect(rowOf(page, '1')).toBe(`|1|serves|${started}|2|900|7|5|0.4|`);
+    expect(rowOf(page, '2')).toBe(`|2|does not answer|${started}|2|900|7|5|0.4|`);
+    expect(rowOf(page, '3')).toBe('|3|is being replaced|2|900|0|0|');
+  });
+
   it('shows how the last reloads ended, and what they changed', () => {
     const applied = { outcome: 'applied', hash: 'f', atMs: MOMENT } as const;
     const refused = { outcome: 'refused', atMs: MOMENT, error: 'limits.yaml:1:1: wrong' } as const;
