@@ -16,7 +16,7 @@ import {
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { closing, startWsServer } from '../support/web-sockets.ts';
+import { closing, openCount, startWsServer, steady } from '../support/web-sockets.ts';
 import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
@@ -52,22 +52,6 @@ async function raw({ config, lines = [], ...settings }: Settings & { lines?: str
   const client = await askForWebSocket(session, '/', { 'sec-websocket-protocol': 'chat' });
   expect(client.status).toBe(200);
   return { client, gateway, session, upstream: upstream.peers[0] as RawPeer };
-}
-
-async function open(gateway: LocalGateway): Promise<number> {
-  return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') ?? 0;
-}
-
-/** Waits until an amount stays as it is. */
-async function steady(amount: () => number): Promise<void> {
-  let before = Number.NaN;
-  const isSteady = () => {
-    const now = amount();
-    const same = now === before;
-    before = now;
-    return same;
-  };
-  await expect.poll(isSteady, { interval: 300 }).toBe(true);
 }
 
 /** The value of ENABLE_CONNECT_PROTOCOL in the first SETTINGS; undefined if it is not there. */
@@ -121,7 +105,7 @@ describe('a WebSocket over HTTP/2', () => {
     }
     // The service answers ordinary requests with 426.
     expect(await ask(session, { ':path': '/' })).toMatchObject({ status: 426, rstCode: 0 });
-    expect(await open(gateway)).toBe(3);
+    expect(await openCount(gateway)).toBe(3);
   });
 
   test('is in metrics and the access log when it ends, with its bytes', async () => {
@@ -140,7 +124,7 @@ describe('a WebSocket over HTTP/2', () => {
       ...{ protocol: 'websocket', method: 'GET', route: '/**', upstream: 'api', status: 101 },
       ...{ outcome: 'forwarded', bytesReceived: 11 + 8, bytesSent: 7 + 4 },
     });
-    expect(await open(gateway)).toBe(0);
+    expect(await openCount(gateway)).toBe(0);
     expect(await ask(session, { ':path': '/' })).toMatchObject({ status: 426 });
   });
 
@@ -252,7 +236,7 @@ describe('a WebSocket over HTTP/2 ends', () => {
     await expect.poll(() => upstream.end).not.toBeNull();
     upstream.socket.destroy();
     await expect.poll(() => outcome(gateway)).toBe('abandoned');
-    await expect.poll(() => open(gateway)).toBe(0);
+    await expect.poll(() => openCount(gateway)).toBe(0);
   });
 
   test('because its connection breaks off', async () => {
@@ -319,7 +303,7 @@ describe('a WebSocket over HTTP/2 ends', () => {
     });
     client.stream.pause();
     for (let i = 0; i < 32; i++) upstream.socket.write(frame(Buffer.alloc(1_048_576)));
-    await expect.poll(() => open(gateway)).toBe(0);
+    await expect.poll(() => openCount(gateway)).toBe(0);
     await expect.poll(() => client.stream.rstCode).toBe(CANCEL);
   });
 

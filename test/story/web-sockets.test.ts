@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { changeConfig } from '../support/edit-config.ts';
 import { fastClock } from '../support/fast-clock.ts';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import {
   agreement,
@@ -20,7 +20,7 @@ import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
+import { closing, message, openCount, openSocket, startWsServer, steady } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -46,23 +46,6 @@ async function raw(settings: Settings & { offer?: string[]; lines?: string[] } =
   await client.send(handshake('/', ...offer));
   await expect.poll(() => client.received.toString('latin1')).toContain(' 101 ');
   return { client, gateway, upstream: upstream.peers[0] as RawPeer };
-}
-
-/** WebSockets that the gateway has open. */
-async function open(gateway: LocalGateway): Promise<number> {
-  return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') ?? 0;
-}
-
-/** Waits until an amount stays as it is. */
-async function steady(amount: () => number): Promise<void> {
-  let before = Number.NaN;
-  const isSteady = () => {
-    const now = amount();
-    const same = now === before;
-    before = now;
-    return same;
-  };
-  await expect.poll(isSteady, { interval: 300 }).toBe(true);
 }
 
 describe('a WebSocket', () => {
@@ -251,7 +234,7 @@ describe('when one side ends', () => {
     client.endSending();
     // Neither does the upstream close its side.
     await expect.poll(() => upstream.end).toBe('fin');
-    await expect.poll(() => open(gateway)).toBe(0);
+    await expect.poll(() => openCount(gateway)).toBe(0);
   });
 
   test('by a Close that the other answers, the two end the connection themselves', async () => {
@@ -345,7 +328,7 @@ describe('the gateway ends a WebSocket', () => {
     client.pause();
     const piece = frame(Buffer.alloc(1_048_576));
     for (let i = 0; i < 32; i++) upstream.socket.write(piece);
-    await expect.poll(() => open(gateway)).toBe(0);
+    await expect.poll(() => openCount(gateway)).toBe(0);
   });
 
   test('when it drains, with 1001 for both ends, after the frame under way', async () => {

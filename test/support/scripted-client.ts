@@ -5,26 +5,23 @@ import {
   ServerSession,
   type ServerSessionOptions,
   type ServerStream,
-  type StreamEnd,
 } from '../../src/http2/index.ts';
-import { type Frame, settings } from './http2-frames.ts';
+import { type Frame, PREFACE, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
+import { StreamEvents } from './stream-events.ts';
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const OPTIONS: ServerSessionOptions = {
   ...{ maxBytes: 4_096, maxFields: 100, streamWindow: 100_000, connectionWindow: 1_000_000 },
   ...{ maxStreams: 100, offersConnect: false, maxUnsent: 1_000_000 },
 };
 
 /** A request that came, with what came behind its head in words. */
-export class ServedRequest implements RequestHandler {
-  readonly events: string[] = [];
+export class ServedRequest extends StreamEvents implements RequestHandler {
   readonly stream: ServerStream;
   readonly head: HeaderSection;
-  /** What `data` returns. */
-  wantsMore = true;
 
   constructor(stream: ServerStream, head: HeaderSection, ends: boolean) {
+    super();
     this.stream = stream;
     this.head = head;
     this.events.push(`${head.flaw ?? head.fields.join(',')}${ends ? ' end' : ''}`);
@@ -34,26 +31,9 @@ export class ServedRequest implements RequestHandler {
     this.events.push(fields.join(','));
   }
 
-  data(bytes: Buffer): boolean {
-    this.events.push(`data ${bytes.length > 20 ? bytes.length : bytes}`);
-    return this.wantsMore;
-  }
-
-  ended(): void {
-    this.events.push('ended');
-  }
-
-  drained(): void {
-    this.events.push('drained');
-  }
-
   malformed(why: string): void {
     this.events.push(`malformed: ${why}`);
     this.stream.respond(400, [], true);
-  }
-
-  closed(end: StreamEnd): void {
-    this.events.push(`closed: ${Object.values(end).join(' ')}`);
   }
 }
 
@@ -74,7 +54,7 @@ export class ScriptedClient {
   ): ScriptedClient {
     const scripted = new ScriptedClient(options);
     scripted.onRequest = ({ stream }) => stream.resume();
-    scripted.send(PREFACE, settings(...pairs));
+    scripted.send(Buffer.from(PREFACE), settings(...pairs));
     scripted.frames();
     return scripted;
   }

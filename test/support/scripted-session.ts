@@ -2,40 +2,19 @@ import {
   ClientSession,
   type HeaderSection,
   type SessionOptions,
-  type StreamEnd,
   type StreamHandler,
 } from '../../src/http2/index.ts';
 import { type Frame, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
+import { StreamEvents } from './stream-events.ts';
 
 const PREFACE_BYTES = 24;
 const OPTIONS = { maxBytes: 4_096, maxFields: 100, streamWindow: 100_000, connectionWindow: 1_000_000 };
 
 /** Records what comes on a stream in words. */
-class RecordingHandler implements StreamHandler {
-  readonly events: string[] = [];
-  /** What `data` returns. */
-  wantsMore = true;
-
+class RecordingHandler extends StreamEvents implements StreamHandler {
   section({ fields, flaw }: HeaderSection, ends: boolean): void {
     this.events.push(`${flaw ?? fields.join(',')}${ends ? ' end' : ''}`);
-  }
-
-  data(bytes: Buffer): boolean {
-    this.events.push(`data ${bytes.length > 20 ? bytes.length : bytes}`);
-    return this.wantsMore;
-  }
-
-  ended(): void {
-    this.events.push('ended');
-  }
-
-  drained(): void {
-    this.events.push('drained');
-  }
-
-  closed(end: StreamEnd): void {
-    this.events.push(`closed: ${Object.values(end).join(' ')}`);
   }
 }
 

@@ -1,0 +1,25 @@
+import type { StreamEnd } from '../../src/http2/index.ts';
+
+/** Records in words what comes on a stream behind its head. */
+export class StreamEvents {
+  readonly events: string[] = [];
+  /** What `data` returns. */
+  wantsMore = true;
+
+  data(bytes: Buffer): boolean {
+    this.events.push(`data ${bytes.length > 20 ? bytes.length : bytes}`);
+    return this.wantsMore;
+  }
+
+  ended(): void {
+    this.events.push('ended');
+  }
+
+  drained(): void {
+    this.events.push('drained');
+  }
+
+  closed(end: StreamEnd): void {
+    this.events.push(`closed: ${Object.values(end).join(' ')}`);
+  }
+}
