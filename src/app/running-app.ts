@@ -166,16 +166,22 @@ class RunningApp implements PlaneApp {
 
   async report(wanted: ReportExtent): Promise<WorkerReport> {
     const levels = wanted === 'scrape' ? await this.#observation.levels() : null;
+    const { trustedProxies } = this.#generations.current.snapshot;
     return {
-      levels,
-      inFlight: wanted === 'counts' ? null : [...this.#limiting.memory.inFlight.counts],
       growth: this.#observation.take(),
       connections: this.#service.connections,
       requestsInFlight: this.#gateway.inFlight,
-      upstreamConnections: this.#transports.connections,
-      endpoints: this.#transports.states,
-      unlistedProxies: this.#unlistedProxies.reports(this.#generations.current.snapshot.trustedProxies),
       loopDelayMs: this.#overload.delayMs,
+      state:
+        wanted === 'counts'
+          ? null
+          : {
+              upstreamConnections: this.#transports.connections,
+              endpoints: this.#transports.states,
+              unlistedProxies: this.#unlistedProxies.reports(trustedProxies),
+              inFlight: [...this.#limiting.memory.inFlight.counts],
+            },
+      levels,
     };
   }
 

@@ -13,7 +13,7 @@ const WAIT_MS = 500;
 /**
  * How much a worker tells.
  * - `counts`: what it has counted, and a few numbers: about once a second, unasked
- * - `state`: also whose requests are in flight, for the status page
+ * - `state`: also how its upstreams are, and whose requests are in flight: for the status page
  * - `scrape`: also what each thread has for itself
  */
 export type ReportExtent = 'counts' | 'state' | 'scrape';
@@ -24,17 +24,22 @@ export interface WorkerReport {
   readonly growth: ObservationGrowth;
   readonly connections: number;
   readonly requestsInFlight: number;
+  /** How late its event loop was on the average of a second; `null` if that is not known. */
+  readonly loopDelayMs: number | null;
+  /** `null` if it was not wanted. */
+  readonly state: WorkerState | null;
+  /** What each thread has for itself; `null` if it was not wanted. */
+  readonly levels: Levels | null;
+}
+
+interface WorkerState {
   /** Open connections, by upstream. */
   readonly upstreamConnections: ReadonlyMap<string, number>;
   /** How the addresses of each upstream are. */
   readonly endpoints: ReadonlyMap<string, EndpointsState>;
   readonly unlistedProxies: readonly UnlistedProxy[];
-  /** How late its event loop was on the average of a second; `null` if that is not known. */
-  readonly loopDelayMs: number | null;
-  /** Whose requests are in flight in buckets with `concurrent`; `null` if that was not wanted. */
-  readonly inFlight: readonly InFlightCount[] | null;
-  /** What each thread has for itself; `null` if it was not wanted. */
-  readonly levels: Levels | null;
+  /** Whose requests are in flight in buckets with `concurrent`. */
+  readonly inFlight: readonly InFlightCount[];
 }
 
 /** A worker that runs now. */
@@ -44,7 +49,8 @@ interface Living {
   /** Its last report, and when that came; `null` before the first. */
   last: WorkerReport | null;
   heardAtMs: number;
-  inFlight: readonly InFlightCount[];
+  /** What it told when it was last asked; `null` before. */
+  state: WorkerState | null;
   levels: Levels;
 }
 
@@ -81,7 +87,7 @@ export class WorkerReports {
   started(worker: number, ask: Living['ask']): (report: WorkerReport) => void {
     const seat = this.#seats.get(worker) ?? { living: null, replacements: -1, requests: 0 };
     const startedAtMs = this.#clock.epochMs();
-    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, inFlight: [], levels: [] };
+    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, state: null, levels: [] };
     seat.living = living;
     seat.replacements++;
     this.#seats.set(worker, seat);
@@ -120,9 +126,9 @@ export class WorkerReports {
     return sumOf(this.#last.map(({ requestsInFlight }) => requestsInFlight));
   }
 
-  /** Whose requests are in flight at workers, as they told when they were last asked. */
+  /** Whose requests are in flight at workers. */
   get inFlight(): readonly InFlightCount[] {
-    return this.#living.flatMap(({ inFlight }) => inFlight);
+    return this.#states.flatMap(({ inFlight }) => inFlight);
   }
 
   get views(): WorkerView[] {
@@ -141,15 +147,15 @@ export class WorkerReports {
   /** Adds these connections to upstreams to those of the workers. */
   upstreamConnections(own: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
     const sums = new Map(own);
-    for (const { upstreamConnections } of this.#last)
+    for (const { upstreamConnections } of this.#states)
       for (const [upstream, open] of upstreamConnections)
         sums.set(upstream, (sums.get(upstream) ?? 0) + open);
     return sums;
   }
 
-  /** How the endpoints are for the workers, who send the requests; before their first report, as they are here. */
+  /** How the endpoints are for the workers, who send the requests; before they were asked, as they are here. */
   endpoints(own: ReadonlyMap<string, EndpointsState>): ReadonlyMap<string, EndpointsState> {
-    const told = this.#last.map(({ endpoints }) => endpoints);
+    const told = this.#states.map(({ endpoints }) => endpoints);
     return new Map(
       Array.from(own, ([upstream, state]) => {
         const states = told.flatMap(endpoints => endpoints.get(upstream) ?? []);
@@ -160,7 +166,7 @@ export class WorkerReports {
 
   /** The proxies that workers have noticed, each once. */
   get unlistedProxies(): UnlistedProxy[] {
-    const reports = this.#last.flatMap(({ unlistedProxies }) => unlistedProxies);
+    const reports = this.#states.flatMap(({ unlistedProxies }) => unlistedProxies);
     return [...new Map(reports.map(report => [report.address, report])).values()];
   }
 
@@ -168,13 +174,17 @@ export class WorkerReports {
     this.#count(report.growth);
     seat.requests += requestsIn(report.growth);
     living.last = report;
-    living.inFlight = report.inFlight ?? living.inFlight;
+    living.state = report.state ?? living.state;
     living.levels = report.levels ?? living.levels;
     living.heardAtMs = this.#clock.monotonicMs();
   }
 
   get #living(): Living[] {
     return [...this.#seats.values()].flatMap(({ living }) => living ?? []);
+  }
+
+  get #states(): WorkerState[] {
+    return this.#living.flatMap(({ state }) => state ?? []);
   }
 
   get #last(): WorkerReport[] {

@@ -15,17 +15,15 @@ function report(requests: number, more: Partial<WorkerReport> = {}): WorkerRepor
       metrics: { counters: [['weir_requests_total', series]], histograms: [] },
       recent: { refused: NOTHING, nearLimit: NOTHING, kinds: [], upstreams: [] },
     },
-    ...{
-      connections: 0,
-      requestsInFlight: 0,
-      unlistedProxies: [],
-      loopDelayMs: null,
-      inFlight: null,
-      levels: null,
-    },
-    ...{ upstreamConnections: new Map(), endpoints: new Map() },
+    ...{ connections: 0, requestsInFlight: 0, loopDelayMs: null, state: null, levels: null },
     ...more,
   };
+}
+
+/** A report of a worker that was asked. */
+function answer(more: Partial<NonNullable<WorkerReport['state']>>): WorkerReport {
+  const nothing = { upstreamConnections: new Map(), endpoints: new Map(), unlistedProxies: [], inFlight: [] };
+  return report(1, { state: { ...nothing, ...more } });
 }
 
 const silent = () => new Promise<WorkerReport>(() => {});
@@ -116,14 +114,15 @@ describe('what workers report', () => {
       sinceMs: 1,
       message: 'It forwards.',
     } as const;
-    reports.started(
-      1,
-      silent,
-    )(report(1, { unlistedProxies: [proxy], upstreamConnections: new Map([['a', 2]]) }));
-    reports.started(
-      2,
-      silent,
-    )(report(1, { unlistedProxies: [proxy], upstreamConnections: new Map([['b', 3]]) }));
+    for (const [worker, upstream] of [
+      [1, 'a'],
+      [2, 'b'],
+    ] as const) {
+      const upstreamConnections = new Map([[upstream, worker + 1]]);
+      reports.started(worker, silent)(answer({ unlistedProxies: [proxy], upstreamConnections }));
+    }
+    // One that was not asked yet.
+    reports.started(3, silent)(report(1));
     expect(reports.unlistedProxies).toEqual([proxy]);
     expect(reports.upstreamConnections(new Map([['a', 1]]))).toEqual(
       new Map([
@@ -141,7 +140,7 @@ describe('an endpoint', () => {
   const merged = (...each: (typeof state | { endpoints: (typeof out)[] })[]) => {
     const { reports } = made();
     for (const [at, told] of each.entries())
-      reports.started(at + 1, silent)(report(1, { endpoints: new Map([['api', { ...state, ...told }]]) }));
+      reports.started(at + 1, silent)(answer({ endpoints: new Map([['api', { ...state, ...told }]]) }));
     return reports.endpoints(new Map([['api', state]])).get('api');
   };
 
