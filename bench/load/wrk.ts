@@ -1,10 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type LoadGenerator, unexpected, urlOf } from './plan.ts';
+import { type LoadGenerator, type LoadPlan, unexpected, urlOf } from './plan.ts';
 
 const run = promisify(execFile);
 const BODY_SCRIPT = join(import.meta.dirname, 'wrk-body.lua');
+
+const PIPELINE_SCRIPT = join(import.meta.dirname, 'wrk-pipeline.lua');
 
 export const WRK_INSTALL = 'apt-get install wrk';
 
@@ -15,7 +17,7 @@ export function isWrkInstalled(): boolean {
 export const wrk: LoadGenerator = {
   name: 'wrk',
   async run(plan, port, seconds) {
-    const headers = Object.entries(plan.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+    const headers = headersOf(plan);
     const { stdout } = await run('wrk', [
       ...['-t', '1', '-c', `${plan.connections}`, '-d', `${seconds}s`, '--timeout', '30s', ...headers],
       ...(plan.bodyBytes === 0 ? [] : ['-s', BODY_SCRIPT]),
@@ -30,3 +32,20 @@ export const wrk: LoadGenerator = {
     return { requests, failures };
   },
 };
+
+/** Keeps so many requests in flight on one connection, for so many seconds. */
+export async function pipelined(
+  plan: LoadPlan,
+  port: number,
+  seconds: number,
+  requests: number,
+): Promise<void> {
+  await run('wrk', [
+    ...['-t', '1', '-c', '1', '-d', `${seconds}s`, ...headersOf(plan), '-s', PIPELINE_SCRIPT],
+    ...[urlOf(plan, port), '--', `${requests}`],
+  ]);
+}
+
+function headersOf({ headers }: LoadPlan): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+}

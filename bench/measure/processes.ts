@@ -8,10 +8,20 @@ const KIB_PER_MIB = 1024;
 
 /** Microseconds of processor time, user and system, used up so far by the server with all its threads and processes. */
 export function cpuMicroseconds(pid: number): number {
-  return sumOf(family(pid), member => {
-    const fields = statFields(member);
-    return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
+  return sumOf(family(pid), member => processorTime(`${member}`));
+}
+
+/** The threads of the server that have used the most processor time so far. */
+export function busiestThreads(pid: number, count: number): number[] {
+  const timeOf = (task: string) => attempt(() => processorTime(task)) ?? 0;
+  const threads = family(pid).flatMap(member => {
+    const names = attempt(() => readdirSync(`/proc/${member}/task`)) ?? [];
+    return names.map(name => ({ id: Number(name), time: timeOf(`${member}/task/${name}`) }));
   });
+  return threads
+    .toSorted((one, other) => other.time - one.time)
+    .slice(0, count)
+    .map(({ id }) => id);
 }
 
 /** Memory in use by the server now, MiB. Memory shared between processes counts once per process. */
@@ -29,7 +39,7 @@ export function family(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const parent = attempt(() => Number(statFields(Number(name))[1]));
+    const parent = attempt(() => Number(statFields(name)[1]));
     if (parent !== null) parents.set(Number(name), parent);
   }
   const members = [pid];
@@ -38,9 +48,15 @@ export function family(pid: number): number[] {
   return members;
 }
 
+/** Microseconds of a process, by its number, or of a thread, as `PROCESS/task/THREAD`. */
+function processorTime(task: string): number {
+  const fields = statFields(task);
+  return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
+}
+
 /** What follows the program's name, which stands in parentheses and may hold blanks (man 5 proc_pid_stat). */
-function statFields(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+function statFields(task: string): string[] {
+  const stat = readFileSync(`/proc/${task}/stat`, 'latin1');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
@@ -54,7 +70,7 @@ function sumOf(members: readonly number[], value: (pid: number) => number): numb
 }
 
 /** Null for a process that has just ended. */
-function attempt(read: () => number): number | null {
+function attempt<Result>(read: () => Result): Result | null {
   try {
     return read();
   } catch {

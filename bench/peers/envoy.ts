@@ -27,7 +27,7 @@ export const envoy: Peer = {
     await writeFile(file, JSON.stringify(configuration(job, surroundings)));
     const quiet = ['--disable-hot-restart', '--log-level', 'error'];
     return startPart(
-      { command: COMMAND, parameters: ['-c', file, '--concurrency', '1', ...quiet] },
+      { command: COMMAND, parameters: ['-c', file, '--concurrency', `${job.threads}`, ...quiet] },
       surroundings.port,
     );
   },

@@ -32,6 +32,8 @@ export interface Job {
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
+  /** How many threads or processes serve clients; peers that have only one leave it out. */
+  readonly threads: number;
   /** Ports of several endpoints, in place of the one upstream: requests go to those with few in flight. */
   readonly endpointPorts: readonly number[] | null;
 }
@@ -47,6 +49,7 @@ export const FORWARDING: Job = {
     ...{ tracing: 'off', hosts: false, concurrent: false },
   },
   forwardedAddresses: false,
+  threads: 1,
   endpointPorts: null,
 };
 

@@ -38,7 +38,7 @@ function configuration(job: Job, surroundings: Surroundings): string {
   return `
 daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
-worker_processes 1;
+worker_processes ${job.threads};
 pid ${directory}/nginx.pid;
 error_log stderr emerg;
 events { worker_connections 16384; }

@@ -35,7 +35,7 @@ export interface Peer {
   version(): string | null;
   /** What it leaves out of a job or does differently, as prose; null: nothing. */
   leavesOut(job: Job): string | null;
-  /** Starts it with one serving thread. */
+  /** Starts it with as many serving threads as the job says, if it can have several. */
   start(job: Job, surroundings: Surroundings): Promise<Part>;
 }
 

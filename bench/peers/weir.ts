@@ -91,6 +91,7 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
   const authentication = job.token ? 'required' : 'none';
   return {
     listen: { http: listener(job, surroundings), admin: 'off' },
+    ...(job.threads === 1 ? {} : { workers: job.threads }),
     ...(job.forwardedAddresses ? { trusted_proxies: ['127.0.0.1'] } : {}),
     ...(job.token ? identity(issuer.url) : {}),
     upstreams: {

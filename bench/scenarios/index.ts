@@ -15,6 +15,7 @@ import { streams } from './streams.ts';
 import { tls } from './tls.ts';
 import { coldTokens, forgedTokens } from './tokens.ts';
 import { webSocketScenarios } from './web-sockets.ts';
+import { workers } from './workers.ts';
 
 /** In the order of a run and of its report. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -41,4 +42,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...webSocketScenarios,
   reload,
   overload,
+  workers,
 ];
