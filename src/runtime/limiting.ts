@@ -155,7 +155,10 @@ export class Limiting {
       announceShadow: thread && facts && (shadow => announceShadow(facts, shadow)),
     });
     this.shadowRestrictions = this.#restricting.shadowRestrictions;
-    if (thread !== null && facts !== null) shareShadow(facts, this.shadowRestrictions);
+    if (thread !== null && facts !== null) {
+      shareShadow(facts, this.shadowRestrictions);
+      this.shared?.shareHealth(facts);
+    }
     this.invalidRequests = this.#restricting.invalidRequests;
     this.webhookNotFound = this.#restricting.webhookNotFound;
     this.ignoredRefusals = this.#restricting.ignoredRefusals;

@@ -23,6 +23,8 @@ import type { Replication, ThreadPart } from './replication.ts';
 
 /** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
+/** What a worker tells the main thread when it has lost Redis. */
+const LOST = 'redis_lost';
 /** How often leases are looked at that may be due. */
 const RENEW_MS = 1_000;
 
@@ -53,13 +55,17 @@ export class SharedStore implements Replication {
   readonly #isStrict: boolean;
   readonly #clock: TimerClock;
   readonly #listener: StoreListener;
+  #lostHere: () => void = () => {};
   #waited = false;
   #timer: Timer | null = null;
   #renewer: Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, randomBytes, local, keysPerCaller, thread } = dependencies;
-    const listener = thread?.isMain === false ? ofWorker(dependencies.listener) : dependencies.listener;
+    const listener =
+      thread?.isMain === false
+        ? ofWorker(dependencies.listener, () => this.#lostHere())
+        : dependencies.listener;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
     this.#isVoice = thread?.isMain ?? true;
@@ -127,6 +133,17 @@ export class SharedStore implements Replication {
     });
   }
 
+  /**
+   * Has the main thread hear of a worker that has lost Redis: it sends too few commands to find out itself that many fail.
+   *
+   * @param facts those of the process
+   */
+  shareHealth(facts: Facts): void {
+    if (this.#isVoice)
+      facts.join(LOST, { isOfProcess: true, learn: () => this.health.lostElsewhere(), everything: () => [] });
+    else this.#lostHere = () => facts.post({ name: `${LOST}:`, value: 0, forMs: 1 });
+  }
+
   start(): void {
     this.#connection.start();
     this.health.start();
@@ -150,12 +167,12 @@ export class SharedStore implements Replication {
 }
 
 /** Reports how the requests of a worker are decided. Whether Redis is there, the main thread reports. */
-function ofWorker(listener: StoreListener): StoreListener {
+function ofWorker(listener: StoreListener, lost: () => void): StoreListener {
   return {
     decidedBy: who => listener.decidedBy(who),
     failed: (failure, cause) => listener.failed(failure, cause),
     shareFailed: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
-    lost() {},
+    lost,
     found() {},
     behind() {},
     caughtUp() {},

@@ -23,6 +23,12 @@ const ECHO_MS = 250;
 const MAX_WEBHOOKS = 100;
 
 /**
+ * A client begins anew. `seesToIt`: whether this thread forgets what all threads of the process count of it together; else another one
+ * does.
+ */
+type WhenLifted = (restriction: Restriction, seesToIt: boolean) => void;
+
+/**
  * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, and none while
  * there are no restrictions. A restriction of another gateway is known by a digest alone until its client sends a request. While
  * such restrictions exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
@@ -36,7 +42,7 @@ export class Restrictions {
   readonly #thread: RestrictionThread | null;
   readonly #tables: RestrictionTables;
   readonly #lifts = new Lifts();
-  readonly #whenLifted: ((restriction: Restriction) => void)[] = [];
+  readonly #whenLifted: WhenLifted[] = [];
   #isOnList: (key: string) => boolean = () => false;
   /** Whether no table holds anything, as at most times. */
   #isEmpty = true;
@@ -92,7 +98,7 @@ export class Restrictions {
   }
 
   /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
-  onLift(lifted: (restriction: Restriction) => void): void {
+  onLift(lifted: WhenLifted): void {
     this.#whenLifted.push(lifted);
   }
 
@@ -259,10 +265,10 @@ export class Restrictions {
   }
 
   /** Ends the restrictions of an address on webhooks, which is restricted itself from now on. It begins anew on each of them. */
-  #mergeWebhooks(owner: string, beginsAnew: boolean): void {
+  #mergeWebhooks(owner: string, seesToIt: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
       this.#giveUp(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, beginsAnew);
+      if (isHeld(entry)) this.#tellEnd(entry, seesToIt);
     }
   }
 
@@ -320,7 +326,7 @@ export class Restrictions {
     return held;
   }
 
-  /** Whether clients begin anew here whose restrictions others ended. */
+  /** Whether this thread sees to clients whose restrictions others ended. */
   get #seesToOthers(): boolean {
     return this.#thread === null || this.#thread.isMain;
   }
@@ -333,22 +339,23 @@ export class Restrictions {
   }
 
   /** Ends what a lift is about, unless it began later. */
-  #drop({ digest, count }: Lift, beginsAnew: boolean): void {
+  #drop({ digest, count }: Lift, seesToIt: boolean): void {
     for (const entry of this.#tables.withDigest(digest)) {
       if (entry.lifts >= count) continue;
       this.#tables.delete(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, beginsAnew);
+      if (isHeld(entry)) this.#tellEnd(entry, seesToIt);
     }
   }
 
   #release(entry: Entry): void {
     this.#tables.delete(entry);
-    if (isHeld(entry)) this.#tellEnd(entry, false);
+    if (isHeld(entry)) this.#tellEnd(entry, null);
   }
 
-  #tellEnd(held: Held, beginsAnew: boolean): void {
+  /** @param seesToIt see `WhenLifted`; `null` where the client does not begin anew */
+  #tellEnd(held: Held, seesToIt: boolean | null): void {
     this.#listener.released(held);
-    if (beginsAnew) for (const lifted of this.#whenLifted) lifted(held);
+    if (seesToIt !== null) for (const lifted of this.#whenLifted) lifted(held, seesToIt);
   }
 
   /** Returns the restriction with a later end. */

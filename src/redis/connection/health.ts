@@ -96,6 +96,11 @@ export class Health {
     if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
   }
 
+  /** Another thread of this process has lost Redis: the policy decides here, too, until a probe finds it. */
+  lostElsewhere(): void {
+    if (this.#isShared) this.#lose(this.#dependencies.clock.monotonicMs());
+  }
+
   /** Reports a failure that no decision depends on. Only heartbeats and decisions judge the health of Redis. */
   mention(error: RedisError): void {
     this.#dependencies.listener.failed(error.failure, error.message);

@@ -127,6 +127,16 @@ describe('a restriction', () => {
     for (const plane of [main, one, two, worker()]) expect(plane.refuses(ADDRESS)).toEqual([true]);
   });
 
+  test('that one lifts has its client begin anew in all; what they count together, the one that lifts forgets', () => {
+    const planes = [mainPlane(), worker(), worker()];
+    const heard: string[] = [];
+    for (const [at, { limiting }] of planes.entries())
+      limiting.restrictions.onLift(({ key }, seesToIt) => void heard.push(`${at} ${key} ${seesToIt}`));
+    planes[1]?.restrict();
+    planes[0]?.limiting.restrictions.lift(digestOf(ADDRESS));
+    expect(heard.sort()).toEqual([`0 ${ADDRESS} true`, `1 ${ADDRESS} false`, `2 ${ADDRESS} false`]);
+  });
+
   test('ends in all at once, and that is reported once', () => {
     const planes = [mainPlane(), worker(), worker()];
     planes[1]?.restrict();
