@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { vi } from 'vitest';
 import { type Clock, SharedMemory, type TableMemory, Words } from '../../../src/core/index.ts';
-import {
-  type Limit,
-  MemoryStore,
-  type MemoryStoreOptions,
-  ProcessInFlight,
-} from '../../../src/limits/index.ts';
+import { MemoryStore, type MemoryStoreOptions, ProcessInFlight } from '../../../src/limits/index.ts';
 
 /** The first word of the control part: the other that a thread stores to is the count of its journal. */
 const LOCK = 0;
@@ -28,13 +23,16 @@ function neverWait(): never {
 class MortalMemory implements TableMemory {
   readonly isShared = true;
   readonly #memory: SharedMemory;
+  readonly #copiedBytes: number;
   #stepsLeft = Number.POSITIVE_INFINITY;
-  /** Whether the step by which its changes stay was done after the last of them. */
+  /** Whether the step by which its change stays has been done: it empties the journal at the end, not in between. */
   hasKept = false;
+  #isAtEnd = true;
   #left: (() => void) | null = null;
 
-  constructor(memory: SharedMemory) {
+  constructor(memory: SharedMemory, copiedBytes: number) {
     this.#memory = memory;
+    this.#copiedBytes = copiedBytes;
   }
 
   get worker(): number {
@@ -52,7 +50,7 @@ class MortalMemory implements TableMemory {
     const leaving = vi.spyOn(Atomics, 'store').mockImplementation((...asked) => {
       this.step();
       store(...asked);
-      if (asked[1] !== LOCK && this.#left === null) this.hasKept = true;
+      if (asked[1] !== LOCK && this.#isAtEnd && this.#left === null) this.hasKept = true;
       this.step();
       return asked[2];
     });
@@ -72,7 +70,7 @@ class MortalMemory implements TableMemory {
 
   step(): void {
     if (this.#left !== null || this.#stepsLeft-- > 0) return;
-    this.#left = copyOfAll(this.#memory);
+    this.#left = copyOfAll(this.#memory, this.#copiedBytes);
     throw new ThreadDied();
   }
 
@@ -92,7 +90,9 @@ class MortalMemory implements TableMemory {
   }
 
   keep(): void {
+    this.#isAtEnd = false;
     this.#memory.keep();
+    this.#isAtEnd = true;
   }
 
   secret(name: string, bytes: number): Buffer {
@@ -112,7 +112,6 @@ class MortalWords extends Words {
 
   override set(at: number, value: number): void {
     const old = this.ints[at] ?? 0;
-    this.#memory.hasKept = false;
     this.#memory.step();
     this.#words.set(at, value);
     const written = this.ints[at] ?? 0;
@@ -123,7 +122,6 @@ class MortalWords extends Words {
 
   override setFloat(at: number, value: number): void {
     const old = this.floats[at] ?? 0;
-    this.#memory.hasKept = false;
     this.#memory.step();
     this.#words.setFloat(at, value);
     this.floats[at] = old;
@@ -132,19 +130,21 @@ class MortalWords extends Words {
   }
 }
 
-/** Tests use a few records of a table: what lies behind is untouched. */
-const USED_BYTES = 20_000;
 const LINE_BYTES = 128;
 
-/** Copies what lies in shared memory. Returns what puts it back. */
-export function copyOfAll({ handover, threads }: SharedMemory): () => void {
+/**
+ * Copies what lies in shared memory. Returns what puts it back.
+ *
+ * @param most bytes of each table: a test that uses a few records needs no more, and what lies behind is untouched
+ */
+export function copyOfAll({ handover, threads }: SharedMemory, most = Number.POSITIVE_INFINITY): () => void {
   const { control, tables } = handover;
   const journalBytes = (control.byteLength - LINE_BYTES) / threads;
   const starts = Array.from({ length: threads }, (_, thread) => LINE_BYTES + thread * journalBytes);
   const parts = [
     new Uint8Array(control, 0, LINE_BYTES),
-    ...starts.map(start => new Uint8Array(control, start, Math.min(journalBytes, USED_BYTES))),
-    ...Array.from(tables.values(), part => new Uint8Array(part, 0, Math.min(part.byteLength, USED_BYTES))),
+    ...starts.map(start => new Uint8Array(control, start, Math.min(journalBytes, most))),
+    ...Array.from(tables.values(), part => new Uint8Array(part, 0, Math.min(part.byteLength, most))),
   ];
   const copies = parts.map(part => part.slice());
   return () => {
@@ -159,15 +159,15 @@ export class MortalThreads {
   readonly #options: Omit<MemoryStoreOptions, 'randomBytes' | 'memory'>;
   readonly #memories: MortalMemory[] = [];
   readonly stores: MemoryStore[] = [];
-  readonly #limits: readonly Limit[];
+  readonly #copiedBytes: number;
 
-  /** @param limits those that all threads know before they decide */
+  /** @param copiedBytes how much of each table is copied at a death (`copyOfAll`) */
   constructor(
     threads: number,
     options: { readonly clock: Clock; readonly maxKeys: number },
-    limits: readonly Limit[] = [],
+    copiedBytes = Number.POSITIVE_INFINITY,
   ) {
-    this.#limits = limits;
+    this.#copiedBytes = copiedBytes;
     this.#options = { inFlight: new ProcessInFlight(), ...options };
     this.main = SharedMemory.create(threads, randomBytes, neverWait);
     this.mainStore = new MemoryStore({ ...this.#options, randomBytes, memory: this.main });
@@ -190,17 +190,9 @@ export class MortalThreads {
   }
 
   #begin(thread: number): void {
-    const memory = new MortalMemory(
-      new SharedMemory(structuredClone(this.main.handover), thread + 1, neverWait),
-    );
+    const shared = new SharedMemory(structuredClone(this.main.handover), thread + 1, neverWait);
+    const memory = new MortalMemory(shared, this.#copiedBytes);
     this.#memories[thread] = memory;
-    const store = new MemoryStore({ ...this.#options, randomBytes, memory });
-    this.stores[thread] = store;
-    try {
-      store.share(this.#limits);
-    } catch (error) {
-      // Another dead thread holds the lock. This one learns the limits when it decides.
-      if (!(error instanceof LockTaken)) throw error;
-    }
+    this.stores[thread] = new MemoryStore({ ...this.#options, randomBytes, memory });
   }
 }

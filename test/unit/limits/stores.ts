@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
 import {
   type Decision,
   defineLimit,
@@ -42,4 +43,18 @@ export function admittedOf(requests: number, decide: () => Decision): number {
   let admitted = 0;
   for (let i = 0; i < requests; i++) if (decide().admitted) admitted++;
   return admitted;
+}
+
+/** All windows are over: nothing may be left of what was counted, and there is room for as many keys as at the start. */
+export function expectAllRoom(store: MemoryStore, maxKeys: number): void {
+  const caller = limit('1/18h');
+  store.share([caller]);
+  const { evictions, sharedOverflows } = store.counts;
+  // Each question looks at a few counters, and frees those that are over.
+  for (let i = 0; i < maxKeys; i++)
+    expect(store.peek(limits({ caller }), `new ${i}`, '').admitted).toBe(true);
+  expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
+  for (let i = 0; i < maxKeys; i++)
+    expect(store.decide(limits({ caller }), `new ${i}`, '').admitted).toBe(true);
+  expect(store.counts).toMatchObject({ keys: maxKeys, callers: maxKeys, evictions, sharedOverflows });
 }

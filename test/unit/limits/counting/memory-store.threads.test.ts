@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { SharedMemory, type Words } from '../../../../src/core/index.ts';
 import { MemoryStore } from '../../../../src/limits/index.ts';
 import { type CountingSeed, DECISIONS, MISTAKES, notesIn, SharedClock, WINDOWS } from '../counting-thread.ts';
-import { limit, limits } from '../stores.ts';
+import { expectAllRoom } from '../stores.ts';
 
 const THREADS = 3;
 const MAX_KEYS = 64;
@@ -50,19 +50,7 @@ class Threads {
   /** All windows are over: nothing may be left of what the threads have counted, and all room is there again. */
   expectNothingLeft(): void {
     this.#time.advance(1_000_000);
-    const { store } = this;
-    const caller = limit('1/18h');
-    for (let i = 0; i < MAX_KEYS; i++)
-      expect(store.peek(limits({ caller }), `user:${i}`, '').admitted).toBe(true);
-    expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
-    for (let i = 0; i < MAX_KEYS; i++)
-      expect(store.decide(limits({ caller }), `user:${i}`, '').admitted).toBe(true);
-    expect(store.counts).toMatchObject({
-      keys: MAX_KEYS,
-      callers: MAX_KEYS,
-      evictions: 0,
-      sharedOverflows: 0,
-    });
+    expectAllRoom(this.store, MAX_KEYS);
   }
 }
 
