@@ -18,6 +18,8 @@ const THREADS = 6;
 
 const FREED = -(2 ** 31);
 const NO_RECORD = -1;
+/** The most words of a table: 256 MiB, whatever the caps and the number of threads. The system provides what is used. */
+const MAX_WORDS = 2 ** 26;
 /** How many records are looked at for one that is opened, so that those without a permit do not fill the table; and once it is full. */
 const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;
@@ -41,10 +43,10 @@ export class SharedPermits {
 
   /** @param capacity beyond it each thread counts further keys by itself */
   constructor(memory: TableMemory, capacity: number) {
-    this.capacity = capacity;
     this.#memory = memory;
     this.#width = 2 * Math.ceil((THREADS + memory.threads) / 2);
-    this.#table = new RecordTable(memory, 'permits', capacity, this.#width);
+    this.capacity = Math.min(capacity, Math.floor(MAX_WORDS / this.#width));
+    this.#table = new RecordTable(memory, 'permits', this.capacity, this.#width);
     this.#hash = StringHash.withRandomKey(memory, 'permits');
   }
 

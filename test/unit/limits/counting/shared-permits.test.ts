@@ -108,6 +108,14 @@ describe('permits that threads share', () => {
     expect([two.take('new', 99, 2), one.taken]).toEqual([null, 1]);
   });
 
+  test('reserve no more than 256 MiB, however many threads and keys there may be', () => {
+    const many = SharedMemory.create(256, randomBytes);
+    const { capacity } = new SharedPermits(many, 6_000_000);
+    expect(capacity).toBeGreaterThan(200_000);
+    const bytes = Array.from(many.handover.tables.values(), ({ byteLength }) => byteLength);
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(256 * 2 ** 20);
+  });
+
   test('find room for any number of keys, one after another', () => {
     const one = start(1);
     for (let key = 0; key < 10 * CAPACITY; key++) {
