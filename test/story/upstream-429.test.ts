@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { STORY_WORKERS } from '../support/gateway.ts';
 import {
   askOnce,
   askTimes,
@@ -113,7 +114,8 @@ describe("an upstream's 429 that speaks the contract", () => {
     expect(fieldOf(response, 'x-ratelimit-bucket')).toBe(BUCKET);
     await sleep(RESTED_MS);
     expect((await ask(front)).status).toBe(429);
-    expect(front.upstream.connections).toHaveLength(1);
+    // Each worker has connections of its own.
+    expect(front.upstream.connections.length).toBeLessThanOrEqual(STORY_WORKERS);
   });
 
   test('passes to HEAD, which has no body to be judged by, and to HTTP/1.0', async () => {
