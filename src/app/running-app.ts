@@ -149,6 +149,8 @@ class RunningApp implements PlaneApp {
       await this.#state?.stop();
       throw error;
     }
+    // A worker hands over what it notes: the main thread shows it.
+    this.#observation.recent.start();
     this.#startParts();
     await this.#watcher?.start();
     this.#started = true;
@@ -201,7 +203,6 @@ class RunningApp implements PlaneApp {
   }
 
   #startParts(): void {
-    this.#observation.recent.start();
     this.#limiting.start();
     this.#overload.start();
     this.#generations.start();
