@@ -12,7 +12,7 @@ export interface SharedParts {
   /** The part of this thread in its process. Default: it is alone, and informs others through Redis, if the configuration names one. */
   readonly thread?: ThreadPart;
   /**
-   * Makes what counts connections, handshakes, requests in flight (in all, by address, by upstream and its callers), requests that are
+   * Makes what counts connections, requests in flight (in all, by address, by upstream and its callers), requests that are
    * held, and those to providers, up to their caps. Default: each gateway counts its own.
    */
   readonly newPermits?: NewPermits;

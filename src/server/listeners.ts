@@ -34,7 +34,7 @@ export interface ListenersOptions
   readonly connectionListener: ConnectionListener;
   /** Says which IPv6 networks count as one address each. Default: each /64. */
   readonly limits?: Pick<LimitsModel, 'ipv6Prefix'>;
-  /** Makes the permits of connections and of handshakes. Default: permits of this gateway alone. */
+  /** Makes the permits of connections. Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
   /** Default: keys of these listeners alone. */
   readonly ticketKeys?: TicketKeys;
@@ -101,7 +101,7 @@ export class Listeners {
       draining: false,
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix, newPermits);
-    this.#handshakes = new Handshakes(caps.tlsHandshakes, newPermits('handshakes'));
+    this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import type { ConnectionListener, HandshakeOutcome, Permits } from '../core/index.ts';
+import type { ConnectionListener, HandshakeOutcome } from '../core/index.ts';
 import { inNextTurn } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
@@ -140,8 +140,6 @@ function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutco
 
 /** Most handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
 const BEGUN_AT_A_TIME = 8;
-/** Handshakes have one cap, whoever begins them. */
-const ANYBODY = '';
 
 /** A handshake as `Handshakes` sees it. */
 interface Handshake {
@@ -154,21 +152,19 @@ interface Handshake {
 /**
  * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
  *
- * If there are too many, the oldest of this process is ended. Under a flood of handshakes that never finish, the
+ * If there are too many, the oldest is ended. Under a flood of handshakes that never finish, the
  * oldest most probably belongs to the flood: an honest client needs only a few round trips.
  */
 export class Handshakes {
   #max: number;
-  readonly #permits: Permits;
   /** The handshakes that have begun, oldest first. */
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
   #isAsked = false;
 
-  constructor(max: number, permits: Permits) {
+  constructor(max: number) {
     this.#max = max;
-    this.#permits = permits;
   }
 
   get underWay(): number {
@@ -190,7 +186,7 @@ export class Handshakes {
   /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
-    if (this.#underWay.delete(handshake)) this.#permits.giveBack(ANYBODY);
+    this.#underWay.delete(handshake);
   }
 
   #nextTurn(): void {
@@ -211,21 +207,15 @@ export class Handshakes {
     if (next === undefined) return;
     this.#waiting.delete(next);
     this.#begun++;
-    if (!this.#take()) {
+    const [oldest] = this.#underWay;
+    if (this.#underWay.size >= this.#max) oldest?.giveWay();
+    // A reload has lowered the maximum.
+    if (this.#underWay.size >= this.#max) {
       next.giveWay();
       return;
     }
     this.#underWay.add(next);
     next.begin();
-  }
-
-  /** Takes a permit, and ends the oldest handshake where that makes room. Returns false if other processes have taken all. */
-  #take(): boolean {
-    if (this.#permits.take(ANYBODY, this.#max, this.#max) === null) return true;
-    const [oldest] = this.#underWay;
-    if (oldest === undefined) return false;
-    oldest.giveWay();
-    return this.#permits.take(ANYBODY, this.#max, this.#max) === null;
   }
 }
 

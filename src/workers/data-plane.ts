@@ -5,7 +5,7 @@ import { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
-import type { PlaneConfig, PlaneSeed } from './messages.ts';
+import type { PlaneConfig, PlaneSeed, TableSizes } from './messages.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { LearntBoard } from './state-board.ts';
 
@@ -35,6 +35,8 @@ export function runDataPlane(
     issuers: board.issuers,
     checks: board.topic('checks'),
   };
+  const compileOwn = async (config: PlaneConfig) =>
+    ownPart(await compile(config, system), memory.threads - 1, sizes);
   const prepared = new Map<number, Snapshot>();
   let app: PlaneApp | null = null;
   const running = () => {
@@ -42,8 +44,7 @@ export function runDataPlane(
     return app;
   };
   link.answer('open', async () => {
-    const compiled = await compile(config, system);
-    const snapshot = { ...compiled, caps: { ...compiled.caps, limitKeys: sizes.limitKeys } };
+    const snapshot = await compileOwn(config);
     log.level = snapshot.log.level;
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
@@ -55,7 +56,7 @@ export function runDataPlane(
   );
   link.answer('listen', addresses => running().join(addresses));
   link.answer('prepare', async asked => {
-    prepared.set(asked.generation, await compile(asked, system));
+    prepared.set(asked.generation, await compileOwn(asked));
     return null;
   });
   link.on('commit', generation => {
@@ -71,6 +72,15 @@ export function runDataPlane(
     sendLog();
     return drained;
   });
+}
+
+/**
+ * What of the caps is a worker's own. Each has its part of the handshakes: one that had none under way could end none, and would let
+ * nobody in while others are flooded.
+ */
+function ownPart(snapshot: Snapshot, workers: number, { limitKeys }: TableSizes): Snapshot {
+  const tlsHandshakes = Math.max(1, Math.floor(snapshot.caps.tlsHandshakes / workers));
+  return { ...snapshot, caps: { ...snapshot.caps, limitKeys, tlsHandshakes } };
 }
 
 async function compile({ path, env, generation, bytes }: PlaneConfig, { clock }: System): Promise<Snapshot> {

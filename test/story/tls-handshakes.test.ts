@@ -143,6 +143,16 @@ describe('a handshake', () => {
     await ended(gateway, 'capacity', 2);
   });
 
+  test('finds room at each of several workers, however many others are under way there', async () => {
+    const { gateway } = await startTlsGateway({ config: { workers: 3, caps: { tls_handshakes: 3 } } });
+    for (let others = 0; others < 12; others++) {
+      const other = await gateway.connect();
+      await other.send(Buffer.from('1603010200010001fc0303', 'hex'));
+      const client = await gateway.connect({ tls: TRUST });
+      expect((await client.ask(GET)).status).toBe(200);
+    }
+  });
+
   test('is not begun where the connection is one too many', async () => {
     const { gateway } = await startTlsGateway({ config: { caps: { connections: 1 } } });
     await gateway.connect({ tls: TRUST });

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { ProcessPermits } from '../../../src/core/index.ts';
 import { Handshakes } from '../../../src/server/tls-termination.ts';
 
 /** Handshakes that note by number what becomes of them. */
-function room(max: number, permits = new ProcessPermits()) {
-  const handshakes = new Handshakes(max, permits);
+function room(max: number) {
+  const handshakes = new Handshakes(max);
   const [begun, gone]: [number[], number[]] = [[], []];
   const enter = (number: number) => {
     const handshake = {
@@ -39,23 +38,6 @@ test('the oldest gives way to one too many', () => {
   expect(gone).toEqual([1, 2]);
   handshakes.leave(first);
   expect(handshakes.underWay).toBe(2);
-});
-
-test('those of several gateways that share their permits are at the cap together', () => {
-  const permits = new ProcessPermits();
-  const [one, other] = [room(2, permits), room(2, permits)];
-  const first = one.enter(1);
-  one.enter(2);
-  other.enter(3);
-  expect([one.gone, other.begun, other.gone]).toEqual([[], [], [3]]);
-  one.handshakes.leave(first);
-  other.enter(4);
-  expect([other.begun, other.gone]).toEqual([[4], [3]]);
-  other.enter(5);
-  expect([other.begun, other.gone]).toEqual([
-    [4, 5],
-    [3, 4],
-  ]);
 });
 
 test('one that ended takes no room, and one that ended while it waited does not begin', async () => {
