@@ -190,7 +190,7 @@ const waitForThread: LockWait = (control, owner, turn) => {
 const MAIN_TURNS = SPINS + 40;
 
 /**
- * Memory of all threads of a process, under one lock.
+ * Memory of all threads of a process, under one lock (docs/decisions/021-counters-in-shared-memory.md).
  *
  * The lock is one word: free, or the number of its holder + 1. Who finds it taken looks again, and naps in between. A body's writes go
  * through the journal of its thread; leaving clears the journal, then frees the lock. When a thread dies, the main thread calls
