@@ -44,167 +44,138 @@ function word<const Word extends string>(words: readonly Word[]) {
   return { type: 'string', words } as const;
 }
 
+const field =
+  <On extends FieldDeclaration['on']>(on: On) =>
+  <const Holds extends FieldSchema>(holds: Holds, text: string) => ({ holds, on, text });
+const every = field('every');
+const atEnd = field('end');
+const some = field('some');
+const atSomeEnds = field('some ends');
+
 /**
  * The fields of the access log, in the order in which a line has them. The writer takes their names from here, `weir simulate` and
  * `weir suggest` what they hold, and the table in the documents and the JSON Schema everything.
  */
 export const ACCESS_FIELDS = {
-  level: { holds: word(['info']), on: 'every', text: 'always `info`' },
-  time: { holds: { type: 'string', format: 'date-time' }, on: 'every', text: 'when the line was written' },
-  type: {
-    holds: word(['access', 'admission']),
-    on: 'every',
-    text: '`access`: the request has ended; `admission`: it lasts more than a second',
-  },
-  instance: { holds: TEXT, on: 'every', text: 'the process, a random name for each start' },
-  keyId: {
-    holds: TEXT,
-    on: 'every',
-    text: 'the key of the pseudonyms: lines with the same `keyId` name a caller alike',
-  },
-  requestId: { holds: TEXT, on: 'every', text: 'as in `X-Request-Id`, on the response and upstream' },
-  traceId: { holds: TEXT, on: 'some', text: 'the trace of the request, with [`tracing`](tracing.md)' },
-  arrivedAt: { holds: WHOLE, on: 'every', text: 'when the request head had arrived, in Unix milliseconds' },
-  sequence: { holds: WHOLE, on: 'every', text: 'the number of the request in this process' },
-  protocol: { holds: word(PROTOCOLS), on: 'every', text: 'what the client spoke' },
-  method: { holds: TEXT, on: 'every', text: 'the method of the request' },
-  route: { holds: TEXT_OR_NULL, on: 'every', text: 'the route as configured; null if none matched' },
-  host: {
-    holds: TEXT,
-    on: 'some',
-    text: 'the host of the request, as routes or limits name it: the name itself, or the wildcard that it falls under. Only where [hosts](configuration.md#hosts) are named, and for those',
-  },
-  path: {
-    holds: TEXT,
-    on: 'some',
-    text: 'what the configuration names in the path, and `{pseudonym}` for each segment that a client chose (not the one that `caller` or `main` would have): `/v1/channels/{BkV2…}/messages`',
-  },
-  upstream: { holds: TEXT_OR_NULL, on: 'every', text: 'the upstream; null if the request was for none' },
-  client: { holds: TEXT, on: 'every', text: 'the address of the client' },
-  class: {
-    holds: { type: 'string', pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/ },
-    on: 'every',
-    text: 'what the numbers of the caller follow: a class of gateway.yaml by its name, else `bot`, `user` or `address`',
-  },
-  userAgent: {
-    holds: TEXT,
-    on: 'some',
-    text: 'with `log.fields: [user_agent]`: what the client says that it is, at most 256 characters',
-  },
-  caller: { holds: TEXT, on: 'some', text: 'a pseudonym of the bot or user' },
-  groups: {
-    holds: GROUPS,
-    on: 'some',
-    text: 'the groups of the caller, by each claim that a `group` of limits.yaml names: pseudonyms',
-  },
-  numbers: {
-    holds: NUMBERS,
-    on: 'some',
-    text: 'the numbers of the caller, by each claim that says one in limits.yaml',
-  },
-  bucket: { holds: TEXT_OR_NULL, on: 'some', text: 'the bucket; null if the route has none' },
-  decision: {
-    holds: word(DECISION_OUTCOMES),
-    on: 'some',
-    text: 'what the limits decided: `admitted`, or the limit that refused',
-  },
-  decidedAt: {
-    holds: WHOLE,
-    on: 'some',
-    text: 'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',
-  },
-  draws: {
-    holds: word(CONSUMED_LIMITS),
-    on: 'some',
-    text: 'what the request could draw on, if not on all limits: `global` or `bucket` alone, or `none`',
-  },
-  main: { holds: TEXT, on: 'some', text: "a pseudonym of the value of the bucket's main parameter" },
-  restricted: {
-    holds: word(RESTRICTED_BY),
-    on: 'some',
-    text: 'what refused before the limits were asked: a restriction (`address`, `caller`, `webhook`), or `blocked` in limits.yaml',
-  },
-  callerUnknown: { holds: TRUE, on: 'some', text: 'the request came with a token that was not looked at' },
-  preflight: { holds: TRUE, on: 'some', text: "a browser's preflight" },
-  spared: { holds: TRUE, on: 'some', text: 'a caller under `never_restrict`' },
-  webhook: { holds: TEXT, on: 'some', text: 'a pseudonym of the webhook' },
-  shadow: {
-    holds: { type: 'array', words: [...DECISION_OUTCOMES.slice(1), ...RESTRICTION_REASONS] },
-    on: 'some ends',
-    text: 'the limits and restrictions in shadow that would have refused the request',
-  },
-  lasted: { holds: TRUE, on: 'some ends', text: 'an `admission` line came before' },
-  status: { holds: WHOLE, on: 'end', text: 'the status of the response; 0 if none was started' },
-  outcome: {
-    holds: word(OUTCOMES),
-    on: 'end',
-    text: '`forwarded`, `answered` by the gateway, `truncated` by the upstream, `abandoned` by the client',
-  },
-  grpcStatus: {
-    holds: WHOLE,
-    on: 'some ends',
-    text: "the number of the status that a gRPC call ended with; `status` is then its HTTP equivalent if the gateway refused the call, else the upstream's",
-  },
-  bytesReceived: { holds: WHOLE, on: 'end', text: "size of the request's body" },
-  bytesSent: { holds: WHOLE, on: 'end', text: "size of the response's body" },
-  durationMs: { holds: NUMBER, on: 'end', text: 'until the last byte of the response' },
-  upstreamMs: {
-    holds: NUMBER_OR_NULL,
-    on: 'end',
-    text: 'from sending the request upstream to the head of the response; null if there was none',
-  },
-  endpoint: {
-    holds: TEXT,
-    on: 'some ends',
-    text: 'the address that the request was sent to last, where the upstream has several, or a name',
-  },
-  scope: {
-    holds: word(SCOPES_OF_429),
-    on: 'some ends',
-    text: "with a service's 429: whose limit it was, as the service said; `shared` if it said nothing. With `shared` it does not count as an invalid request. A [rewritten](contract.md#48-a-services-own-429) one tells the client `shared` in any case",
-  },
-  offenceAt: {
-    holds: WHOLE,
-    on: 'some ends',
-    text: 'when the request counted towards a [restriction](limits.md#restrictions), as in `decidedAt`',
-  },
-  offenceAfter: { holds: WHOLE, on: 'some ends', text: 'the highest `sequence` at the moment `offenceAt`' },
-  returnedAt: {
-    holds: WHOLE,
-    on: 'some ends',
-    text: "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not beside `offenceAt`",
-  },
-  returnedAfter: { holds: WHOLE, on: 'some ends', text: 'the highest `sequence` at the moment `returnedAt`' },
-  waitedMs: {
-    holds: NUMBER,
-    on: 'some ends',
-    text: 'how long [`patience`](limits.md#patience) held the request',
-  },
-  retried: { holds: TRUE, on: 'some ends', text: 'the request was sent upstream a second time' },
-  tokenRefused: {
-    holds: word(INVALID_REASONS),
-    on: 'some ends',
-    text: 'why the token is invalid, as in `weir_tokens_refused_total`',
-  },
-  claim: { holds: TEXT, on: 'some ends', text: 'the claim that the token is missing' },
-  refusedCaller: {
-    holds: TEXT,
-    on: 'some ends',
-    text: 'whose refused token it was: a pseudonym as in `caller`. The request counted for its address, not for this caller. Left out if that is not known: see [One caller gets 401](runbook.md#one-caller-gets-401)',
-  },
-  error: { holds: TEXT, on: 'some ends', text: 'what the gateway told the client' },
-  side: { holds: word(ERROR_SIDES), on: 'some ends', text: 'the side that failed' },
-  cap: {
-    holds: word([...GATEWAY_CAPS, ...UPSTREAM_CAPS]),
-    on: 'some ends',
-    text: 'with a 503: the cap that was reached, by its key in gateway.yaml',
-  },
-  cause: {
-    holds: TEXT,
-    on: 'some ends',
-    text: "the provider's explanation for refusing a code, or what a token lacks that its route requires",
-  },
-} as const satisfies Readonly<Record<string, FieldDeclaration>>;
+  level: every(word(['info']), 'always `info`'),
+  time: every({ type: 'string', format: 'date-time' }, 'when the line was written'),
+  type: every(
+    word(['access', 'admission']),
+    '`access`: the request has ended; `admission`: it lasts more than a second',
+  ),
+  instance: every(TEXT, 'the process, a random name for each start'),
+  keyId: every(TEXT, 'the key of the pseudonyms: lines with the same `keyId` name a caller alike'),
+  requestId: every(TEXT, 'as in `X-Request-Id`, on the response and upstream'),
+  traceId: some(TEXT, 'the trace of the request, with [`tracing`](tracing.md)'),
+  arrivedAt: every(WHOLE, 'when the request head had arrived, in Unix milliseconds'),
+  sequence: every(WHOLE, 'the number of the request in this process'),
+  protocol: every(word(PROTOCOLS), 'what the client spoke'),
+  method: every(TEXT, 'the method of the request'),
+  route: every(TEXT_OR_NULL, 'the route as configured; null if none matched'),
+  host: some(
+    TEXT,
+    'the host of the request, as routes or limits name it: the name itself, or the wildcard that it falls under. Only where [hosts](configuration.md#hosts) are named, and for those',
+  ),
+  path: some(
+    TEXT,
+    'what the configuration names in the path, and `{pseudonym}` for each segment that a client chose (not the one that `caller` or `main` would have): `/v1/channels/{BkV2…}/messages`',
+  ),
+  upstream: every(TEXT_OR_NULL, 'the upstream; null if the request was for none'),
+  client: every(TEXT, 'the address of the client'),
+  class: every(
+    { type: 'string', pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/ },
+    'what the numbers of the caller follow: a class of gateway.yaml by its name, else `bot`, `user` or `address`',
+  ),
+  userAgent: some(
+    TEXT,
+    'with `log.fields: [user_agent]`: what the client says that it is, at most 256 characters',
+  ),
+  caller: some(TEXT, 'a pseudonym of the bot or user'),
+  groups: some(
+    GROUPS,
+    'the groups of the caller, by each claim that a `group` of limits.yaml names: pseudonyms',
+  ),
+  numbers: some(NUMBERS, 'the numbers of the caller, by each claim that says one in limits.yaml'),
+  bucket: some(TEXT_OR_NULL, 'the bucket; null if the route has none'),
+  decision: some(word(DECISION_OUTCOMES), 'what the limits decided: `admitted`, or the limit that refused'),
+  decidedAt: some(
+    WHOLE,
+    'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',
+  ),
+  draws: some(
+    word(CONSUMED_LIMITS),
+    'what the request could draw on, if not on all limits: `global` or `bucket` alone, or `none`',
+  ),
+  main: some(TEXT, "a pseudonym of the value of the bucket's main parameter"),
+  restricted: some(
+    word(RESTRICTED_BY),
+    'what refused before the limits were asked: a restriction (`address`, `caller`, `webhook`), or `blocked` in limits.yaml',
+  ),
+  callerUnknown: some(TRUE, 'the request came with a token that was not looked at'),
+  preflight: some(TRUE, "a browser's preflight"),
+  spared: some(TRUE, 'a caller under `never_restrict`'),
+  webhook: some(TEXT, 'a pseudonym of the webhook'),
+  shadow: atSomeEnds(
+    { type: 'array', words: [...DECISION_OUTCOMES.slice(1), ...RESTRICTION_REASONS] },
+    'the limits and restrictions in shadow that would have refused the request',
+  ),
+  lasted: atSomeEnds(TRUE, 'an `admission` line came before'),
+  status: atEnd(WHOLE, 'the status of the response; 0 if none was started'),
+  outcome: atEnd(
+    word(OUTCOMES),
+    '`forwarded`, `answered` by the gateway, `truncated` by the upstream, `abandoned` by the client',
+  ),
+  grpcStatus: atSomeEnds(
+    WHOLE,
+    "the number of the status that a gRPC call ended with; `status` is then its HTTP equivalent if the gateway refused the call, else the upstream's",
+  ),
+  bytesReceived: atEnd(WHOLE, "size of the request's body"),
+  bytesSent: atEnd(WHOLE, "size of the response's body"),
+  durationMs: atEnd(NUMBER, 'until the last byte of the response'),
+  upstreamMs: atEnd(
+    NUMBER_OR_NULL,
+    'from sending the request upstream to the head of the response; null if there was none',
+  ),
+  endpoint: atSomeEnds(
+    TEXT,
+    'the address that the request was sent to last, where the upstream has several, or a name',
+  ),
+  scope: atSomeEnds(
+    word(SCOPES_OF_429),
+    "with a service's 429: whose limit it was, as the service said; `shared` if it said nothing. With `shared` it does not count as an invalid request. A [rewritten](contract.md#48-a-services-own-429) one tells the client `shared` in any case",
+  ),
+  offenceAt: atSomeEnds(
+    WHOLE,
+    'when the request counted towards a [restriction](limits.md#restrictions), as in `decidedAt`',
+  ),
+  offenceAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `offenceAt`'),
+  returnedAt: atSomeEnds(
+    WHOLE,
+    "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not beside `offenceAt`",
+  ),
+  returnedAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `returnedAt`'),
+  waitedMs: atSomeEnds(NUMBER, 'how long [`patience`](limits.md#patience) held the request'),
+  retried: atSomeEnds(TRUE, 'the request was sent upstream a second time'),
+  tokenRefused: atSomeEnds(
+    word(INVALID_REASONS),
+    'why the token is invalid, as in `weir_tokens_refused_total`',
+  ),
+  claim: atSomeEnds(TEXT, 'the claim that the token is missing'),
+  refusedCaller: atSomeEnds(
+    TEXT,
+    'whose refused token it was: a pseudonym as in `caller`. The request counted for its address, not for this caller. Left out if that is not known: see [One caller gets 401](runbook.md#one-caller-gets-401)',
+  ),
+  error: atSomeEnds(TEXT, 'what the gateway told the client'),
+  side: atSomeEnds(word(ERROR_SIDES), 'the side that failed'),
+  cap: atSomeEnds(
+    word([...GATEWAY_CAPS, ...UPSTREAM_CAPS]),
+    'with a 503: the cap that was reached, by its key in gateway.yaml',
+  ),
+  cause: atSomeEnds(
+    TEXT,
+    "the provider's explanation for refusing a code, or what a token lacks that its route requires",
+  ),
+} satisfies Readonly<Record<string, FieldDeclaration>>;
 
 export type AccessField = keyof typeof ACCESS_FIELDS;
 
