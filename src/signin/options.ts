@@ -107,16 +107,7 @@ export type ClientAuthentication =
   /** Sends only the client id, as a public client does. */
   | { readonly kind: 'none' };
 
-export type AssertionAlgorithm =
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'ES256'
-  | 'ES384'
-  | 'ES512';
+export type AssertionAlgorithm = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}`;
 
 /** The provider options that are not configurable. */
 export const PROVIDER_LIMITS = { maxResponseBytes: 1_048_576, refreshMs: 600_000 } as const;

@@ -133,7 +133,7 @@ export class Health {
       await this.#probe();
       good = true;
     } catch (error) {
-      this.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      this.failed(RedisError.of(error));
     }
     // Another probe was scheduled in between.
     if (this.#timer !== null) return;

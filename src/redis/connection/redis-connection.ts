@@ -17,9 +17,20 @@ export class RedisError extends Error {
     Error.stackTraceLimit = limit;
     this.failure = failure;
   }
+
+  static of(error: unknown): RedisError {
+    return error instanceof RedisError ? error : new RedisError('error', String(error));
+  }
 }
 
 export type ReplyCallback = (error: RedisError | null, value: unknown) => void;
+
+/** The reply to one command as a promise, which rejects with a RedisError. */
+export function replyTo(send: (reply: ReplyCallback) => void): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    send((error, value) => (error === null ? resolve(value) : reject(error)));
+  });
+}
 
 /** An argument of a command: Redis is sent text and numbers only. */
 type Argument = string | number;
@@ -139,9 +150,7 @@ export class RedisConnection {
 
   /** Sends one command and returns a promise, for callers that are not on a request's path. It rejects with a RedisError. */
   command(name: string, ...args: readonly Argument[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.send(name, args, (error, value) => (error === null ? resolve(value) : reject(error)));
-    });
+    return replyTo(reply => this.send(name, args, reply));
   }
 
   /**
@@ -158,9 +167,7 @@ export class RedisConnection {
 
   /** Runs a script and returns a promise, which rejects with a RedisError. */
   script(script: RedisScript, keys: readonly string[], ...args: readonly Argument[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.run(script, keys, args, (error, value) => (error === null ? resolve(value) : reject(error)));
-    });
+    return replyTo(reply => this.run(script, keys, args, reply));
   }
 
   /**

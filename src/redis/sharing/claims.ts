@@ -27,7 +27,7 @@ export class RedisClaims implements Claims {
       );
       return reply !== null;
     } catch (error) {
-      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      health.mention(RedisError.of(error));
       return true;
     }
   }

@@ -65,7 +65,7 @@ export class RedisOffenceFeed implements OffenceFeed {
     if (!this.#dependencies.health.isShared) return;
     this.#limiterOf(offence, rule)
       .delete(digestOfWhom(offence))
-      .catch((error: unknown) => this.#dependencies.health.mention(failureOf(error)));
+      .catch((error: unknown) => this.#dependencies.health.mention(RedisError.of(error)));
   }
 
   start(): void {
@@ -117,7 +117,7 @@ export class RedisOffenceFeed implements OffenceFeed {
       const { consumedPoints } = await this.#limiterOf(offence, rule).penalty(key, events);
       if (consumedPoints > rule.quota.units) exceeded(offence, rule);
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = RedisError.of(error);
       health.mention(failure);
       // Not after a timeout, when Redis may have counted it.
       if (failure.failure === 'disconnected') this.#putBack(pending);
@@ -143,10 +143,6 @@ export class RedisOffenceFeed implements OffenceFeed {
 
 function keyOf({ reason, key, webhook }: Restricted): string {
   return `${reason} ${key} ${webhook}`;
-}
-
-function failureOf(error: unknown): RedisError {
-  return error instanceof RedisError ? error : new RedisError('error', String(error));
 }
 
 const DELETE = defineScript("return redis.call('DEL', KEYS[1])");

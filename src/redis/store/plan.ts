@@ -89,6 +89,8 @@ export function textOf(limits: readonly Limit[], held = limits.length): string {
 export interface Question {
   readonly limits: LimitSet;
   readonly caller: string;
+  /** The beginning of the caller's keys. */
+  readonly callerKeys: string;
   readonly main: string;
   readonly group: string;
   readonly cost: number;

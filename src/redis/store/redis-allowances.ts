@@ -1,6 +1,12 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
 import { isSharedRole } from '../../limits/index.ts';
-import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
+import {
+  type Health,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+  replyTo,
+} from '../connection/index.ts';
 import { COUNT_LEASES, DROP, READ_ALLOWANCES } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
@@ -42,7 +48,7 @@ export class RedisAllowances implements AllowanceStore {
           inFlight: (await Promise.all(inFlight)).flat(),
         };
       } catch (error) {
-        this.#failed(error);
+        health.failed(RedisError.of(error));
       }
     }
     return fallback.allowances?.read(limits, caller, main, concurrent) ?? null;
@@ -56,7 +62,7 @@ export class RedisAllowances implements AllowanceStore {
       await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));
       return 'redis';
     } catch (error) {
-      this.#failed(error);
+      health.failed(RedisError.of(error));
       return local;
     }
   }
@@ -114,16 +120,7 @@ export class RedisAllowances implements AllowanceStore {
   }
 
   #run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#dependencies.connection.run(script, keys, args, (error, value) =>
-        error === null ? resolve(value) : reject(error),
-      );
-    });
-  }
-
-  #failed(error: unknown): void {
-    const { health } = this.#dependencies;
-    health.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+    return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
   }
 }
 

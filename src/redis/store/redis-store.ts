@@ -7,7 +7,7 @@ import {
   LIMIT_ROLES,
   UNLIMITED,
 } from '../../limits/index.ts';
-import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
+import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
@@ -53,7 +53,6 @@ interface ScriptCall {
 /** The questions about shared limits, one after the other. */
 interface SharedAsk {
   readonly question: Question;
-  readonly callerKeys: string;
   /** The caller holds all the counters for main values that it may. */
   readonly isFull: boolean;
   readonly plans: readonly Plan[];
@@ -126,23 +125,28 @@ export class RedisStore implements LimitStore {
 
   decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
     if (this.#isUnlimited(limits)) return UNLIMITED;
-    const callerKeys = this.#keys.caller(caller);
-    const lease = this.#leaseFor(limits, callerKeys, main);
-    const question = { limits, caller, main, group, cost, lease, consuming: true };
+    const question = this.#questionOf(limits, caller, main, group, cost, true);
     if (!this.#dependencies.health.isShared) return this.#decideAlone(question);
-    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(question, callerKeys);
+    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(question);
     if (known !== null) return this.#by('known_refusal', known);
-    return this.#ask(question, callerKeys);
+    return this.#ask(question);
   }
 
   peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
     if (this.#isUnlimited(limits)) return UNLIMITED;
+    const question = this.#questionOf(limits, caller, main, group, cost, false);
+    return this.#dependencies.health.isShared ? this.#ask(question) : this.#fallback.decide(question);
+  }
+
+  #questionOf(
+    ...[limits, caller, main, group, cost, consuming]: [
+      ...Required<Parameters<LimitStore['decide']>>,
+      boolean,
+    ]
+  ): Question {
     const callerKeys = this.#keys.caller(caller);
     const lease = this.#leaseFor(limits, callerKeys, main);
-    const question = { limits, caller, main, group, cost, lease, consuming: false };
-    return this.#dependencies.health.isShared
-      ? this.#ask(question, callerKeys)
-      : this.#fallback.decide(question);
+    return { limits, caller, callerKeys, main, group, cost, lease, consuming };
   }
 
   #isUnlimited(limits: LimitSet): boolean {
@@ -179,10 +183,10 @@ export class RedisStore implements LimitStore {
   refund(limit: Limit, part: string, window: number, cost = 1): void {
     if (this.#fallback.refund(limit, part, window, cost) || !this.#dependencies.health.isShared) return;
     const windows = [textOf([limit]), String(window)];
-    this.#giveBack([this.#keys.shared(limit, part)], [...windows, 'refund', String(cost)]);
+    this.#tell(REFUND, [this.#keys.shared(limit, part)], [...windows, 'refund', String(cost)]);
   }
 
-  #knownRefusal({ limits, main, cost }: Question, callerKeys: string): Decision | null {
+  #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {
     const { global, caller } = limits;
     const refusal =
       global === null ? null : this.#refusals.find(this.#keys.global(callerKeys, global), global, 1);
@@ -190,16 +194,16 @@ export class RedisStore implements LimitStore {
     return this.#refusals.find(this.#keys.own(callerKeys, caller, main), caller, cost);
   }
 
-  #ask(question: Question, callerKeys: string): Promise<Decision> {
+  #ask(question: Question): Promise<Decision> {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const { ofCaller, ofShared, whole } = plans;
     const isOfCaller = ofCaller.limits.length > 0 || question.main !== '' || question.lease !== null;
     const places = ofShared.length + (isOfCaller ? 1 : 0);
     if (this.#dependencies.connection.isCluster && ofShared.length > 0 && places > 1)
-      this.#askInTurn(question, callerKeys, isOfCaller, resolve);
+      this.#askInTurn(question, isOfCaller, resolve);
     else
-      this.#call(this.#callOf(question, whole, callerKeys, '0'), (response, error) => {
+      this.#call(this.#callOf(question, whole, '0'), (response, error) => {
         resolve(
           response === null
             ? this.#failed(error, question)
@@ -210,24 +214,19 @@ export class RedisStore implements LimitStore {
   }
 
   /** Asks about the caller's limits first: a flood from one caller must not consume what others share. */
-  #askInTurn(
-    question: Question,
-    callerKeys: string,
-    isOfCaller: boolean,
-    resolve: (decision: Decision) => void,
-  ): void {
+  #askInTurn(question: Question, isOfCaller: boolean, resolve: (decision: Decision) => void): void {
     const { ofCaller, ofShared } = this.#plans.of(question.limits);
     const askOfShared = (own: ScriptResponse | null) => {
-      const asked: SharedAsk = { question, callerKeys, isFull: own?.isFull === true, plans: ofShared };
+      const asked: SharedAsk = { question, isFull: own?.isFull === true, plans: ofShared };
       this.#askOfShared(asked, [], (replies, error) => {
         if (replies === null) {
           resolve(this.#failed(error, question));
           return;
         }
         const isAdmitted = replies.every(({ response }) => response.decision.admitted);
-        if (question.consuming && isAdmitted) this.#noteOpened(question, callerKeys, replies);
+        if (question.consuming && isAdmitted) this.#noteOpened(question, replies);
         else if (question.consuming) {
-          if (own !== null) this.#undo(question, ofCaller, callerKeys, own);
+          if (own !== null) this.#undo(question, ofCaller, own);
           if (question.lease !== null && own?.hasLease === true)
             this.#leases.end(question.lease.key, question.lease.id);
           this.#undoShared(question, replies);
@@ -240,7 +239,7 @@ export class RedisStore implements LimitStore {
       askOfShared(null);
       return;
     }
-    this.#call(this.#callOf(question, ofCaller, callerKeys, '1'), (own, error) => {
+    this.#call(this.#callOf(question, ofCaller, '1'), (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
       else if (!own.decision.admitted)
         resolve(this.#by('redis', this.#withPlace(own.decision, question, false)));
@@ -273,7 +272,7 @@ export class RedisStore implements LimitStore {
   }
 
   #askOfOne(
-    { question, callerKeys, isFull }: SharedAsk,
+    { question, isFull }: SharedAsk,
     plan: Plan,
     respond: (reply: SharedReply | null, error: RedisError) => void,
   ): void {
@@ -285,7 +284,7 @@ export class RedisStore implements LimitStore {
         respond(response && { plan, keys, response }, error);
         return;
       }
-      const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
+      const others = plan.limits.map(limit => this.#keys.others(question.callerKeys, limit));
       this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, (response, error) =>
         respond(response && { plan, keys: others, response }, error),
       );
@@ -293,22 +292,20 @@ export class RedisStore implements LimitStore {
   }
 
   /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
-  #noteOpened({ main }: Question, callerKeys: string, replies: readonly SharedReply[]): void {
+  #noteOpened({ main, callerKeys }: Question, replies: readonly SharedReply[]): void {
     if (main === '') return;
     const index = this.#keys.parts(callerKeys);
     for (const { keys, response } of replies) {
       if (!response.hasOpened) continue;
       const args = [keys[0] ?? '', String(response.windows[0] ?? 0)];
-      this.#dependencies.connection.run(NOTE_OPENED, [index], args, error => {
-        if (error !== null) this.#dependencies.health.failed(error);
-      });
+      this.#tell(NOTE_OPENED, [index], args);
     }
   }
 
   /** Returns what shared limits gave before the last one refused. */
   #undoShared({ cost }: Question, replies: readonly SharedReply[]): void {
     for (const { plan, keys, response } of replies.slice(0, -1))
-      this.#giveBack(keys, [plan.text, ...response.windows.map(String), 'undo', String(cost)]);
+      this.#tell(REFUND, keys, [plan.text, ...response.windows.map(String), 'undo', String(cost)]);
   }
 
   #call({ plan, keys, most, mode, trip, cost, lease }: ScriptCall, respond: OnResponse): void {
@@ -325,16 +322,16 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #callOf(question: Question, plan: Plan, callerKeys: string, trip: Trip): ScriptCall {
+  #callOf(question: Question, plan: Plan, trip: Trip): ScriptCall {
     const { cost, lease } = question;
     const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
-    const keys = this.#keysOf(question, plan, callerKeys, trip);
+    const keys = this.#keysOf(question, plan, trip);
     const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
     return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip, cost, lease };
   }
 
-  #keysOf(question: Question, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
-    const { main } = question;
+  #keysOf(question: Question, { limits }: Plan, trip: Trip): string[] {
+    const { main, callerKeys } = question;
     const keys: string[] = [];
     const others: string[] = [];
     for (const limit of limits) {
@@ -364,18 +361,20 @@ export class RedisStore implements LimitStore {
     this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
   }
 
-  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: ScriptResponse): void {
-    const keys = this.#keysOf(question, plan, callerKeys, '1');
+  #undo(question: Question, plan: Plan, { windows, byOtherParts }: ScriptResponse): void {
+    const keys = this.#keysOf(question, plan, '1');
     const consumed = plan.limits.map((limit, at) =>
-      byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
+      byOtherParts && limit.role === 'caller'
+        ? this.#keys.others(question.callerKeys, limit)
+        : (keys[at] ?? ''),
     );
     const from = plan.limits.map((_, at) => String(windows[at] ?? 0));
-    this.#giveBack(consumed, [plan.text, ...from, 'undo', String(question.cost)]);
+    this.#tell(REFUND, consumed, [plan.text, ...from, 'undo', String(question.cost)]);
   }
 
   /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */
-  #giveBack(keys: readonly string[], args: readonly string[]): void {
-    this.#dependencies.connection.run(REFUND, keys, args, error => {
+  #tell(script: RedisScript, keys: readonly string[], args: readonly string[]): void {
+    this.#dependencies.connection.run(script, keys, args, error => {
       if (error !== null) this.#dependencies.health.failed(error);
     });
   }
