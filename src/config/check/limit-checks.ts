@@ -139,9 +139,7 @@ function checkBlocked(file: LimitsFiles): void {
 }
 
 function isEmptyMap(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-  );
+  return isMap(value) && Object.keys(value).length === 0;
 }
 
 function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {

@@ -84,13 +84,9 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     const exempt = raw.global_limit === 'exempt';
     return patterns.map(pattern => ({ pattern, authentication: kind, exempt }));
   });
-  const own = ownRoutesIn(gateway).map(
-    ({ pattern, value }): Taker => ({
-      pattern,
-      authentication: value.authentication,
-      exempt: false,
-    }),
-  );
+  const own = ownRoutesIn(gateway).map(({ pattern, value: { authentication } }) => {
+    return { pattern, authentication, exempt: false };
+  });
   const sound = takers.filter(taker => taker !== null);
   return sound.length === takers.length ? [...sound.flat(), ...own] : null;
 }

@@ -82,18 +82,12 @@ function accessTokenOptions(
   shared: AccessTokensConfig,
   clientId: string | null,
 ): AccessTokenOptions {
-  const { bots } = rules;
+  const { name: _, notBeforeS: __, bots, ...ofTokens } = rules;
   return {
-    issuer: rules.issuer,
-    isOneOfSeveral: rules.isOneOfSeveral,
-    audience: rules.audience,
+    ...ofTokens,
     clientId,
-    principal: rules.principal,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
-    classes: rules.classes,
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
-    keptClaims: rules.keptClaims,
-    requirements: rules.requirements,
     roleClaims: shared.roles,
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
@@ -101,15 +95,11 @@ function accessTokenOptions(
 }
 
 /** The rules for the tokens of a provider, and how they identify callers. */
-interface TokenRules {
+interface TokenRules
+  extends Pick<AccessTokenOptions, 'issuer' | 'isOneOfSeveral' | 'audience' | 'principal' | 'classes'> {
   /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
-  readonly issuer: string;
-  readonly isOneOfSeveral: boolean;
-  readonly audience: string | null;
-  readonly principal: readonly string[];
   readonly bots: AccessTokensConfig['bots'];
-  readonly classes: readonly ClassRule[];
   readonly notBeforeS: number;
 }
 

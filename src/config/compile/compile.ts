@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
-import type { SpanExportOptions } from '../../observe/index.ts';
 import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
@@ -31,23 +30,14 @@ import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, pathNaming, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
 import { metadataUrlOf } from './protected-resource.ts';
-import type { ProviderConfigOptions } from './read-provider.ts';
 import type { ListenerTls } from './read-tls.ts';
 import type { TlsFiles } from './secret-files.ts';
+import type { SecretParts } from './secrets.ts';
 
 /** Everything that was read and found valid. */
-interface Sources {
+interface Sources extends SecretParts {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
-  readonly listenerTls: ListenerTls;
-  /** The files that upstreams name under `tls`. */
-  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
-  /** The providers in the order of the file; empty if none is configured. */
-  readonly providers: readonly ProviderConfigOptions[];
-  /** The key of pseudonyms; `null` if none is configured. */
-  readonly pseudonymKey: Buffer | null;
-  /** SHA-256 of the token of the admin API; `null` if none is configured. */
-  readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   readonly workers: WorkersModel;
   readonly settings: Outline['settings'];
@@ -59,8 +49,6 @@ interface Sources {
   /** The names of these files: gateway.yaml, then the limits files. */
   readonly files: readonly string[];
 }
-
-type SpanReceiverConfig = NonNullable<NonNullable<GatewayConfig['tracing']>['export']>;
 
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Snapshot {
@@ -167,11 +155,9 @@ function stateFolderOf({ state }: GatewayConfig, [gatewayFile = '']: readonly st
 function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {
   if (tracing === null) return null;
   const { sample, export: receiver } = tracing;
-  return { share: sample, export: receiver && spanExportOf(receiver) };
-}
-
-function spanExportOf({ timeout, ...receiver }: SpanReceiverConfig): SpanExportOptions {
-  return { ...receiver, timeoutMs: timeout };
+  if (receiver === null) return { share: sample, export: null };
+  const { timeout: timeoutMs, ...to } = receiver;
+  return { share: sample, export: { ...to, timeoutMs } };
 }
 
 function timeoutsOf({ timeouts }: GatewayConfig): Snapshot['timeouts'] {

@@ -10,7 +10,7 @@ import type {
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../signin/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import type { NoticePlaces } from '../model/index.ts';
-import type { IdentityProviderConfig, NoticesConfig } from '../schema/index.ts';
+import type { IdentityProviderConfig } from '../schema/index.ts';
 import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
@@ -91,12 +91,21 @@ async function readProvider(
     config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
   addOptionErrors(file, path, { provider, client, redirectUri: config.redirect_uri ?? null });
   if (tls === null || authentication === null) return null;
+  return partsOf(config, provider, client);
+}
+
+function partsOf(
+  config: IdentityProviderConfig,
+  provider: ProviderOptions,
+  client: ClientOptions | null,
+): ProviderConfigOptions {
+  const { not_before_push = null, back_channel_logout = null } = config.notices;
   return {
     provider,
     client,
     maxInFlight: config.max_in_flight,
     signIn: client && signInOptions(config, client),
-    notices: readNotices(config.notices),
+    notices: { not_before_push, back_channel_logout },
   };
 }
 
@@ -107,13 +116,7 @@ export function providerWithoutSecrets(
 ): ProviderConfigOptions {
   const { client_id: clientId } = config;
   const client = clientId === undefined ? null : { clientId, clientAuthentication };
-  return {
-    provider: providerOptions(config, null),
-    client,
-    maxInFlight: config.max_in_flight,
-    signIn: client && signInOptions(config, client),
-    notices: readNotices(config.notices),
-  };
+  return partsOf(config, providerOptions(config, null), client);
 }
 
 /** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
@@ -259,18 +262,8 @@ function allOf(keys: readonly string[]): string {
 
 /** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
 function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProviderConfig): void {
-  if (scope.split(' ').includes('openid')) return;
-  file.add([...section, 'scope'], 'without "openid" the provider issues no ID token', {
-    severity: 'warning',
-  });
-}
-
-/** Reads where the notices of a provider are taken. */
-function readNotices(notices: NoticesConfig): NoticePlaces {
-  return {
-    not_before_push: notices.not_before_push ?? null,
-    back_channel_logout: notices.back_channel_logout ?? null,
-  };
+  const message = 'without "openid" the provider issues no ID token';
+  if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
 
 /** The part of a provider's section that says how the gateway authenticates. */
@@ -309,9 +302,8 @@ function clientAuthentication(
   const { client_authentication: kind, private_key_id: keyId } = config;
   for (const key of AUTHENTICATION_KEYS) {
     if (config[key] === undefined || USES[kind].includes(key)) continue;
-    file.add([...section, key], `"${key}" has no effect with client_authentication: ${kind}`, {
-      about: 'key',
-    });
+    const message = `"${key}" has no effect with client_authentication: ${kind}`;
+    file.add([...section, key], message, { about: 'key' });
   }
   switch (kind) {
     case 'client_secret_basic':

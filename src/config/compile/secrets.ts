@@ -11,11 +11,15 @@ import { type ListenerTls, readListenerTls, readUpstreamTls } from './read-tls.t
 import { chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** The parts of gateway.yaml that take secrets, keys or certificates. */
-interface SecretParts {
+export interface SecretParts {
   readonly listenerTls: ListenerTls;
+  /** The files that upstreams name under `tls`. */
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
+  /** The providers in the order of the file; empty if none is configured. */
   readonly providers: readonly ProviderConfigOptions[];
+  /** The key of pseudonyms; `null` if none is configured. */
   readonly pseudonymKey: Buffer | null;
+  /** SHA-256 of the token of the admin API; `null` if none is configured. */
   readonly adminTokenHash: Buffer | null;
   /** `null` if it cannot be used, which was reported. */
   readonly store: StoreModel | null;

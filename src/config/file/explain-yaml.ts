@@ -19,7 +19,7 @@ export function explainYaml(broken: Broken): YamlExplanation {
     case 'UNEXPECTED_TOKEN':
       return explainUnexpected(broken);
     case 'NON_STRING_KEY':
-      if (line.includes('{{')) return { ...at, message: TEMPLATE, outOfStep: true };
+      if (line.includes('{{')) return stray(at, TEMPLATE);
       return starredLine(broken) ?? { ...at, message: 'a key must be plain text' };
     case 'BAD_ALIAS':
     case 'BAD_SCALAR_START':
@@ -35,14 +35,16 @@ export function explainYaml(broken: Broken): YamlExplanation {
 
 const TAB = 'a tab indents this line: use spaces';
 
+const COMMA =
+  'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes';
+
 const MESSAGES: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: TAB,
   MULTIPLE_DOCS: 'a second YAML document starts here: one file holds one, remove the "---"',
   BAD_DIRECTIVE: 'a line that starts with "%" is a YAML directive: remove it',
   BAD_DQ_ESCAPE: 'inside double quotes a "\\" begins an escape: use single quotes, or write "\\\\"',
   KEY_OVER_1024_CHARS: 'a key has at most 1024 characters',
-  BLOCK_IN_FLOW:
-    'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes',
+  BLOCK_IN_FLOW: COMMA,
 };
 
 /** Explains a value that starts with a character that YAML reserves. */
@@ -156,8 +158,6 @@ function isCode(line: string): boolean {
   return /^\s*[^\s#]/.test(line) && !line.startsWith('---');
 }
 
-const COMMA =
-  'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes';
 const IN_QUOTES = 'inside { } or [ ] a value with braces or brackets of its own must be in quotes';
 
 /** Explains an unclosed brace or bracket. Points at the opening one. */
@@ -166,11 +166,7 @@ function explainUnclosed({ lines, at }: Broken): YamlExplanation {
   const line = (lines[opener.line - 1] ?? '').slice(opener.column - 1);
   const [open, close] = line.startsWith('[') ? ['[', ']'] : ['{', '}'];
   const why = /\s#.*[}\]]/.test(line) ? '; everything after " #" is a comment' : '';
-  return {
-    ...opener,
-    message: `this "${open}" is not closed: write "${close}" at its end${why}`,
-    outOfStep: true,
-  };
+  return stray(opener, `this "${open}" is not closed: write "${close}" at its end${why}`);
 }
 
 /** Finds the last brace or bracket before `end` that is not closed. Ignores comments. */
@@ -195,14 +191,10 @@ function explainMissingMark({ error, text, at, placeOf, quoteAt }: Broken): Yaml
   if (quote !== undefined) {
     const begin = quoteAt(offset);
     const place = begin === null ? at : placeOf(begin);
-    return {
-      ...place,
-      message: `the quote that opens here is not closed: write ${quote} at its end`,
-      outOfStep: true,
-    };
+    return stray(place, `the quote that opens here is not closed: write ${quote} at its end`);
   }
   if (!/ flow /.test(error.message)) return { ...at, message: UNREADABLE };
-  return { ...at, message: /[[{]/.test(text[offset] ?? '') ? IN_QUOTES : COMMA, outOfStep: true };
+  return stray(at, /[[{]/.test(text[offset] ?? '') ? IN_QUOTES : COMMA);
 }
 
 /** Explains a token that may not be there. */
@@ -232,20 +224,21 @@ function explainBehindValue(broken: Broken, mark: string): YamlExplanation {
   const startsLine = line.slice(0, at.column - 1).trim() === '';
   if (startsLine && /^\s*[\w.-]+\s*=/.test(line)) return { ...explainNoKey(broken), outOfStep: true };
   const end = text.slice(0, error.pos[0]).trimEnd().at(-1) ?? '';
-  if (/[[{]/.test(mark)) return { ...at, message: IN_QUOTES, outOfStep: true };
+  if (/[[{]/.test(mark)) return stray(at, IN_QUOTES);
   if (end === '"' || end === "'") {
     const doubled = end === "'" ? ", or write '' for a ' in it" : '';
-    return {
-      ...at,
-      message: `the value ended with the ${end} before this: remove what follows${doubled}`,
-      outOfStep: true,
-    };
+    return stray(at, `the value ended with the ${end} before this: remove what follows${doubled}`);
   }
   if (end === '}' || end === ']') {
     const message = `the value ended with the "${end}" before this: put the whole value in quotes, or remove what follows`;
-    return { ...at, message, outOfStep: true };
+    return stray(at, message);
   }
-  return startsLine ? explainTopIndent(broken) : { ...at, message: UNREADABLE, outOfStep: true };
+  return startsLine ? explainTopIndent(broken) : stray(at, UNREADABLE);
+}
+
+/** A mistake after which the lines that follow cannot be read as they were meant. */
+function stray(place: Position, message: string): YamlExplanation {
+  return { ...place, message, outOfStep: true };
 }
 
 /** Control characters other than tabs and line ends, Unicode line ends, and code points that are not characters. */

@@ -1,7 +1,7 @@
 import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
 import { compareMaxima, type Difference, differ } from '../difference.ts';
 import { choice, count } from '../values/index.ts';
-import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
+import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of a bucket, except quotas and the keys that say for whom quotas are in force. Everything about them derives from the list at
 // the end: schema, model, and what `weir explain` and `weir diff` say.
@@ -163,16 +163,12 @@ export function compareConcurrent(
 const SETTINGS = [algorithm, scope, concurrent] as const;
 
 type Setting = (typeof SETTINGS)[number];
-type KeysOf<Each> = Each extends BucketSetting<infer Keys, infer _> ? Keys : never;
-type ModelOf<Each> = Each extends BucketSetting<infer _, infer Model> ? Model : never;
 
 /** What all settings become in a compiled bucket. */
-export type BucketSettingModels = Intersection<ModelOf<Setting>>;
+export type BucketSettingModels = ModelsOf<Setting>;
 
 /** The schemas of all keys, by their names. */
-export const bucketSettingKeys = Object.assign({}, ...SETTINGS.map(({ keys }) => keys)) as Intersection<
-  KeysOf<Setting>
->;
+export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;
 

@@ -6,8 +6,20 @@ export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
 /** The values of these keys after validation. */
 export type PolicyConfig<Keys extends PolicyKeys> = Readonly<z.output<z.ZodObject<Keys>>>;
 
+/** The keys of several parts in one map. */
+export function keysOf<Part extends { readonly keys: PolicyKeys }>(
+  parts: readonly Part[],
+): Intersection<Part['keys']> {
+  return Object.assign({}, ...parts.map(({ keys }) => keys));
+}
+
+/** What several parts become, all in one. */
+export type ModelsOf<Part extends { compile(...args: never): object }> = Intersection<
+  ReturnType<Part['compile']>
+>;
+
 /** Turns a union of types into a type that is all of them. */
-export type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All

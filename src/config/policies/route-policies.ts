@@ -3,8 +3,8 @@ import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import type { Intersection, PolicyConfig } from './keys.ts';
-import type { ExplainedSection, PolicyContext, RouteInFile, RoutePolicy } from './policy.ts';
+import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
+import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
@@ -62,16 +62,11 @@ function inOrder(first: readonly Policy[]): readonly Policy[] {
   return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
 }
 
-type KeysOf<Each> = Each extends RoutePolicy<infer Keys, infer _> ? Keys : never;
-type ModelOf<Each> = Each extends RoutePolicy<infer _, infer Model> ? Model : never;
-
 /** The schemas of all keys, by their names. */
-export const policyKeys = Object.assign({}, ...POLICIES.map(({ keys }) => keys)) as Intersection<
-  KeysOf<Policy>
->;
+export const policyKeys = keysOf(POLICIES);
 
 /** What all policies become in a compiled route. */
-export type PolicyModels = Intersection<ModelOf<Policy>>;
+export type PolicyModels = ModelsOf<Policy>;
 
 /** The keys that mean nothing for gRPC calls, in the order of the schema. */
 export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly string[] => policy.pathOnly);

@@ -9,7 +9,7 @@ import type {
 } from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
-import type { Intersection, PolicyConfig, PolicyKeys } from './keys.ts';
+import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
 // and model, and what `weir explain` and `weir diff` say.
@@ -358,11 +358,9 @@ const SETTINGS = [
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];
-type KeysOf<Each> = Each extends UpstreamSetting<infer Keys, infer _> ? Keys : never;
-type ModelOf<Each> = Each extends UpstreamSetting<infer _, infer Model> ? Model : never;
 
 /** What all settings become in a compiled upstream. */
-type SettingModels = Intersection<ModelOf<Setting>>;
+type SettingModels = ModelsOf<Setting>;
 
 /** A named service behind the gateway. */
 export interface UpstreamModel extends SettingModels {
@@ -376,9 +374,7 @@ export interface UpstreamModel extends SettingModels {
 }
 
 /** The schemas of all keys, by their names. */
-export const upstreamSettingKeys = Object.assign({}, ...SETTINGS.map(({ keys }) => keys)) as Intersection<
-  KeysOf<Setting>
->;
+export const upstreamSettingKeys = keysOf(SETTINGS);
 
 /** Compiles the settings of an upstream. */
 export function compileUpstreamSettings(
