@@ -17,6 +17,14 @@ interface LimitVerdict {
   readonly decision: Decision;
 }
 
+/** A consumed unit of a group's or a resource's limit, which may be returned to its engine. */
+export interface SharedUnit {
+  readonly limit: Limit;
+  readonly part: string;
+  readonly window: number;
+  readonly cost: number;
+}
+
 /** Decides about requests like a gateway that counts in memory, in virtual time. */
 export class LimitEngine {
   readonly clock: VirtualClock;
@@ -44,25 +52,14 @@ export class LimitEngine {
     this.reach(atMs);
     const limitRequest = limitRequestFor(this.#limits, request);
     if (limitRequest === null) return null;
-    return {
-      limitRequest,
-      decision: this.#store.decide(
-        limitRequest.set,
-        limitRequest.caller,
-        limitRequest.main,
-        limitRequest.group,
-        limitRequest.cost,
-      ),
-    };
+    const { set, caller, main, group, cost } = limitRequest;
+    return { limitRequest, decision: this.#store.decide(set, caller, main, group, cost) };
   }
 
   /** Returns the unit of a shared limit that an admitted request consumed. Called when its service denies the caller access. */
-  refund(
-    atMs: number,
-    unit: { readonly limit: Limit; readonly part: string; readonly window: number; readonly cost: number },
-  ): void {
+  refund(atMs: number, { limit, part, window, cost }: SharedUnit): void {
     this.reach(atMs);
-    this.#store.refund(unit.limit, unit.part, unit.window, unit.cost);
+    this.#store.refund(limit, part, window, cost);
   }
 
   /** Counters held now. */

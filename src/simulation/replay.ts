@@ -4,7 +4,7 @@ import { addressKey } from '../http/index.ts';
 import { type Decision, groupCounterKey, type Limit, type Place } from '../limits/index.ts';
 import { Blocked, type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
-import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
+import { CommonKey, Engines, LimitEngine, MAX_INSTANCES, type SharedUnit } from './limit-engine.ts';
 import {
   type FoundInLogs,
   type LogEvent,
@@ -44,18 +44,10 @@ const MAX_UNITS = 200_000;
 /** Virtual time begins this much before the first event. */
 const LEAD_MS = 1_000;
 
-/** A consumed unit of a resource limit, which may be returned to its engine. */
-interface Unit {
-  readonly limit: Limit;
-  readonly part: string;
-  readonly window: number;
-  readonly cost: number;
-}
-
 /** The units of shared limits that a request consumed. */
 interface Units {
   readonly engine: LimitEngine;
-  readonly units: readonly Unit[];
+  readonly units: readonly SharedUnit[];
 }
 
 /** Decides about every request of the logs again, with other limits, at the moments that the logs give. */
@@ -238,7 +230,7 @@ function unitKey({ instance, sequence }: LoggedRequest): string {
 function unitsOf(
   { set, main, group, cost }: LimitRequest,
   { groupWindow, resourceWindow }: Decision,
-): Unit[] {
+): SharedUnit[] {
   const of = (limit: Limit | null, part: string, window: number) =>
     limit === null || window === 0 ? [] : [{ limit, part, window, cost }];
   return [

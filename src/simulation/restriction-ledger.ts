@@ -19,9 +19,7 @@ export class RestrictionLedger {
   readonly #before = new RestrictedSenders();
   readonly #after = new RestrictedSenders();
   readonly #fates = new RecentMap<Fate>(MAX_FATES);
-  #unknownCallers = 0;
-  #unknownOutcomes = 0;
-  #unknownMoments = 0;
+  readonly #unknown = { callers: 0, outcomes: 0, moments: 0 };
   #inShadow = 0;
 
   constructor(limits: LimitsModel) {
@@ -36,11 +34,7 @@ export class RestrictionLedger {
       before: this.#before.counts,
       after: this.#after.counts,
       inShadow: this.#inShadow,
-      unknown: {
-        callers: this.#unknownCallers,
-        outcomes: this.#unknownOutcomes,
-        moments: this.#unknownMoments,
-      },
+      unknown: { ...this.#unknown },
       sparesCallers: this.#hasRules && callers.size > 0,
     };
   }
@@ -65,7 +59,7 @@ export class RestrictionLedger {
       return true;
     }
     if (request.facts?.isCallerUnknown !== true) return false;
-    this.#unknownCallers++;
+    this.#unknown.callers++;
     return null;
   }
 
@@ -76,7 +70,7 @@ export class RestrictionLedger {
 
   /** The tried limits admit the request. If the log says refused, nobody knows how it would have ended. */
   admitted({ outcome }: LoggedRequest): void {
-    if (outcome !== 'admitted') this.#unknownOutcomes++;
+    if (outcome !== 'admitted') this.#unknown.outcomes++;
   }
 
   /** The tried limits refuse the request. */
@@ -103,16 +97,13 @@ export class RestrictionLedger {
     this.#fates.delete(key);
     if (fate === 'harmless') return;
     const { reason, after } = offence;
-    if (fate === 'counts') {
-      engine.restricting.offended(request, 'invalid_requests', after);
-      return;
-    }
+    if (fate === 'counts') return engine.restricting.offended(request, 'invalid_requests', after);
     const { outcome } = request;
     // The limits of the log refused it, and that was the offence; the tried limits admit it.
     if (outcome !== 'admitted' && outcome !== 'undecided') return;
     if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
       return;
-    if (offence.isGuessed) this.#unknownMoments++;
+    if (offence.isGuessed) this.#unknown.moments++;
     engine.restricting.offended(request, reason, after);
   }
 

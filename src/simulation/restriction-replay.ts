@@ -159,12 +159,8 @@ export class RestrictedSenders {
 
   get counts(): RestrictedCounts {
     const { address, principal, webhook } = this.#senders;
-    return {
-      requests: this.#requests,
-      addresses: address.size,
-      callers: principal.size,
-      webhooks: webhook.size,
-    };
+    const senders = { addresses: address.size, callers: principal.size, webhooks: webhook.size };
+    return { requests: this.#requests, ...senders };
   }
 
   note(kind: ReplayedKind, request: LoggedRequest): void {

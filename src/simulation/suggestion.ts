@@ -43,46 +43,44 @@ export interface Suggestion {
   readonly unanswered: readonly Unanswered[];
 }
 
+/** The number of a limit or a rule: what the file says, and what the logs need. */
+interface SuggestedNumber {
+  readonly periodMs: number;
+  readonly requests: number;
+  readonly needs: Needs;
+  /** The number in limits.yaml. */
+  readonly now: number;
+  /** The number to set; `null` if there are too few callers for the requested percentile, or if the rule does not restrict such senders. */
+  readonly suggested: number | null;
+}
+
 /** One limit, for the callers of one class. */
-export interface SuggestedLimit {
+export interface SuggestedLimit extends SuggestedNumber {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
   /** `group`: all callers of a group together; `resource`: all callers together. */
   readonly class: ClassName;
   readonly algorithm: 'fixed' | 'smooth';
-  readonly periodMs: number;
-  readonly requests: number;
   /** Requests that this limit refused when the log was written. They count as demand too. */
   readonly refused: number;
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
-  readonly needs: Needs;
   /** The claim that may say the number of a caller; `null` if limits.yaml alone does. */
   readonly claim: string | null;
   /** Which number beside the claim this is, for the callers whose tokens say one (`max`), or say none (`otherwise`); `null` without a claim. */
   readonly part: ClaimedPart | null;
   /** The highest number that the claim says in the logs; 0 if it says none. */
   readonly highestSaid: number;
-  /** The quota in limits.yaml. */
-  readonly now: number;
   readonly callersOverNow: number;
-  /** The quota to set; `null` if there are too few callers for the requested percentile. */
-  readonly suggested: number | null;
 }
 
 /** A rule that restricts, for senders of one kind. */
-export interface SuggestedRestriction {
+export interface SuggestedRestriction extends SuggestedNumber {
   readonly rule: MeasuredOffences['rule'];
   readonly by: MeasuredOffences['by'];
-  readonly periodMs: number;
-  readonly requests: number;
   /** Senders of at least one offence. */
   readonly senders: number;
-  readonly needs: Needs;
-  readonly now: number;
   readonly sendersOverNow: number;
-  /** The number to set; `null` if the rule does not restrict such senders, or if there are too few. */
-  readonly suggested: number | null;
 }
 
 export interface SuggestOptions {

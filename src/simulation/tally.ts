@@ -45,11 +45,7 @@ export interface TallyRow {
 }
 
 /** Requests in one interval of the picture. */
-export interface Point {
-  requests: number;
-  before: number;
-  after: number;
-}
+export type Point = CallerCount;
 
 /** The outcome of a request under the tried limits. */
 export interface ReplayOutcome {

@@ -1,20 +1,18 @@
-import type {
-  ClaimedValues,
-  ClassName,
-  ConsumedLimits,
-  DecisionOutcome,
-  RestrictedBy,
-  UncheckedLine,
-} from '../../core/index.ts';
+import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../core/index.ts';
 import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
+import type { LimitedRequest } from '../../runtime/index.ts';
 
 /** The outcome of a request in the log. `undecided`: the limits were not asked, but the end of the request is an offence. */
 type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
 
-/** A line of the access log about a request that the limits decided on, or that counts towards a restriction. */
-export interface LoggedRequest {
+/**
+ * A line of the access log about a request that the limits decided on, or that counts towards a restriction. Its host is as the
+ * configuration named it ('' if it named none that fits), its path has a pseudonym for each segment that the client chose, and its caller
+ * and groups are pseudonyms, or the key of an address.
+ */
+export interface LoggedRequest extends LimitedRequest {
   readonly kind: 'decide';
   /** What the line covers: a whole request, the beginning of one that still runs, or the end of one that began on an earlier line. */
   readonly part: 'whole' | 'begin' | 'end';
@@ -25,20 +23,8 @@ export interface LoggedRequest {
   readonly sequence: number;
   readonly instance: string;
   readonly keyId: string;
-  /** The method for the route lookup. */
-  readonly method: string;
-  /** The host as the configuration named it; '' if it named none that fits. */
-  readonly host: string;
-  /** The path, with a pseudonym for each segment that the client chose. */
-  readonly path: string;
-  readonly callerClass: ClassName;
   /** The address of the client. */
   readonly client: string;
-  /** The pseudonym of a caller, or the key of an address. */
-  readonly caller: string;
-  /** What its token said about limits, groups by their pseudonyms; `null` if it said nothing. */
-  readonly claimed: ClaimedValues | null;
-  readonly consumes: ConsumedLimits;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
   /** What matters for restrictions; `null` for most lines. */
@@ -217,15 +203,9 @@ function restrictionFacts(rare: UncheckedLine, common: CommonFacts): Restriction
   const name = isAccessValue('webhook', webhook) ? webhook : '';
   if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returned === null)
     return null;
-  return {
-    restrictedBy: isRestricted ? restricted : null,
-    isCallerUnknown: rare.callerUnknown === true,
-    isPreflight,
-    isSpared,
-    webhook: name,
-    offence,
-    returned,
-  };
+  const restrictedBy = isRestricted ? restricted : null;
+  const isCallerUnknown = rare.callerUnknown === true;
+  return { restrictedBy, isCallerUnknown, isPreflight, isSpared, webhook: name, offence, returned };
 }
 
 function offenceOf(rare: UncheckedLine, common: CommonFacts): Offence | null {
