@@ -185,8 +185,7 @@ export type LimitsResult =
 /** Reads, checks and compiles limits.yaml, or a folder of such files. How it fits a gateway.yaml is not checked. */
 export async function loadLimits(path: string, env: Environment): Promise<LimitsResult> {
   const { limits, files } = await readLimitsAlone(path, env);
-  if (files !== null) checkLimits(files, null);
-  const diagnostics = files?.files.flatMap(file => file.diagnostics) ?? [];
+  const diagnostics = checkedAlone(files);
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics };
   const { model, routes } = compileLimits(limits);
   return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
@@ -204,17 +203,11 @@ export type Loaded =
  */
 export async function loadGatewayOrLimits(path: string, env: Environment): Promise<Loaded> {
   const { stat } = thisMachine.files;
-  const isFolder = await stat(path).then(
-    found => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) return loadFile(path, env);
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory() !== true) return loadFile(path, env);
   const inside = join(path, 'gateway.yaml');
-  const hasGateway = await stat(inside).then(
-    () => true,
-    () => false,
-  );
-  return hasGateway ? loadFile(inside, env) : checked(await readLimitsAlone(path, env));
+  const gateway = await stat(inside).catch(() => null);
+  return gateway !== null ? loadFile(inside, env) : checked(await readLimitsAlone(path, env));
 }
 
 async function loadFile(path: string, env: Environment): Promise<Loaded> {
@@ -228,9 +221,14 @@ async function loadFile(path: string, env: Environment): Promise<Loaded> {
     : { kind: 'invalid', diagnostics: config.diagnostics };
 }
 
-function checked({ limits, files }: ReadLimits): Loaded {
+/** Checks limits without their gateway.yaml, and returns what was found in their files. */
+function checkedAlone(files: ReadLimits['files']): Diagnostic[] {
   if (files !== null) checkLimits(files, null);
-  const diagnostics = files?.files.flatMap(file => file.diagnostics) ?? [];
+  return files?.files.flatMap(({ diagnostics }) => diagnostics) ?? [];
+}
+
+function checked({ limits, files }: ReadLimits): Loaded {
+  const diagnostics = checkedAlone(files);
   if (limits !== undefined && files?.hasErrors === false) return { kind: 'limits', limits };
   return { kind: 'invalid', diagnostics: diagnostics.filter(({ severity }) => severity === 'error') };
 }

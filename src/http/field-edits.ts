@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { foldName, NameTable } from './field-rules.ts';
+import { foldName, NameTable, withRule } from './field-rules.ts';
 
 /** Looks up a few names as `NameTable` does, but takes little memory: ten thousand routes may each have one. */
 export class FoldedNames {
@@ -45,29 +45,25 @@ const FRAMING = [
   ...['upgrade', 'http2-settings', 'proxy-authenticate', 'proxy-authorization', 'proxy-authentication-info'],
 ];
 const OF_BOTH = [
-  ...owned('framing', FRAMING),
-  ...owned('host', ['host']),
-  ...owned('trace', ['via', 'x-request-id']),
-  ...owned('limits', ['x-ratelimit-*', 'ratelimit', 'ratelimit-*', 'retry-after']),
-  ...owned('forwarding', ['forwarded', 'x-forwarded-*']),
+  ...withRule(FRAMING, 'framing'),
+  ...withRule(['host'], 'host'),
+  ...withRule(['via', 'x-request-id'], 'trace'),
+  ...withRule(['x-ratelimit-*', 'ratelimit', 'ratelimit-*', 'retry-after'], 'limits'),
+  ...withRule(['forwarded', 'x-forwarded-*'], 'forwarding'),
   // The key and the protocol of a handshake are agreed by both ends.
-  ...owned('websocket', ['sec-websocket-*']),
+  ...withRule(['sec-websocket-*'], 'websocket'),
 ];
 
 /** The fields of requests that routes neither set nor remove, beside those for which the gateway has a rule. */
 export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
   ...OF_BOTH,
-  ...owned('framing', ['expect', 'max-forwards']),
-  ...owned('token', ['authorization']),
-  ...owned('trace', ['traceparent', 'tracestate']),
+  ...withRule(['expect', 'max-forwards'], 'framing'),
+  ...withRule(['authorization'], 'token'),
+  ...withRule(['traceparent', 'tracestate'], 'trace'),
 ]);
 
 /** The fields of responses that routes neither set nor remove. */
 export const OWNED_OF_RESPONSES = new NameTable<FieldOwner>(OF_BOTH);
 
 /** The fields that a gRPC call is made of, in both directions. */
-export const OWNED_OF_CALLS = new NameTable<FieldOwner>(owned('call', ['content-type', 'grpc-*']));
-
-function owned(owner: FieldOwner, names: readonly string[]): (readonly [string, FieldOwner])[] {
-  return names.map(name => [name, owner] as const);
-}
+export const OWNED_OF_CALLS = new NameTable<FieldOwner>(withRule(['content-type', 'grpc-*'], 'call'));

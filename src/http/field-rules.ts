@@ -203,7 +203,8 @@ export class ForwardingRules {
   }
 }
 
-function withRule(names: readonly string[], rule: FieldRule): (readonly [string, FieldRule])[] {
+/** Entries of a table for several names, in any letter case, with one value. */
+export function withRule<const Rule>(names: readonly string[], rule: Rule): (readonly [string, Rule])[] {
   return names.map(name => [name.toLowerCase(), rule] as const);
 }
 
@@ -271,14 +272,9 @@ type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate
 
 const RULES = new NameTable<ResponseRule>([
   // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
-  ['keep-alive', 'drop'],
-  ['proxy-connection', 'drop'],
-  ['proxy-authenticate', 'drop'],
-  ['transfer-encoding', 'drop'],
-  ['te', 'drop'],
-  ['upgrade', 'drop'],
-  // RFC 7540, 3.2.1: belongs to an upgrade to HTTP/2, and has no place in HTTP/2 itself.
-  ['http2-settings', 'drop'],
+  ...withRule(['keep-alive', 'proxy-connection', 'proxy-authenticate', 'transfer-encoding'], 'drop'),
+  // RFC 7540, 3.2.1: the last belongs to an upgrade to HTTP/2, and has no place in HTTP/2 itself.
+  ...withRule(['te', 'upgrade', 'http2-settings'], 'drop'),
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],

@@ -85,6 +85,18 @@ export interface SpanExportOptions {
   readonly timeoutMs: number;
 }
 
+/** What one span says. */
+interface Span {
+  readonly spanId: string;
+  readonly kind: number;
+  readonly attributes: Attributes;
+  /** The context of what it is part of. */
+  readonly parent: Context;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly failed: boolean;
+}
+
 /**
  * Exports two spans for each recorded exchange once it is over: its own, and the upstream's until the head of the response.
  * The spans have the ids that were sent in `traceparent`.
@@ -137,29 +149,18 @@ export class SpanExport implements Partial<ExchangeListener> {
     if (trace?.sampled !== true) return;
     const { SpanKind } = this.#sdk.api;
     const { arrivedAtMs, durationMs, upstream } = record;
-    const kind = SpanKind.SERVER;
+    const endMs = arrivedAtMs + durationMs;
+    const failed = record.status >= 500 || record.status === 0;
     const parent = this.#contextOf(trace, trace.parentId);
-    this.#span(record, trace.spanId, parent, kind, serverAttributes(record), {
-      ...{
-        fromMs: arrivedAtMs,
-        toMs: arrivedAtMs + durationMs,
-        failed: record.status >= 500 || record.status === 0,
-      },
-    });
+    const server = { kind: SpanKind.SERVER, attributes: serverAttributes(record), parent };
+    this.#span(record, { ...server, spanId: trace.spanId, fromMs: arrivedAtMs, toMs: endMs, failed });
     if (upstream === null || record.sentAfterMs === null) return;
     const fromMs = arrivedAtMs + record.sentAfterMs;
-    const toMs = record.upstreamMs === null ? arrivedAtMs + durationMs : fromMs + record.upstreamMs;
+    const toMs = record.upstreamMs === null ? endMs : fromMs + record.upstreamMs;
     const attributes = clientAttributes(record, this.#peers.get(upstream));
-    this.#span(
-      record,
-      trace.upstreamSpanId,
-      this.#contextOf(trace, trace.spanId),
-      SpanKind.CLIENT,
-      attributes,
-      {
-        ...{ fromMs, toMs, failed: isFailedUpstream(record) },
-      },
-    );
+    const client = { kind: SpanKind.CLIENT, attributes, parent: this.#contextOf(trace, trace.spanId) };
+    const spanId = trace.upstreamSpanId;
+    this.#span(record, { ...client, spanId, fromMs, toMs, failed: isFailedUpstream(record) });
   }
 
   /** Sends what waits. */
@@ -167,21 +168,11 @@ export class SpanExport implements Partial<ExchangeListener> {
     return this.#shutdown().catch(() => {});
   }
 
-  #span(
-    record: ExchangeRecord,
-    spanId: string,
-    parent: Context,
-    kind: number,
-    attributes: Attributes,
-    { fromMs, toMs, failed }: { readonly fromMs: number; readonly toMs: number; readonly failed: boolean },
-  ): void {
+  #span(record: ExchangeRecord, { spanId, kind, attributes, parent, fromMs, toMs, failed }: Span): void {
     const { api } = this.#sdk;
     this.#ids = { traceId: record.trace?.traceId ?? '', spanId };
-    const span = this.#tracer.startSpan(
-      spanName(record),
-      { kind, attributes, startTime: hrTime(fromMs) },
-      parent,
-    );
+    const options = { kind, attributes, startTime: hrTime(fromMs) };
+    const span = this.#tracer.startSpan(spanName(record), options, parent);
     if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR });
     span.end(hrTime(toMs));
   }
@@ -190,12 +181,8 @@ export class SpanExport implements Partial<ExchangeListener> {
   #contextOf({ traceId }: TraceRecord, spanId: string | null): Context {
     const { ROOT_CONTEXT, trace, TraceFlags } = this.#sdk.api;
     if (spanId === null) return ROOT_CONTEXT;
-    return trace.setSpanContext(ROOT_CONTEXT, {
-      traceId,
-      spanId,
-      traceFlags: TraceFlags.SAMPLED,
-      isRemote: true,
-    });
+    const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+    return trace.setSpanContext(ROOT_CONTEXT, context);
   }
 }
 

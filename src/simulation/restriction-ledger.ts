@@ -97,7 +97,10 @@ export class RestrictionLedger {
     this.#fates.delete(key);
     if (fate === 'harmless') return;
     const { reason, after } = offence;
-    if (fate === 'counts') return engine.restricting.offended(request, 'invalid_requests', after);
+    if (fate === 'counts') {
+      engine.restricting.offended(request, 'invalid_requests', after);
+      return;
+    }
     const { outcome } = request;
     // The limits of the log refused it, and that was the offence; the tried limits admit it.
     if (outcome !== 'admitted' && outcome !== 'undecided') return;

@@ -84,10 +84,8 @@ const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
   if (sign_out === undefined) {
-    if (sign_out_ends === undefined) return;
-    file.add(['sign_in', 'sign_out_ends'], '"sign_out_ends" has no effect without "sign_out"', {
-      about: 'key',
-    });
+    const message = '"sign_out_ends" has no effect without "sign_out"';
+    if (sign_out_ends !== undefined) file.add(['sign_in', 'sign_out_ends'], message, { about: 'key' });
     return;
   }
   if (sign_out_ends === 'nothing') return;

@@ -260,8 +260,6 @@ const noticesSchema = z
     'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
   );
 
-export type NoticesConfig = z.output<typeof noticesSchema>;
-
 const RESOURCE =
   'expected the address of this API as clients know it, such as https://api.example.com, without a query and a fragment';
 
