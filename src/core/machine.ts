@@ -5,6 +5,8 @@ import type { Files } from './system.ts';
 export interface Machine {
   /** The processors that its threads may run on. */
   readonly processors: number;
+  /** Whether several threads can listen at one address. */
+  readonly sharesPorts: boolean;
   /** The processor time that its control groups allow, in processors; infinite without a limit. */
   readonly processorLimit: number;
   /** The memory of the machine, in bytes. */
@@ -12,6 +14,9 @@ export interface Machine {
   /** The memory that its control groups allow, in bytes; infinite without a limit. */
   readonly memoryLimitBytes: number;
 }
+
+/** Where `reusePort` of Node spreads connections. */
+const SHARING_PORTS: ReadonlySet<string> = new Set(['linux', 'freebsd', 'sunos', 'aix']);
 
 /**
  * Reads what this process may use. Node's own count is only for where there is no `/proc`: it scales the processors by the weight of
@@ -24,6 +29,7 @@ export async function readMachine(files: Files): Promise<Machine> {
     Math.min(...(await Promise.all(placesOf(resource, groups).map(place => limitOf(place, read)))));
   return {
     processors: processorsIn(await read('/proc/self/status')) ?? availableParallelism(),
+    sharesPorts: SHARING_PORTS.has(process.platform),
     processorLimit: await least('cpu', processorLimit),
     memoryBytes: totalmem(),
     memoryLimitBytes: await least('memory', memoryLimit),

@@ -14,10 +14,11 @@ export async function countWorkers(workers: GatewayConfig['workers'], files: Fil
 
 /** Counts as many workers as the processors serve and the memory holds, at least one. What allows the fewest decides. */
 function workersOf(machine: Machine): WorkersModel {
-  const { processors, processorLimit, memoryBytes, memoryLimitBytes } = machine;
+  const { processors, sharesPorts, processorLimit, memoryBytes, memoryLimitBytes } = machine;
   const fitting = (bytes: number) => Math.max(1, Math.floor((bytes - BASE_BYTES) / WORKER_BYTES));
   const mib = (bytes: number) => `${Math.floor(bytes / MIB)} MiB`;
   const bounds = [
+    { count: sharesPorts ? Infinity : 1, why: 'the operating system spreads no connections' },
     { count: processors, why: `processors: ${processors}` },
     { count: Math.ceil(processorLimit), why: `processor limit: ${Number(processorLimit.toFixed(2))}` },
     { count: fitting(memoryLimitBytes), why: `memory limit: ${mib(memoryLimitBytes)}` },

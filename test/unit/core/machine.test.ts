@@ -23,6 +23,7 @@ describe('what this process may use', () => {
     expect(await readMachine(await machineWith({}))).toEqual({
       ...NO_LIMITS,
       processors: availableParallelism(),
+      sharesPorts: process.platform === 'linux',
       memoryBytes: totalmem(),
     });
   });

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { loadConfig, type WorkersModel, workersInWords } from '../../../../src/config/index.ts';
 import { type Files, thisMachine } from '../../../../src/core/index.ts';
 import { diagnosticsIn, loadText, NEEDED } from '../../../support/config-text.ts';
@@ -58,6 +58,15 @@ describe('workers: auto', () => {
     expect(await auto('0-7', '600000 100000', `${512 * 1024 ** 2}`)).toBe('6 (auto, processor limit: 6)');
     expect(await auto('0-7', '600000 100000', `${450 * 1024 ** 2}`)).toBe('5 (auto, memory limit: 450 MiB)');
     expect(await auto('0-7', 'max 100000', `${64 * 1024 ** 2}`)).toBe('1 (auto, memory limit: 64 MiB)');
+  });
+
+  it('is one where the operating system does not spread connections over threads', async () => {
+    const { platform } = process;
+    Object.defineProperty(process, 'platform', { value: 'darwin' });
+    onTestFinished(() => void Object.defineProperty(process, 'platform', { value: platform }));
+    expect(await auto('0-7', 'max 100000', 'max')).toBe(
+      '1 (auto, the operating system spreads no connections)',
+    );
   });
 
   it('is what the memory of the machine holds where a limit is above it', async () => {
