@@ -145,7 +145,8 @@ class Talk {
       this.#asked.push(new NodeExchange(this.#node, `/${this.#asked.length}`, random));
     for (const exchange of this.#asked) if (random.chance(0.5)) exchange.step();
     for (const exchange of this.#served.values()) if (random.chance(0.5)) exchange.step();
-    if (this.#asked.length === REQUESTS && !this.#isShutDown) {
+    // Node opens no stream any more once it has read the GOAWAY.
+    if (this.#served.size === REQUESTS && !this.#isShutDown) {
       this.#isShutDown = true;
       if (random.chance(0.3)) this.#ours.shutDown();
     }
