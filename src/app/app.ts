@@ -91,7 +91,7 @@ export interface App {
   drain(): Promise<boolean>;
 }
 
-/** A gateway that is made and not started. As a worker it has neither files to follow nor an admin listener. */
+/** A gateway that does not listen yet. As a worker it has neither files to follow nor an admin listener. */
 export interface PlaneApp extends App {
   /** Starts to serve, together with other workers at the same addresses. */
   join(addresses: BoundAddresses): Promise<BoundAddresses>;

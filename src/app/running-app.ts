@@ -151,15 +151,13 @@ class RunningApp implements PlaneApp {
     }
     // A worker hands over what it notes: the main thread shows it.
     this.#observation.recent.start();
-    this.#startParts();
+    this.startParts();
     await this.#watcher?.start();
     this.#started = true;
   }
 
-  async join(addresses: BoundAddresses): Promise<BoundAddresses> {
-    const bound = await this.#service.listen(addresses);
-    this.#startParts();
-    return bound;
+  join(addresses: BoundAddresses): Promise<BoundAddresses> {
+    return this.#service.listen(addresses);
   }
 
   take(snapshot: Snapshot): void {
@@ -202,7 +200,8 @@ class RunningApp implements PlaneApp {
     return part;
   }
 
-  #startParts(): void {
+  /** Starts what works in the background. */
+  startParts(): void {
     this.#limiting.start();
     this.#overload.start();
     this.#generations.start();
@@ -413,9 +412,11 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
   return app;
 }
 
-/** Assembles a gateway that is to join others of its process. */
-export function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
-  return openApp(snapshot, options);
+/** Assembles a gateway that is to join others of its process, and starts all but its listeners. */
+export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
+  const app = await openApp(snapshot, options);
+  app.startParts();
+  return app;
 }
 
 async function openApp(snapshot: Snapshot, options: AppOptions): Promise<RunningApp> {

@@ -36,7 +36,7 @@ export interface ControlOptions {
 interface Plane {
   readonly worker: number;
   readonly hosted: HostedPlane;
-  /** Whether it takes part in reloads: not before it listens. */
+  /** Whether it takes part in reloads: not before it has caught up with them. */
   serves: boolean;
 }
 
@@ -51,10 +51,11 @@ export class ControlPlane implements Workers {
   readonly #options: Omit<ControlOptions, 'loaded'>;
   readonly #count: number;
   readonly #listen: ListenModel;
-  readonly #limitKeys: number;
   readonly #deaths: Deaths;
   readonly #fail: (cause: string) => void;
   readonly #planes = new Map<number, Plane>();
+  /** What each worker begins with: a reload cannot change all that it says. */
+  readonly #first: PlaneConfig;
   /** The configuration that serves. */
   #config: PlaneConfig;
   /** One that was prepared, and waits. */
@@ -73,9 +74,9 @@ export class ControlPlane implements Workers {
     this.reports = new WorkerReports(options.system.clock);
     this.#count = loaded.snapshot.workers.count;
     this.#listen = loaded.snapshot.listen;
-    this.#limitKeys = loaded.snapshot.caps.limitKeys;
     this.#deaths = new Deaths(options.system.clock);
-    this.#config = this.#configOf(loaded);
+    this.#first = this.#configOf(loaded);
+    this.#config = this.#first;
   }
 
   get connections(): number {
@@ -95,25 +96,23 @@ export class ControlPlane implements Workers {
       grpc: grpc?.address ?? null,
     };
     await probe(asked, this.#options.system.network);
-    const [first, ...others] = Array.from({ length: this.#count }, (_, index) => this.#start(index + 1));
-    const opened = [first, ...others].map(plane => plane?.hosted.link.ask('open', null));
-    await Promise.all(opened);
-    if (first === undefined) throw new Error('no workers');
-    this.#addresses = await first.hosted.link.ask('listen', asked);
-    first.serves = true;
-    await Promise.all(others.map(plane => this.#join(plane, this.#config)));
-    return this.#addresses;
+    const first = this.#start(1);
+    const others = Array.from({ length: this.#count - 1 }, (_, index) => this.#start(index + 2));
+    await Promise.all([first, ...others].map(plane => plane.hosted.link.ask('open', null)));
+    const addresses = await this.#join(first, asked);
+    this.#addresses = addresses;
+    await Promise.all(others.map(plane => this.#join(plane, addresses)));
+    return addresses;
   }
 
   async prepare(loaded: LoadedConfig): Promise<void> {
     const config = this.#configOf(loaded);
-    const planes = this.#serving();
-    const prepared = await Promise.allSettled(planes.map(({ hosted }) => hosted.link.ask('prepare', config)));
-    for (const [index, result] of prepared.entries()) {
-      // A worker that died meanwhile is replaced by one that follows.
-      if (result.status === 'fulfilled' || !this.#serving().some(plane => plane === planes[index])) continue;
-      this.#discard(config);
-      throw new Error(`a worker cannot use it: ${errorText(result.reason)}`);
+    const prepared = new Set<Plane>();
+    // Those that begin to serve meanwhile prepare it, too.
+    for (let planes = this.#serving(); planes.length > 0; ) {
+      await Promise.all(planes.map(plane => this.#prepare(plane, config)));
+      for (const plane of planes) prepared.add(plane);
+      planes = this.#serving().filter(plane => !prepared.has(plane));
     }
     if (this.#next !== null) this.#discard(this.#next);
     this.#next = config;
@@ -153,6 +152,17 @@ export class ControlPlane implements Workers {
     return [...this.#planes.values()].filter(({ serves }) => serves);
   }
 
+  /** A worker that dies meanwhile is replaced by one that follows. */
+  async #prepare(plane: Plane, config: PlaneConfig): Promise<void> {
+    try {
+      await plane.hosted.link.ask('prepare', config);
+    } catch (error) {
+      if (this.#planes.get(plane.worker) !== plane) return;
+      this.#discard(config);
+      throw new Error(`a worker cannot use it: ${errorText(error)}`);
+    }
+  }
+
   #discard({ generation }: PlaneConfig): void {
     for (const { hosted } of this.#serving()) hosted.link.post('discard', generation);
   }
@@ -163,9 +173,9 @@ export class ControlPlane implements Workers {
     const hosted = host.start({
       worker,
       replicaId,
-      config: this.#config,
+      config: this.#first,
       memory: memory.handover,
-      sizes: { limitKeys: this.#limitKeys, permitKeys: permits.capacity },
+      permitKeys: permits.capacity,
     });
     facts.connect(hosted.link);
     board.connect(hosted.link);
@@ -185,12 +195,10 @@ export class ControlPlane implements Workers {
     return plane;
   }
 
-  /** Has a worker that has opened its configuration serve beside the others. */
-  async #join(plane: Plane, opened: PlaneConfig): Promise<void> {
-    if (this.#addresses === null) throw new Error('no worker listens yet');
+  /** Has a worker that has opened the first configuration serve beside the others by the current one. */
+  async #join(plane: Plane, addresses: BoundAddresses): Promise<BoundAddresses> {
     const { link } = plane.hosted;
-    let [config, next] = [opened, null as PlaneConfig | null];
-    await link.ask('listen', this.#addresses);
+    let [config, next] = [this.#first, null as PlaneConfig | null];
     // Reloads go on meanwhile, without this worker.
     while (config !== this.#config || next !== this.#next) {
       const isBehind = config !== this.#config;
@@ -200,6 +208,7 @@ export class ControlPlane implements Workers {
       [config, next] = isBehind && wanted !== null ? [wanted, null] : [config, wanted];
     }
     plane.serves = true;
+    return link.ask('listen', addresses);
   }
 
   #ended(plane: Plane, cause: string): void {
@@ -227,12 +236,12 @@ export class ControlPlane implements Workers {
   }
 
   async #replace(worker: number): Promise<void> {
-    if (this.#ending) return;
-    const config = this.#config;
+    if (this.#ending || this.#addresses === null) return;
     const plane = this.#start(worker);
     try {
       await plane.hosted.link.ask('open', null);
-      await this.#join(plane, config);
+      await this.#join(plane, this.#addresses);
+      if (this.#ending) plane.hosted.end();
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
       // Its end is heard, and counted, if it is gone already.

@@ -5,7 +5,7 @@ import { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { LinkedFacts } from './facts-hub.ts';
 import type { Link } from './link.ts';
-import type { PlaneConfig, PlaneSeed, TableSizes } from './messages.ts';
+import type { PlaneConfig, PlaneSeed } from './messages.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { LearntBoard } from './state-board.ts';
 
@@ -22,21 +22,21 @@ export interface PlaneOptions {
 
 /** Serves clients as one of several workers, as the main thread tells it to. */
 export function runDataPlane(
-  { worker, config, replicaId, memory: handover, sizes }: PlaneSeed,
+  { worker, config, replicaId, memory: handover, permitKeys }: PlaneSeed,
   { link, system, log, wait, sendLog }: PlaneOptions,
 ): void {
   const memory = new SharedMemory(handover, worker, wait);
   const board = new LearntBoard(link);
   const shared = {
     memory,
-    newPermits: new SharedPermits(memory, sizes.permitKeys).named,
+    newPermits: new SharedPermits(memory, permitKeys).named,
     newRetryCounts: new SharedRetryCounts(memory).named,
     thread: new LinkedFacts(replicaId, link),
     issuers: board.issuers,
     checks: board.topic('checks'),
   };
   const compileOwn = async (config: PlaneConfig) =>
-    ownPart(await compile(config, system), memory.threads - 1, sizes);
+    ownPart(await compile(config, system), memory.threads - 1);
   const prepared = new Map<number, Snapshot>();
   let app: PlaneApp | null = null;
   const running = () => {
@@ -78,9 +78,9 @@ export function runDataPlane(
  * What of the caps is a worker's own. Each has its part of the handshakes: one that had none under way could end none, and would let
  * nobody in while others are flooded.
  */
-function ownPart(snapshot: Snapshot, workers: number, { limitKeys }: TableSizes): Snapshot {
+function ownPart(snapshot: Snapshot, workers: number): Snapshot {
   const tlsHandshakes = Math.max(1, Math.floor(snapshot.caps.tlsHandshakes / workers));
-  return { ...snapshot, caps: { ...snapshot.caps, limitKeys, tlsHandshakes } };
+  return { ...snapshot, caps: { ...snapshot.caps, tlsHandshakes } };
 }
 
 async function compile({ path, env, generation, bytes }: PlaneConfig, { clock }: System): Promise<Snapshot> {

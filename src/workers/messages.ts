@@ -23,14 +23,7 @@ export interface PlaneSeed {
   readonly replicaId: string;
   readonly config: PlaneConfig;
   readonly memory: MemoryHandover;
-  readonly sizes: TableSizes;
-}
-
-/** How many keys the tables in shared memory hold. Both stay as at the start, whatever a reload says. */
-export interface TableSizes {
-  /** The most counters of limits. */
-  readonly limitKeys: number;
-  /** The most keys with permits. */
+  /** The most keys with permits in its tables. */
   readonly permitKeys: number;
 }
 

@@ -1,6 +1,7 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
+import { changeConfig } from '../support/edit-config.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
@@ -101,6 +102,26 @@ test('what a worker has counted outlives it, and metrics say that it was replace
     ]),
   );
   await waitFor('both are up', async () => (await sum('weir_worker_up')) === 2);
+});
+
+test('a new worker begins with the configuration in use, at the addresses of the start', async () => {
+  const { gateway, kill } = await front();
+  await changeConfig(gateway, {
+    routes: [{ path: '/b', upstream: 'api', authentication: 'none' }],
+    listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
+  });
+  await gateway.app.reload();
+  for (const worker of [1, 2]) {
+    kill(worker, 'is terminated');
+    await waitFor(
+      'it is replaced',
+      () => said(gateway, 'a new worker has taken its place').length === worker,
+    );
+  }
+  for (let count = 0; count < 20; count++) {
+    expect((await gateway.ask(head('GET /b'))).status).toBe(200);
+    expect((await gateway.ask(head('GET /a'))).status).toBe(404);
+  }
 });
 
 test('five deaths within a minute end the process with the cause', async () => {
