@@ -108,7 +108,7 @@ export class ControlPlane implements Workers {
   async prepare(loaded: LoadedConfig): Promise<void> {
     const config = this.#configOf(loaded);
     const prepared = new Set<Plane>();
-    // Those that begin to serve meanwhile prepare it, too.
+    // Workers that begin to serve meanwhile prepare it, too.
     for (let planes = this.#serving(); planes.length > 0; ) {
       await Promise.all(planes.map(plane => this.#prepare(plane, config)));
       for (const plane of planes) prepared.add(plane);
