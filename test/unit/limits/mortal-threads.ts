@@ -20,7 +20,7 @@ function neverWait(): never {
  * The memory of one thread that may die at any step: before each write, between its note in the journal and itself, and before and
  * after each of the two steps by which it leaves. Dead, it leaves all shared memory as it is at that moment.
  */
-class MortalMemory implements TableMemory {
+export class MortalMemory implements TableMemory {
   readonly isShared = true;
   readonly #memory: SharedMemory;
   readonly #copiedBytes: number;
