@@ -55,6 +55,8 @@ export class AddressSet {
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
   readonly #keys = new Set<string>();
+  /** The keys (`addressKey`) that entries name one by one. A key within a larger network is not among them. */
+  readonly keys: ReadonlySet<string> = this.#keys;
   readonly #prefix: number;
 
   /**
@@ -66,11 +68,6 @@ export class AddressSet {
     this.#empty = entries.length === 0;
     this.#prefix = prefix;
     for (const entry of entries) this.#add(entry);
-  }
-
-  /** The keys (`addressKey`) that entries name one by one. A key within a larger network is not among them. */
-  get keys(): ReadonlySet<string> {
-    return this.#keys;
   }
 
   /** Whether the set contains an address, which is as `normalizeAddress` returns it. */

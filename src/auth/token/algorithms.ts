@@ -62,10 +62,8 @@ export function algorithmsFor(keyType: unknown, curve: unknown): readonly Signin
   return Object.keys(ALGORITHMS)
     .filter(isAlgorithm)
     .filter(name => {
-      const scheme = ALGORITHMS[name];
-      return (
-        scheme.keyType === keyType && (keyType === 'RSA' || scheme.curves.some(known => known === curve))
-      );
+      const scheme: Scheme = ALGORITHMS[name];
+      return scheme.keyType === keyType && (keyType === 'RSA' || scheme.curves.some(each => each === curve));
     });
 }
 

@@ -190,10 +190,5 @@ export function writtenPatternsOf(route: RawMap): readonly RoutePattern[] | null
   const methods = routeKeys.methods.safeParse(route.methods);
   if (!grpc.success || !path.success || !hosts.success || !methods.success) return null;
   if ((grpc.data === undefined) === (path.data === undefined)) return null;
-  return patternsOfRoute({
-    grpc: grpc.data,
-    path: path.data,
-    hosts: hosts.data,
-    methods: methods.data,
-  });
+  return patternsOfRoute({ grpc: grpc.data, path: path.data, hosts: hosts.data, methods: methods.data });
 }

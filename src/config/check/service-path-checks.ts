@@ -230,15 +230,10 @@ class WaysAround {
     const { path } = guarded.pattern;
     const by = methods === 'all' ? '' : ' by other methods';
     const takes = host === null ? `${path} on all other hosts${by}` : `${host}${path}${by}`;
-    const hidden =
-      this.#file.holdsVariable(['routes', guarded.index, 'path']) || hostsHoldVariable(this.#file, route);
-    addAround(
-      this.#file,
-      route,
-      guarded,
-      host === null ? 'path' : 'hosts',
-      hidden ? '' : `: it takes ${takes}`,
-    );
+    const file = this.#file;
+    const hidden = file.holdsVariable(['routes', guarded.index, 'path']) || hostsHoldVariable(file, route);
+    const how = hidden ? '' : `: it takes ${takes}`;
+    addAround(file, route, guarded, host === null ? 'path' : 'hosts', how);
   }
 }
 

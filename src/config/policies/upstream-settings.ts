@@ -85,10 +85,6 @@ const authorization = upstreamSetting({
   compile: ({ authorization }): AuthorizationModel => ({ passAuthorization: authorization === 'pass' }),
 });
 
-interface BalanceModel {
-  readonly balance: Balance;
-}
-
 const balance = upstreamSetting({
   keys: {
     balance: choice(['least_requests', 'caller'])
@@ -97,7 +93,7 @@ const balance = upstreamSetting({
         'Which of several addresses a request goes to. least_requests: of two drawn by chance, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
       ),
   },
-  compile: ({ balance }): BalanceModel => ({ balance }),
+  compile: ({ balance }): { readonly balance: Balance } => ({ balance }),
 });
 
 const http2 = upstreamSetting({
