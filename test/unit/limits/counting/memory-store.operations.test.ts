@@ -12,6 +12,7 @@ const MAINS = 6;
 const BUCKETS = ['a', 'b', 'c'];
 /** More than a table has room for: those of former configurations are forgotten. */
 const RELOADS = 6_000;
+const KEYS_OF_RELOADS = 20_000;
 
 function bucket(name: string): LimitSet {
   const options = { bucket: name, main: 'm', windowSlackMs: 0 };
@@ -101,7 +102,7 @@ function operate(maxKeys: number, seed: number, model: Windows | null): void {
     const consume = () => {
       if (isAdmitted) for (const [limit, key] of keys) model?.consume(limit, key);
     };
-    if (next(400) === 0) {
+    if (next(100) === 0) {
       const death = threads.die(turn, next(60), dying => dying.decide(set, who, main));
       if (death === null || death.stays) consume();
       if (death !== null) threads.replace(turn);
@@ -170,19 +171,24 @@ test(`${OPERATIONS} operations in a full table, where counters are evicted, leav
 
 test('reloads without end, each with new limits, find room: limits of former configurations are forgotten', () => {
   const clock = new FrozenClock();
-  const threads = new MortalThreads(2, { clock, maxKeys: 64 });
+  const threads = new MortalThreads(2, { clock, maxKeys: KEYS_OF_RELOADS });
   const [kept] = SETS;
   if (kept === undefined) throw new Error('no limits');
+  const former = { ...bucket('former'), global: null };
   for (let reload = 0; reload < RELOADS; reload++) {
     const added = bucket(`new ${reload}`);
     const store = threads.stores[reload % 2] ?? threads.mainStore;
-    store.share(limitsOf([kept, added]));
-    expect(store.decide(added, `user:${reload}`, 'm').admitted).toBe(true);
+    for (const each of threads.stores) each.share(limitsOf([kept, added]));
+    // Nobody counts in the place of a limit that is forgotten, nor does one that takes its place inherit a count.
+    const own = { ...added, global: null };
+    expect(store.decide(own, 'user:a', 'm').remaining).toBe(2);
+    threads.stores[0]?.decide(former, 'user:a', 'm');
+    expect(store.peek(own, 'user:a', 'm').remaining).toBe(2);
     if (reload < 3) expect(store.decide(kept, 'user:kept', 'm').admitted).toBe(true);
   }
   // Neither thread has forgotten what is in force.
   for (const store of threads.stores) expect(store.decide(kept, 'user:kept', 'm').role).toBe('caller');
   for (const store of threads.stores) expect(store.decide(kept, 'user:kept', 'm').admitted).toBe(false);
   clock.advance(100_000);
-  expectAllRoom(threads.mainStore, 64);
+  expectAllRoom(threads.mainStore, KEYS_OF_RELOADS);
 });
