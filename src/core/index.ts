@@ -1,7 +1,7 @@
 export * from './bytes.ts';
 export { Memo, RecentMap, Roster, type RosterEntry } from './collections.ts';
 export * from './error.ts';
-export type { Claims, Fact, FactSubject, Facts, FactTopic } from './facts.ts';
+export type * from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
 export { type Machine, readMachine } from './machine.ts';
@@ -9,7 +9,6 @@ export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export * from './shared-memory.ts';
-export type { LearntStates, SharedStates, ToldStates } from './shared-states.ts';
 export * from './system.ts';
 export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

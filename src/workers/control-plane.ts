@@ -1,19 +1,21 @@
 import { WorkerReports, type Workers } from '../app/index.ts';
-import type { ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
-import type { System } from '../core/index.ts';
+import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
+import type { Network, System } from '../core/index.ts';
 import { errorText, finishedWithin, type SharedMemory } from '../core/index.ts';
 import type { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
-import { Deaths } from './deaths.ts';
 import type { FactsHub } from './facts-hub.ts';
-import type { HostedPlane, PlaneHost } from './host.ts';
+import type { HostedPlane, PlaneHost } from './hosts.ts';
 import type { PlaneConfig } from './messages.ts';
-import { probe } from './probe.ts';
 import type { StateBoard } from './state-board.ts';
 
 /** How much longer than its drain a worker may take to end, milliseconds: it closes what leads to upstreams and sends its last spans. */
 const END_MS = 5_000;
+
+/** So many deaths within that time are a loop: what ends workers does so again and again. */
+const MOST_DEATHS = 5;
+const WITHIN_MS = 60_000;
 
 export interface ControlOptions {
   /** The first configuration, and how many workers serve it. */
@@ -51,9 +53,10 @@ export class ControlPlane implements Workers {
   readonly #options: Omit<ControlOptions, 'loaded'>;
   readonly #count: number;
   readonly #listen: ListenModel;
-  readonly #deaths: Deaths;
   readonly #fail: (cause: string) => void;
   readonly #planes = new Map<number, Plane>();
+  /** When workers died lately, by the monotonic clock. */
+  #deathsMs: readonly number[] = [];
   /** What each worker begins with: a reload cannot change all that it says. */
   readonly #first: PlaneConfig;
   /** The configuration that serves. */
@@ -74,7 +77,6 @@ export class ControlPlane implements Workers {
     this.reports = new WorkerReports(options.system.clock);
     this.#count = loaded.snapshot.workers.count;
     this.#listen = loaded.snapshot.listen;
-    this.#deaths = new Deaths(options.system.clock);
     this.#first = this.#configOf(loaded);
     this.#config = this.#first;
   }
@@ -227,12 +229,19 @@ export class ControlPlane implements Workers {
       return;
     }
     log.error({ type: 'worker', worker, cause }, 'a worker ended and is replaced');
-    if (this.#deaths.isLoop()) {
+    if (this.#isLoop()) {
       this.#ending = true;
       this.#fail(cause);
       return;
     }
     void freed.then(() => this.#replace(worker));
+  }
+
+  /** Notes a death. Returns whether there were too many of late: a loop, not a mishap. */
+  #isLoop(): boolean {
+    const nowMs = this.#options.system.clock.monotonicMs();
+    this.#deathsMs = [...this.#deathsMs.filter(atMs => nowMs - atMs < WITHIN_MS), nowMs];
+    return this.#deathsMs.length >= MOST_DEATHS;
   }
 
   async #replace(worker: number): Promise<void> {
@@ -249,4 +258,24 @@ export class ControlPlane implements Workers {
       plane.hosted.end();
     }
   }
+}
+
+/**
+ * Finds out whether this process may listen at these addresses, alone. Listeners that share a port with each other share it with those
+ * of another process of the same user as well, which would then take some of the clients. Rejects with Node's error.
+ */
+async function probe({ http, redirect, grpc }: BoundAddresses, network: Network): Promise<void> {
+  for (const address of [http, redirect, grpc]) {
+    // The system picks a free port where the configuration says 0.
+    if (address !== null && address.port !== 0) await listenOnce(address, network);
+  }
+}
+
+async function listenOnce({ host, port }: HostPort, network: Network): Promise<void> {
+  const server = network.createServer({}, socket => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, resolve);
+  });
+  await new Promise(resolve => server.close(resolve));
 }

@@ -1,6 +1,3 @@
 export { collectOldObjectsEarly, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
-export type { HostedPlane, PlaneHost } from './host.ts';
-export { inThreadHost } from './in-thread-host.ts';
+export * from './hosts.ts';
 export { startWithWorkers } from './start.ts';
-export { threadHost } from './thread-host.ts';
-export { runWorkerThread } from './worker-thread.ts';

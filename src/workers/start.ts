@@ -4,7 +4,7 @@ import { randomName, SharedMemory } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
-import type { PlaneHost } from './host.ts';
+import type { PlaneHost } from './hosts.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { StateBoard } from './state-board.ts';
 

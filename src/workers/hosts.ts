@@ -1,0 +1,107 @@
+import { extname } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import {
+  clockOriginMs,
+  clockSince,
+  errorStack,
+  type LockWait,
+  type System,
+  thisMachine,
+} from '../core/index.ts';
+import { type Logger, makeLogger } from '../observe/index.ts';
+import { runDataPlane } from './data-plane.ts';
+import { collectWhatStartingLeft } from './heap.ts';
+import { LineSender } from './line-sender.ts';
+import { type Link, linkInThread, type Packet, PacketLink } from './link.ts';
+import type { PlaneSeed } from './messages.ts';
+
+/** Where planes run: each in a thread of its own, or all in this one. */
+export interface PlaneHost {
+  /** How a plane waits for memory that another one has locked. */
+  readonly wait?: LockWait;
+  start(seed: PlaneSeed): HostedPlane;
+}
+
+/** A plane that runs somewhere. */
+export interface HostedPlane {
+  readonly link: Link;
+  /** Resolves when it is gone, to why it ended. */
+  readonly ended: Promise<string>;
+  /** Ends it at once. */
+  end(): void;
+}
+
+const wait = () => {
+  throw new Error('planes of one thread must not wait for each other');
+};
+
+/** Runs all planes in this thread, by one clock. What they tell each other arrives at once. */
+export function inThreadHost(system: System, log: Logger): PlaneHost {
+  return {
+    wait,
+    start(seed) {
+      const [link, inside] = linkInThread();
+      runDataPlane(structuredClone(seed), { link: inside, system, log, wait, sendLog: () => {} });
+      return { link, ended: new Promise(() => {}), end: () => link.close('it was ended') };
+    },
+  };
+}
+
+/** The executable: it knows when it runs in a worker. In the package, this file is part of a script in a folder beside it. */
+const MAIN = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
+
+/** The least memory for the objects of a worker. */
+const LEAST_HEAP_MB = 64;
+
+/**
+ * Runs each plane in a thread of its own.
+ *
+ * @param workers how many there are: together they may hold as many objects as Node.js lets one gateway hold
+ * @param script runs a plane in each thread. Default: the executable
+ */
+export function threadHost(workers: number, script = MAIN): PlaneHost {
+  const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20 / workers);
+  const originMs = clockOriginMs();
+  const resourceLimits = { maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, heapMb) };
+  return {
+    start: seed =>
+      hosted(
+        new Worker(script, {
+          workerData: { ...seed, originMs },
+          name: `worker ${seed.worker}`,
+          resourceLimits,
+        }),
+      ),
+  };
+}
+
+function hosted(thread: Worker): HostedPlane {
+  const link = new PacketLink(packet => thread.postMessage(packet));
+  thread.on('message', (packet: Packet) => link.take(packet));
+  let fault: string | null = null;
+  thread.on('error', error => {
+    fault = errorStack(error);
+  });
+  const ended = new Promise<string>(resolve => {
+    thread.on('exit', code => {
+      const cause = fault ?? `it ended with code ${code}`;
+      link.close(cause);
+      resolve(cause);
+    });
+  });
+  return { link, ended, end: () => void thread.terminate() };
+}
+
+/** Serves clients in this thread, which the control plane has started. */
+export function runWorkerThread(): void {
+  const port = parentPort;
+  if (port === null) throw new Error('this is no worker');
+  const link = new PacketLink(packet => port.postMessage(packet));
+  const lines = new LineSender(link, thisMachine.clock);
+  const log = makeLogger('info', lines);
+  const system = { ...thisMachine, clock: clockSince(workerData.originMs) };
+  runDataPlane(workerData, { link, system, log, sendLog: () => lines.send() });
+  collectWhatStartingLeft();
+  port.on('message', (packet: Packet) => link.take(packet));
+}
