@@ -2,11 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AdminApiListener, escapeUnseen, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../admin-access.ts';
-import { type BucketSources, BucketsApi } from './buckets-api.ts';
+import { type BucketSources, readBuckets, resetBuckets } from './buckets-api.ts';
 import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
 import { ADMIN_PATHS, type OperationId, openApiDocument } from './openapi.ts';
 import { type ApiCall, type ApiReply, notFound, readBody, wrongApiMethod } from './operation.ts';
-import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
+import {
+  addRestriction,
+  liftRestriction,
+  listRestrictions,
+  type RestrictionSources,
+} from './restrictions-api.ts';
 import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
@@ -21,20 +26,30 @@ const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
 const OPEN_API = '/openapi.json';
 
 /** Performs an operation on a request. */
-type Run = (call: ApiCall) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
+type Run = (call: ApiCall, sources: ApiSources) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
+
+/** How each operation that openapi.ts describes is performed. */
+const OPERATIONS: Readonly<Record<OperationId, Run>> = {
+  readBuckets,
+  resetBuckets,
+  showConfig: (_call, sources) => showConfig(sources.snapshot()),
+  explainRequest: answerExplain,
+  listRestrictions,
+  addRestriction,
+  liftRestriction,
+  listUpstreams: (_call, sources) => listUpstreams(sources),
+};
 
 /** Serves `/api/...` and its description. */
 export class AdminApi {
+  readonly #sources: ApiSources;
   readonly #access: AdminAccess;
   readonly #listener: AdminApiListener;
-  readonly #operations: Readonly<Record<OperationId, Run>>;
-  readonly #sources: ApiSources;
 
   constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
+    this.#sources = sources;
     this.#access = access;
     this.#listener = listener;
-    this.#operations = operationsOn(sources);
-    this.#sources = sources;
   }
 
   /** Resolves to false if the path is not part of the API. */
@@ -66,7 +81,7 @@ export class AdminApi {
     if (body instanceof GatewayError) return body;
     const [, id = ''] = resource.path.exec(path) ?? [];
     const call = { id, query: new URLSearchParams(query), body: body.value };
-    const reply = await this.#operations[operation.operationId](call);
+    const reply = await OPERATIONS[operation.operationId](call, this.#sources);
     if (!(reply instanceof GatewayError) && reply.change !== null)
       this.#listener.changed({ ...reply.change, by: peerOf(request) });
     return reply;
@@ -75,22 +90,6 @@ export class AdminApi {
   #description(): ApiReply {
     return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
   }
-}
-
-/** Says how each operation that openapi.ts describes is performed. */
-function operationsOn(sources: ApiSources): Readonly<Record<OperationId, Run>> {
-  const restrictions = new RestrictionsApi(sources);
-  const buckets = new BucketsApi(sources);
-  return {
-    readBuckets: call => buckets.read(call),
-    resetBuckets: call => buckets.reset(call),
-    showConfig: () => showConfig(sources.snapshot()),
-    explainRequest: call => answerExplain(call, sources),
-    listRestrictions: call => restrictions.list(call),
-    addRestriction: call => restrictions.add(call),
-    liftRestriction: call => restrictions.lift(call),
-    listUpstreams: () => listUpstreams(sources),
-  };
 }
 
 function sendReply(response: ServerResponse, { status, body }: ApiReply): void {

@@ -29,141 +29,148 @@ interface Question {
   readonly group: string | null;
 }
 
-/** Shows and resets what clients have consumed. */
-export class BucketsApi {
-  readonly #sources: BucketSources;
+/** Shows what clients have consumed. */
+export async function readBuckets(
+  { query }: ApiCall,
+  sources: BucketSources,
+): Promise<ApiReply | GatewayError> {
+  const asked = questionIn(query, sources);
+  if (asked instanceof GatewayError) return asked;
+  const { client, bucket, value } = asked;
+  if (bucket !== null && bucket.main !== null && value === null) return valueNeeded(bucket.main);
+  const all = limitsOf(asked, sources);
+  const shown = all.filter(({ bucket }) => value !== null || bucket === null || bucket.main === null);
+  const atOnce = atOnceOf(asked, sources);
+  const counted = atOnce.filter(({ bucket }) => value !== null || bucket.main === null);
+  const reading = await sources.allowances.read(
+    shown.map(({ limit }) => limit),
+    client?.key ?? '',
+    partOf(asked),
+    counted.map(({ limit }) => limit),
+  );
+  if (reading === null) return nothingCounts();
+  const { countedIn, allowances, inFlight } = reading;
+  const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
+  const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
+  const body = {
+    ...{ countedIn, ...nameOf(client, sources), limits, needValue },
+    atOnce: atOnce.map(each => ({
+      bucket: each.bucket.name,
+      concurrent: each.limit.units,
+      inFlight: inFlight[counted.indexOf(each)] ?? null,
+      shadow: each.isInShadow,
+    })),
+  };
+  return { status: 200, body, change: null };
+}
 
-  constructor(sources: BucketSources) {
-    this.#sources = sources;
-  }
+/** Resets what clients have consumed. */
+export async function resetBuckets(
+  { query }: ApiCall,
+  sources: BucketSources,
+): Promise<ApiReply | GatewayError> {
+  const asked = questionIn(query, sources);
+  if (asked instanceof GatewayError) return asked;
+  const { client, bucket, value, group } = asked;
+  // Leave out limits that the client shares with others: they are reset only by a request without a client.
+  const limits = limitsOf(asked, sources).filter(({ limit }) => client === null || !isSharedRole(limit.role));
+  const countedIn = await sources.allowances.reset(
+    limits.map(({ limit }) => limit),
+    client?.key ?? '',
+    group === null ? value : partOf(asked),
+  );
+  if (countedIn === null) return nothingCounts();
+  const name = nameOf(client, sources);
+  const body = { countedIn, ...name, global: bucket === null, buckets: namesOf(limits) };
+  const who = name.address ?? name.caller;
+  return {
+    status: 200,
+    body,
+    change: { what: 'buckets_reset', client: who, bucket: bucket?.name ?? null },
+  };
+}
 
-  async read({ query }: ApiCall): Promise<ApiReply | GatewayError> {
-    const asked = this.#ask(query);
-    if (asked instanceof GatewayError) return asked;
-    const { client, bucket, value } = asked;
-    if (bucket !== null && bucket.main !== null && value === null) return valueNeeded(bucket.main);
-    const all = this.#limitsOf(asked);
-    const shown = all.filter(({ bucket }) => value !== null || bucket === null || bucket.main === null);
-    const atOnce = this.#atOnceOf(asked);
-    const counted = atOnce.filter(({ bucket }) => value !== null || bucket.main === null);
-    const reading = await this.#sources.allowances.read(
-      shown.map(({ limit }) => limit),
-      client?.key ?? '',
-      partOf(asked),
-      counted.map(({ limit }) => limit),
+function questionIn(query: URLSearchParams, sources: BucketSources): Question | GatewayError {
+  const read = readBy(bucketsSchema, queryObject(query));
+  if (read instanceof GatewayError) return read;
+  const { bucket: name, value: given, group, class: named, ...who } = read;
+  const value = given === undefined ? null : mainValue(encodeURIComponent(given));
+  const { buckets } = sources.limits();
+  const bucket = buckets.find(each => each.name === name) ?? null;
+  if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
+  if (given !== undefined && (bucket === null || bucket.main === null))
+    return badApiRequest('value: give it with a bucket that has a main parameter.');
+  if (group !== undefined) return questionOfGroup(group, bucket, value, who, sources);
+  const client = clientIn(who, sources);
+  if (client instanceof GatewayError) return client;
+  const className = classOf(client, named, sources);
+  if (className instanceof GatewayError) return className;
+  if (client !== null) return { client, bucket, value, className, group: null };
+  if (bucket === null || sharedLimits(bucket, 'resource').length === 0)
+    return badApiRequest('Give a client, or a bucket with a quota for "resource".');
+  return value === null ? valueNeeded(bucket.main) : { client, bucket, value, className, group: null };
+}
+
+function questionOfGroup(
+  group: string,
+  bucket: BucketModel | null,
+  value: string | null,
+  { provider, ...who }: Who,
+  sources: BucketSources,
+): Question | GatewayError {
+  if (bucket === null || sharedLimits(bucket, 'group').length === 0)
+    return badApiRequest('group: give it with a bucket that has a quota for "group".');
+  if (Object.keys(who).length > 0) return badApiRequest('group: give it without a client.');
+  if (bucket.main !== null && value === null) return valueNeeded(bucket.main);
+  const identity = sources.identity();
+  const found = identity === null ? null : providerOf(provider, identity);
+  if (found instanceof GatewayError) return found;
+  const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
+  return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
+}
+
+/** The class whose numbers hold: the one that is asked for, or that lists the caller. */
+function classOf(
+  client: ApiClient | null,
+  named: string | undefined,
+  sources: BucketSources,
+): ClassName | GatewayError {
+  const identity = sources.identity();
+  const names = classNames(identity);
+  if (named !== undefined && !names.includes(named))
+    return badApiRequest(
+      `class: expected one of ${names.join(', ') || 'none, since gateway.yaml has no classes'}.`,
     );
-    if (reading === null) return nothingCounts();
-    const { countedIn, allowances, inFlight } = reading;
-    const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
-    const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
-    const body = {
-      ...{ countedIn, ...this.#nameOf(client), limits, needValue },
-      atOnce: atOnce.map(each => ({
-        bucket: each.bucket.name,
-        concurrent: each.limit.units,
-        inFlight: inFlight[counted.indexOf(each)] ?? null,
-        shadow: each.isInShadow,
-      })),
-    };
-    return { status: 200, body, change: null };
-  }
+  if (client === null || client.kind === 'address') return 'address';
+  return named ?? listedClass(client.key, identity) ?? client.kind;
+}
 
-  async reset({ query }: ApiCall): Promise<ApiReply | GatewayError> {
-    const asked = this.#ask(query);
-    if (asked instanceof GatewayError) return asked;
-    const { client, bucket, value, group } = asked;
-    // Leave out limits that the client shares with others: they are reset only by a request without a client.
-    const limits = this.#limitsOf(asked).filter(({ limit }) => client === null || !isSharedRole(limit.role));
-    const countedIn = await this.#sources.allowances.reset(
-      limits.map(({ limit }) => limit),
-      client?.key ?? '',
-      group === null ? value : partOf(asked),
-    );
-    if (countedIn === null) return nothingCounts();
-    const name = this.#nameOf(client);
-    const body = { countedIn, ...name, global: bucket === null, buckets: namesOf(limits) };
-    const who = name.address ?? name.caller;
-    return {
-      status: 200,
-      body,
-      change: { what: 'buckets_reset', client: who, bucket: bucket?.name ?? null },
-    };
-  }
+function limitsOf({ client, bucket, className, group }: Question, sources: BucketSources): CountedLimit[] {
+  if (client === null)
+    return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
+  const all = limitsOfClient(sources.limits(), client, className);
+  return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
+}
 
-  #ask(query: URLSearchParams): Question | GatewayError {
-    const read = readBy(bucketsSchema, queryObject(query));
-    if (read instanceof GatewayError) return read;
-    const { bucket: name, value: given, group, class: named, ...who } = read;
-    const value = given === undefined ? null : mainValue(encodeURIComponent(given));
-    const { buckets } = this.#sources.limits();
-    const bucket = buckets.find(each => each.name === name) ?? null;
-    if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
-    if (given !== undefined && (bucket === null || bucket.main === null))
-      return badApiRequest('value: give it with a bucket that has a main parameter.');
-    if (group !== undefined) return this.#askOfGroup(group, bucket, value, who);
-    const client = clientIn(who, this.#sources);
-    if (client instanceof GatewayError) return client;
-    const className = this.#classOf(client, named);
-    if (className instanceof GatewayError) return className;
-    if (client !== null) return { client, bucket, value, className, group: null };
-    if (bucket === null || sharedLimits(bucket, 'resource').length === 0)
-      return badApiRequest('Give a client, or a bucket with a quota for "resource".');
-    return value === null ? valueNeeded(bucket.main) : { client, bucket, value, className, group: null };
-  }
+/** How many requests of the client may be in flight in each bucket. */
+function atOnceOf(
+  { client, bucket: asked, className }: Question,
+  sources: BucketSources,
+): (CountedLimit & { bucket: BucketModel })[] {
+  if (client === null) return [];
+  const buckets = asked === null ? sources.limits().buckets : [asked];
+  return buckets.flatMap(bucket => {
+    const { concurrent, shadow } = limitsFor(bucket, client.key).exemptSets.of(className);
+    const limit = concurrent ?? shadow?.concurrent ?? null;
+    return limit === null ? [] : [{ bucket, limit, isInShadow: concurrent === null }];
+  });
+}
 
-  #askOfGroup(
-    group: string,
-    bucket: BucketModel | null,
-    value: string | null,
-    { provider, ...who }: Who,
-  ): Question | GatewayError {
-    if (bucket === null || sharedLimits(bucket, 'group').length === 0)
-      return badApiRequest('group: give it with a bucket that has a quota for "group".');
-    if (Object.keys(who).length > 0) return badApiRequest('group: give it without a client.');
-    if (bucket.main !== null && value === null) return valueNeeded(bucket.main);
-    const identity = this.#sources.identity();
-    const found = identity === null ? null : providerOf(provider, identity);
-    if (found instanceof GatewayError) return found;
-    const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
-    return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
-  }
-
-  /** The class whose numbers hold: the one that is asked for, or that lists the caller. */
-  #classOf(client: ApiClient | null, named: string | undefined): ClassName | GatewayError {
-    const identity = this.#sources.identity();
-    const names = classNames(identity);
-    if (named !== undefined && !names.includes(named))
-      return badApiRequest(
-        `class: expected one of ${names.join(', ') || 'none, since gateway.yaml has no classes'}.`,
-      );
-    if (client === null || client.kind === 'address') return 'address';
-    return named ?? listedClass(client.key, identity) ?? client.kind;
-  }
-
-  #limitsOf({ client, bucket, className, group }: Question): CountedLimit[] {
-    if (client === null)
-      return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
-    const all = limitsOfClient(this.#sources.limits(), client, className);
-    return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
-  }
-
-  /** How many requests of the client may be in flight in each bucket. */
-  #atOnceOf({ client, bucket: asked, className }: Question): (CountedLimit & { bucket: BucketModel })[] {
-    if (client === null) return [];
-    const buckets = asked === null ? this.#sources.limits().buckets : [asked];
-    return buckets.flatMap(bucket => {
-      const { concurrent, shadow } = limitsFor(bucket, client.key).exemptSets.of(className);
-      const limit = concurrent ?? shadow?.concurrent ?? null;
-      return limit === null ? [] : [{ bucket, limit, isInShadow: concurrent === null }];
-    });
-  }
-
-  #nameOf(client: ApiClient | null) {
-    return {
-      address: client?.kind === 'address' ? client.key : null,
-      caller: client === null || client.kind === 'address' ? null : this.#sources.pseudonymOf(client.key),
-    };
-  }
+function nameOf(client: ApiClient | null, sources: BucketSources) {
+  return {
+    address: client?.kind === 'address' ? client.key : null,
+    caller: client === null || client.kind === 'address' ? null : sources.pseudonymOf(client.key),
+  };
 }
 
 function shapeOf(counted: CountedLimit | undefined, allowance: Allowance): AllowanceShape[] {
