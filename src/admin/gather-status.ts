@@ -9,6 +9,7 @@ import { callersInFlight, NO_LIMITS } from '../limits/index.ts';
 import type { Observation, Recent, TopCaller, WorkerView } from '../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../runtime/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';
+import { asEndpointStatus } from './api/index.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -169,12 +170,7 @@ function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
     (one, other) => Number(one.outFor === null) - Number(other.outFor === null),
   );
   return {
-    endpoints: inOrder
-      .slice(0, MAX_ENDPOINTS)
-      .map(({ name, outFor, why, weight, connections, inFlight }) => ({
-        ...{ address: name, state: outFor ?? 'used', why, weight, connections },
-        requestsInFlight: inFlight,
-      })),
+    endpoints: inOrder.slice(0, MAX_ENDPOINTS).map(asEndpointStatus),
     ...{ endpointCount: endpoints.length, allEndpointsOut: allOut, lookupFault },
   };
 }

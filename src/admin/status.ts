@@ -1,8 +1,15 @@
-import type { Reload, WorkersModel } from '../config/index.ts';
-import { escapeUnseen, type OutReason, type UnlistedProxy } from '../core/index.ts';
+import type { ReloadRecord, RestartKey, WorkersModel } from '../config/index.ts';
+import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
-import type { DecisionCounts, LogLosses, RecentError, WorkerView } from '../observe/index.ts';
+import type {
+  CertificateView,
+  DecisionCounts,
+  LogLosses,
+  RecentError,
+  WorkerView,
+} from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
+import type { EndpointStatus } from './api/index.ts';
 
 /** The status of a gateway. Moments are milliseconds since the epoch. docs/operations.md names the keys of the JSON form, which stay. */
 export interface GatewayStatus {
@@ -30,25 +37,11 @@ export interface GatewayStatus {
     /** How changes are noticed: by events and polling, by polling alone, or not at all. */
     readonly reload: 'watch' | 'poll' | 'off';
     /** Changes that take effect after a restart. */
-    readonly pendingRestart: readonly {
-      readonly key: string;
-      readonly running: string;
-      readonly wanted: string;
-    }[];
+    readonly pendingRestart: readonly RestartKey[];
     /** A valid configuration that takes effect once its identity provider has answered. */
-    readonly waiting: {
-      readonly generation: number;
-      readonly hash: string;
-      readonly sinceMs: number;
-    } | null;
-    /** The last refused state of the files; `mended`: they have been valid since. */
-    readonly lastFailure: {
-      readonly atMs: number;
-      readonly errors: readonly string[];
-      readonly mended: boolean;
-    } | null;
-    /** How the last reloads ended, the latest first. */
-    readonly reloads: readonly Reload[];
+    readonly waiting: ReloadRecord['next'];
+    readonly lastFailure: ReloadRecord['failure'];
+    readonly reloads: ReloadRecord['reloads'];
   };
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
   /** Senders that look like proxies but are missing in `trusted_proxies`. */
@@ -76,12 +69,7 @@ export interface GatewayStatus {
   /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
   /** The certificates that listeners serve. */
-  readonly certificates: readonly {
-    readonly listener: string;
-    /** Its file, as it is configured. */
-    readonly certificate: string;
-    readonly notAfterMs: number;
-  }[];
+  readonly certificates: readonly CertificateView[];
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
   readonly errors: readonly RecentError[];
@@ -146,17 +134,6 @@ export interface UpstreamStatus {
   readonly allEndpointsOut: boolean;
   /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
   readonly lookupFault: string | null;
-}
-
-interface EndpointStatus {
-  readonly address: string;
-  /** `used`, or why it gets no requests. */
-  readonly state: 'used' | OutReason;
-  /** What was wrong last; `null` if nothing was, or if that is not known. */
-  readonly why: string | null;
-  readonly weight: number;
-  readonly connections: number;
-  readonly requestsInFlight: number;
 }
 
 /** The callers that are refused, or will be soon. */

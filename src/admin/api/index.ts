@@ -1,1 +1,2 @@
 export { AdminApi, type ApiSources, sendError } from './admin-api.ts';
+export { asEndpointStatus, type EndpointStatus } from './upstreams-api.ts';

@@ -35,16 +35,24 @@ export const upstreamsStatusSchema = z.strictObject({
     .describe('The upstreams of the configuration that serves.'),
 });
 
+/** An endpoint of an upstream, as the API and the status show it. */
+export type EndpointStatus = z.input<typeof endpointSchema>;
+
+export function asEndpointStatus(endpoint: EndpointsState['endpoints'][number]): EndpointStatus {
+  const { name, outFor, why, weight, connections, inFlight } = endpoint;
+  return {
+    ...{ address: name, state: outFor ?? 'used', why, weight, connections },
+    requestsInFlight: inFlight,
+  };
+}
+
 /** Lists the upstreams with their endpoints. */
 export async function listUpstreams({ endpoints }: UpstreamSources): Promise<ApiReply> {
   const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
     await endpoints(),
     ([name, { allOut, lookupFault, endpoints }]) => ({
       ...{ name, allEndpointsOut: allOut, lookupFault },
-      endpoints: endpoints.map(({ name, outFor, why, weight, connections, inFlight }) => ({
-        ...{ address: name, state: outFor ?? 'used', why, weight, connections },
-        requestsInFlight: inFlight,
-      })),
+      endpoints: endpoints.map(asEndpointStatus),
     }),
   );
   return { status: 200, body: { upstreams }, change: null };

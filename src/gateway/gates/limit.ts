@@ -39,22 +39,11 @@ export function consume(
       conclude(exchange, limitRequest, decision, state),
     );
   const { store } = state.limiting;
+  const { set, caller, main, group, cost } = limitRequest;
   const decision =
     exchange.noRoom === null
-      ? store.decide(
-          limitRequest.set,
-          limitRequest.caller,
-          limitRequest.main,
-          limitRequest.group,
-          limitRequest.cost,
-        )
-      : store.peek(
-          limitRequest.set,
-          limitRequest.caller,
-          limitRequest.main,
-          limitRequest.group,
-          limitRequest.cost,
-        );
+      ? store.decide(set, caller, main, group, cost)
+      : store.peek(set, caller, main, group, cost);
   if (!(decision instanceof Promise)) return conclude(exchange, limitRequest, decision, state);
   return decision.then(awaited => conclude(exchange, limitRequest, awaited, state));
 }
@@ -178,14 +167,8 @@ function decidePatiently(
   patienceMs: number,
   conclude: Conclude,
 ): GateResult | Promise<GateResult> {
-  const decide = () =>
-    store.decide(
-      limitRequest.set,
-      limitRequest.caller,
-      limitRequest.main,
-      limitRequest.group,
-      limitRequest.cost,
-    );
+  const { set, caller, main, group, cost } = limitRequest;
+  const decide = () => store.decide(set, caller, main, group, cost);
   const holding = { limitRequest, patienceMs, decide };
   const behind = held.behindOthers(holding, conclude);
   if (behind !== null) return waitFor(exchange, behind);

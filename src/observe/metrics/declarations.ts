@@ -102,6 +102,8 @@ const ofWorkers = <Declaration extends object>(declaration: Declaration) => ({
   ...declaration,
   more: ONLY_WORKERS,
 });
+/** How long the provider takes. */
+const ofProvider = (help: string) => histogram(help, {}, { buckets: PROVIDER_BUCKETS });
 const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
 
 /** Every metric of the gateway. Registration, series from the start and the table in the documents derive from this list. */
@@ -318,13 +320,7 @@ export const METRICS = {
     { outcome: REDEEM_OUTCOMES },
     { series: ({ providers }) => (providers === null ? [] : exceptFor(REDEEM_OUTCOMES, 'token_refused')) },
   ),
-  weir_sign_in_duration_seconds: histogram(
-    'Time from the complete sign-in request to its response.',
-    {},
-    {
-      buckets: PROVIDER_BUCKETS,
-    },
-  ),
+  weir_sign_in_duration_seconds: ofProvider('Time from the complete sign-in request to its response.'),
   weir_refreshes_total: counter(
     'Attempts to trade a refresh token for new tokens, by outcome.',
     { outcome: REDEEM_OUTCOMES },
@@ -334,10 +330,8 @@ export const METRICS = {
       more: 'Only with `sign_in.refresh`.',
     },
   ),
-  weir_refresh_duration_seconds: histogram(
+  weir_refresh_duration_seconds: ofProvider(
     'Time from the complete request with a refresh token to its response.',
-    {},
-    { buckets: PROVIDER_BUCKETS },
   ),
   weir_sign_outs_total: counter(
     "Sign-outs, by the outcome of the provider's part.",
@@ -361,10 +355,8 @@ export const METRICS = {
       more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
     },
   ),
-  weir_introspection_duration_seconds: histogram(
+  weir_introspection_duration_seconds: ofProvider(
     'Time from a question to the provider whether a token is still valid to its answer.',
-    {},
-    { buckets: PROVIDER_BUCKETS },
   ),
   weir_limit_decisions_total: counter(
     'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',

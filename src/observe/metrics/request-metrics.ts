@@ -298,48 +298,42 @@ export class LimitMetrics implements LimitListener {
   }
 }
 
+/** Registers what `IdentityMetrics` counts, in the order in which it is shown. */
+function identityMetrics(set: MetricSet) {
+  return {
+    tokens: set.counter('weir_tokens_total'),
+    refused: set.counter('weir_tokens_refused_total'),
+    checks: set.counter('weir_signature_checks_total'),
+    keys: set.gauge('weir_key_set_keys'),
+    keySetFetches: set.counter('weir_key_set_fetches_total'),
+    revocationsEvicted: set.counter('weir_revocations_evicted_total'),
+    redeemed: set.counter('weir_sign_ins_total'),
+    redeemDuration: set.histogram('weir_sign_in_duration_seconds'),
+    refreshed: set.counter('weir_refreshes_total'),
+    refreshDuration: set.histogram('weir_refresh_duration_seconds'),
+    signedOut: set.counter('weir_sign_outs_total'),
+    discoveries: set.counter('weir_provider_discoveries_total'),
+    introspections: set.counter('weir_introspections_total'),
+    introspectionDuration: set.histogram('weir_introspection_duration_seconds'),
+  };
+}
+
 /** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */
 export class IdentityMetrics {
-  readonly #tokens: Tally;
-  readonly #refused: Tally;
-  readonly #checks: Tally;
-  readonly #keys: Gauge;
-  readonly #keySetFetches: Tally;
-  readonly #revocationsEvicted: Tally;
-  readonly #redeemed: Tally;
-  readonly #redeemDuration: TallyHistogram;
-  readonly #refreshed: Tally;
-  readonly #refreshDuration: TallyHistogram;
-  readonly #signedOut: Tally;
-  readonly #discoveries: Tally;
-  readonly #introspections: Tally;
-  readonly #introspectionDuration: TallyHistogram;
+  readonly #metrics: ReturnType<typeof identityMetrics>;
   /** The values of the label `provider` that have series. */
   #shown: ReadonlySet<string> = new Set();
 
   constructor(set: MetricSet) {
-    this.#tokens = set.counter('weir_tokens_total');
-    this.#refused = set.counter('weir_tokens_refused_total');
-    this.#checks = set.counter('weir_signature_checks_total');
-    this.#keys = set.gauge('weir_key_set_keys');
-    this.#keySetFetches = set.counter('weir_key_set_fetches_total');
-    this.#revocationsEvicted = set.counter('weir_revocations_evicted_total');
-    this.#redeemed = set.counter('weir_sign_ins_total');
-    this.#redeemDuration = set.histogram('weir_sign_in_duration_seconds');
-    this.#refreshed = set.counter('weir_refreshes_total');
-    this.#refreshDuration = set.histogram('weir_refresh_duration_seconds');
-    this.#signedOut = set.counter('weir_sign_outs_total');
-    this.#discoveries = set.counter('weir_provider_discoveries_total');
-    this.#introspections = set.counter('weir_introspections_total');
-    this.#introspectionDuration = set.histogram('weir_introspection_duration_seconds');
+    this.#metrics = identityMetrics(set);
   }
 
   /** Follows the configuration: without an identity provider there is nothing to show. */
   use({ providers }: LabelModel): void {
     const labels = new Set((providers ?? []).map(provider => provider ?? ''));
-    for (const gone of this.#shown) if (!labels.has(gone)) this.#keys.remove(labelled(gone));
+    for (const gone of this.#shown) if (!labels.has(gone)) this.#metrics.keys.remove(labelled(gone));
     this.#shown = labels;
-    for (const label of labels) this.#keys.inc(labelled(label), 0);
+    for (const label of labels) this.#metrics.keys.inc(labelled(label), 0);
   }
 
   /**
@@ -349,12 +343,12 @@ export class IdentityMetrics {
    */
   of(provider: string | null): AuthListener & SignInListener {
     const label = provider ?? '';
-    const tokens = this.#tokens.of(label);
-    const refused = this.#refused.of(label);
-    const checks = this.#checks.of(label);
-    const fetches = this.#keySetFetches.of(label);
-    const discoveries = this.#discoveries.of(label);
-    const introspections = this.#introspections.of(label);
+    const tokens = this.#metrics.tokens.of(label);
+    const refused = this.#metrics.refused.of(label);
+    const checks = this.#metrics.checks.of(label);
+    const fetches = this.#metrics.keySetFetches.of(label);
+    const discoveries = this.#metrics.discoveries.of(label);
+    const introspections = this.#metrics.introspections.of(label);
     return {
       tokenKnown: () => {
         tokens.of('known').count++;
@@ -374,29 +368,29 @@ export class IdentityMetrics {
         tokens.of('put_off').count++;
       },
       keySetLoaded: (usable: number) => {
-        this.#keys.set(labelled(label), usable);
+        this.#metrics.keys.set(labelled(label), usable);
         fetches.of('loaded').count++;
       },
       keySetFailed: () => {
         fetches.of('failed').count++;
       },
       revocationEvicted: () => {
-        this.#revocationsEvicted.count++;
+        this.#metrics.revocationsEvicted.count++;
       },
       redeemed: ({ grant, outcome, durationMs }: RedeemEvent) => {
         const [attempts, duration] =
           grant === 'code'
-            ? [this.#redeemed, this.#redeemDuration]
-            : [this.#refreshed, this.#refreshDuration];
+            ? [this.#metrics.redeemed, this.#metrics.redeemDuration]
+            : [this.#metrics.refreshed, this.#metrics.refreshDuration];
         attempts.of(outcome).count++;
         duration.observe(durationMs / 1_000);
       },
       signedOut: ({ outcome }: SignOutEvent) => {
-        this.#signedOut.of(outcome).count++;
+        this.#metrics.signedOut.of(outcome).count++;
       },
       introspected: ({ outcome, durationMs }: IntrospectionEvent) => {
         introspections.of(outcome).count++;
-        if (outcome !== 'overloaded') this.#introspectionDuration.observe(durationMs / 1_000);
+        if (outcome !== 'overloaded') this.#metrics.introspectionDuration.observe(durationMs / 1_000);
       },
       discovered: (event: DiscoveryEvent) => {
         discoveries.of(event.outcome).count++;
