@@ -35,7 +35,6 @@ import { type BoundAddresses, Listeners, TicketKeys } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
-import { OwnListeners } from './own-listeners.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** A gateway without workers does not fail. */
@@ -208,7 +207,7 @@ class RunningApp implements PlaneApp {
   }
 
   #makeListeners(first: Snapshot, { newPermits }: SharedParts): Service {
-    const listeners = new Listeners({
+    return new Listeners({
       ...first,
       gateway: this.#gateway,
       ...this.#system,
@@ -216,7 +215,6 @@ class RunningApp implements PlaneApp {
       newPermits,
       ticketKeys: this.#ticketKeys,
     });
-    return new OwnListeners(listeners, this.#clock);
   }
 
   #makeObservation(first: Snapshot, isWorker: boolean): Observation {

@@ -9,9 +9,11 @@ import type {
 } from '../config/index.ts';
 import {
   type ConnectionListener,
+  finishedWithin,
   type NewPermits,
   ownMemory,
   ownPermits,
+  pause,
   type System,
   type Timer,
 } from '../core/index.ts';
@@ -151,14 +153,24 @@ export class Listeners {
     return { http, redirect, grpc };
   }
 
-  /** Asks all clients to reconnect, spread over that time. A balancer that knows of the shutdown sends them to other gateways. */
-  retire(withinMs: number): void {
-    const nowMs = this.#state.clock.monotonicMs();
-    for (const listener of this.#all) listener.retireBy(nowMs, nowMs + withinMs);
+  /**
+   * Asks all clients to reconnect, spread over `delayMs`: a balancer that knows of the shutdown sends them to other gateways. Then lets
+   * requests in flight finish for at most `drainMs`, and breaks off what is left. Resolves to false if something was broken off.
+   */
+  async drain(delayMs: number, drainMs: number): Promise<boolean> {
+    const { clock } = this.#state;
+    if (delayMs > 0) {
+      const nowMs = clock.monotonicMs();
+      for (const listener of this.#all) listener.retireBy(nowMs, nowMs + delayMs);
+      await pause(delayMs, clock);
+    }
+    const inTime = await finishedWithin(drainMs, this.#close(), clock);
+    if (!inTime) this.destroy();
+    return inTime;
   }
 
   /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */
-  async drain(): Promise<void> {
+  async #close(): Promise<void> {
     this.#state.draining = true;
     await Promise.all(this.#all.map(listener => listener.drain()));
     this.#state.clock.cancel(this.#sweeper);

@@ -88,6 +88,8 @@ export const UNLIMITED: Decision = {
   shadow: NO_SHADOW,
 };
 
+type LimitQuestion = [limits: LimitSet, caller: string, main: string, group?: string, cost?: number];
+
 /**
  * Counts requests against their limits. One call decides all limits of a request: it consumes its units of each or of none. If it
  * admits the request, each limit in shadow then decides by itself, and consumes its units if it admits.
@@ -99,21 +101,9 @@ export const UNLIMITED: Decision = {
  * A store may return an object that it overwrites at the next call: copy what you need before you await anything.
  */
 export interface LimitStore {
-  decide(
-    limits: LimitSet,
-    caller: string,
-    main: string,
-    group?: string,
-    cost?: number,
-  ): Decision | Promise<Decision>;
+  decide(...asked: LimitQuestion): Decision | Promise<Decision>;
   /** Returns what `decide` would return, without consuming a unit: Remaining is what is left now. */
-  peek(
-    limits: LimitSet,
-    caller: string,
-    main: string,
-    group?: string,
-    cost?: number,
-  ): Decision | Promise<Decision>;
+  peek(...asked: LimitQuestion): Decision | Promise<Decision>;
   /**
    * Gives the units of a request back to a shared limit, if the window that they came from is still open.
    *

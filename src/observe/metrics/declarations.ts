@@ -94,14 +94,11 @@ const declare =
 const counter = declare('counter');
 const gauge = declare('gauge');
 const histogram = declare('histogram');
-const ofStore = <Declaration extends object>(declaration: Declaration) => ({
-  ...declaration,
-  more: ONLY_STORE,
-});
-const ofWorkers = <Declaration extends object>(declaration: Declaration) => ({
-  ...declaration,
-  more: ONLY_WORKERS,
-});
+const noted =
+  (more: string) =>
+  <Declaration extends object>(declaration: Declaration) => ({ ...declaration, more });
+const ofStore = noted(ONLY_STORE);
+const ofWorkers = noted(ONLY_WORKERS);
 /** How long the provider takes. */
 const ofProvider = (help: string) => histogram(help, {}, { buckets: PROVIDER_BUCKETS });
 const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };

@@ -350,9 +350,7 @@ export class IdentityMetrics {
     const discoveries = this.#metrics.discoveries.of(label);
     const introspections = this.#metrics.introspections.of(label);
     return {
-      tokenKnown: () => {
-        tokens.of('known').count++;
-      },
+      tokenKnown: counting(tokens, 'known'),
       signatureChecked: (algorithm: SignatureAlgorithm, good: boolean) => {
         checks.of(algorithm).of(String(good)).count++;
         if (good) tokens.of('verified').count++;
@@ -361,19 +359,13 @@ export class IdentityMetrics {
         tokens.of('refused').count++;
         refused.of(reason).count++;
       },
-      tokenUndecided: () => {
-        tokens.of('undecided').count++;
-      },
-      budgetSpent: () => {
-        tokens.of('put_off').count++;
-      },
+      tokenUndecided: counting(tokens, 'undecided'),
+      budgetSpent: counting(tokens, 'put_off'),
       keySetLoaded: (usable: number) => {
         this.#metrics.keys.set(labelled(label), usable);
         fetches.of('loaded').count++;
       },
-      keySetFailed: () => {
-        fetches.of('failed').count++;
-      },
+      keySetFailed: counting(fetches, 'failed'),
       revocationEvicted: () => {
         this.#metrics.revocationsEvicted.count++;
       },
@@ -397,6 +389,12 @@ export class IdentityMetrics {
       },
     };
   }
+}
+
+function counting(tally: Tally, label: string): () => void {
+  return () => {
+    tally.of(label).count++;
+  };
 }
 
 function labelled(provider: string): Partial<Record<'provider', string>> {
