@@ -124,16 +124,9 @@ function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
 }
 
-/** The parts that know upstreams. */
-interface UpstreamSources {
-  readonly gateway: Pick<Gateway, 'inFlightTo'>;
-  upstreamConnections(): ReadonlyMap<string, number>;
-  endpoints(): ReadonlyMap<string, EndpointsState>;
-}
-
 /** Lists the upstreams of the snapshot, and removed ones whose connections still drain. */
 function gatherUpstreams(
-  { gateway, upstreamConnections, endpoints }: UpstreamSources,
+  { gateway, upstreamConnections, endpoints }: StatusSources,
   snapshot: Snapshot,
   { errors }: Recent,
 ): UpstreamStatus[] {
@@ -185,14 +178,8 @@ function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): Upstrea
 const MAX_LISTED = 25;
 const MAX_RESTRICTIONS = 100;
 
-/** The parts that know callers. */
-interface CallerSources {
-  readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions' | 'memory'>;
-  readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
-}
-
 /** Gathers who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses as they are. */
-function gatherCallers({ limiting, observation }: CallerSources): CallersStatus {
+function gatherCallers({ limiting, observation }: StatusSources): CallersStatus {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
   const viewOf = ({ caller, callerClass, bucket, count, maxCount, ...top }: TopCaller): CallerStatus => ({
