@@ -69,6 +69,7 @@ export class WorkerReports {
   #count: (growth: ObservationGrowth) => void = () => {};
   /** The distributions of threads that are gone. */
   #gone: Levels[] = [];
+  #joining = Promise.resolve();
 
   constructor(clock: TimerClock) {
     this.#clock = clock;
@@ -113,9 +114,15 @@ export class WorkerReports {
 
   /** What the threads have for themselves, for a scrape. */
   async levels(): Promise<readonly Levels[]> {
+    // One scrape after the other: a death in between adds to the end of the list.
+    this.#joining = this.#joining.then(() => this.#joinGone());
+    await this.#joining;
+    return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
+  }
+
+  async #joinGone(): Promise<void> {
     const count = this.#gone.length;
     if (count > 1) this.#gone = [await joined(this.#gone), ...this.#gone.slice(count)];
-    return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
   }
 
   get connections(): number {

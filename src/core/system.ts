@@ -300,7 +300,13 @@ export const thisMachine: System = {
     async create(path) {
       // An old file would keep its mode.
       await rm(path, { force: true });
-      return open(path, 'wx', 0o600);
+      const file = await open(path, 'wx', 0o600);
+      return {
+        // A single write may take a part only, as the last one on a disk that is full.
+        write: text => file.appendFile(text),
+        sync: () => file.sync(),
+        close: () => file.close(),
+      };
     },
     rename: (from, to) => rename(from, to),
     remove: path => rm(path, { force: true }),

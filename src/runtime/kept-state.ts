@@ -51,7 +51,7 @@ async function readFacts(file: StateFile, line: object, log: Logger): Promise<re
 function keptState(
   file: StateFile,
   facts: readonly Fact[],
-  lock: { release(): void },
+  lock: { release(): Promise<void> },
   { clock }: System,
   log: Logger,
 ): KeptState {
@@ -69,7 +69,7 @@ function keptState(
     },
     async stop() {
       await kept?.stop();
-      lock.release();
+      await lock.release();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Clock, Fact, Network, WritableFiles } from '../core/index.ts';
+import type { Clock, Fact, Network, System, WritableFiles } from '../core/index.ts';
 import { inNextTurn } from '../core/index.ts';
 
 /** Why a file of state cannot be read: in words that end a log line. */
@@ -152,10 +152,8 @@ function isHeader(value: unknown): value is Header {
 
 const LOCK_NAME = 'weir.lock';
 
-interface LockDependencies {
-  readonly network: Pick<Network, 'connect' | 'createServer'>;
-  readonly files: Pick<WritableFiles, 'remove'>;
-}
+/** How long after taking the lock it is clear that nobody has taken it at the same moment. */
+const RACE_MS = 100;
 
 /**
  * Takes a folder for this gateway alone; `null` if a living gateway on this machine has it. The lock is a socket in the folder: it
@@ -164,19 +162,32 @@ interface LockDependencies {
  */
 export async function lockFolder(
   folder: string,
-  { network, files }: LockDependencies,
-): Promise<{ release(): void } | null> {
+  { network, files, clock, randomBytes }: Pick<System, 'network' | 'files' | 'clock' | 'randomBytes'>,
+): Promise<{ release(): Promise<void> } | null> {
   const path = join(folder, LOCK_NAME);
   if (await isAnswered(path, network)) return null;
-  await files.remove(path);
+  const own = `${path}.${randomBytes(4).toString('hex')}`;
   const server = network.createServer({}, socket => socket.destroy());
-  server.listen(path);
+  server.listen(own);
   await once(server, 'listening');
   server.unref();
-  return { release: () => server.close() };
+  const { ino } = await files.stat(own);
+  const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
+  // Of two that find the lock free at the same moment, the later one takes it from the other.
+  await files.rename(own, path);
+  await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
+  const lock = {
+    async release() {
+      if (await isHeld()) await files.remove(path);
+      server.close();
+    },
+  };
+  if (await isHeld()) return lock;
+  await lock.release();
+  return null;
 }
 
-async function isAnswered(path: string, network: LockDependencies['network']): Promise<boolean> {
+async function isAnswered(path: string, network: Network): Promise<boolean> {
   const socket = network.connect({ path });
   try {
     await once(socket, 'connect');

@@ -1,3 +1,4 @@
+import type { ListenOptions, Server } from 'node:net';
 import { WorkerReports, type Workers } from '../app/index.ts';
 import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { Network, System } from '../core/index.ts';
@@ -13,7 +14,10 @@ import type { StateBoard } from './state-board.ts';
 /** How much longer than its drain a worker may take to end, milliseconds: it closes what leads to upstreams and sends its last spans. */
 const END_MS = 5_000;
 
-/** So many deaths within that time are a loop: what ends workers does so again and again. */
+/** A worker that takes longer to compile a configuration hangs. */
+const PREPARE_MS = 30_000;
+
+/** So many deaths within that time, or two of each worker, are a loop: what ends workers does so again and again. */
 const MOST_DEATHS = 5;
 const WITHIN_MS = 60_000;
 
@@ -97,14 +101,18 @@ export class ControlPlane implements Workers {
       redirect: redirect?.address ?? null,
       grpc: grpc?.address ?? null,
     };
-    await probe(asked, this.#options.system.network);
-    const first = this.#start(1);
-    const others = Array.from({ length: this.#count - 1 }, (_, index) => this.#start(index + 2));
-    await Promise.all([first, ...others].map(plane => plane.hosted.link.ask('open', null)));
-    const addresses = await this.#join(first, asked);
-    this.#addresses = addresses;
-    await Promise.all(others.map(plane => this.#join(plane, addresses)));
-    return addresses;
+    const release = await claim(asked, this.#options.system.network);
+    try {
+      const first = this.#start(1);
+      const others = Array.from({ length: this.#count - 1 }, (_, index) => this.#start(index + 2));
+      await Promise.all([first, ...others].map(plane => plane.hosted.link.ask('open', null)));
+      const addresses = await this.#join(first, asked);
+      this.#addresses = addresses;
+      await Promise.all(others.map(plane => this.#join(plane, addresses)));
+      return addresses;
+    } finally {
+      release();
+    }
   }
 
   async prepare(loaded: LoadedConfig): Promise<void> {
@@ -116,7 +124,7 @@ export class ControlPlane implements Workers {
       for (const plane of planes) prepared.add(plane);
       planes = this.#serving().filter(plane => !prepared.has(plane));
     }
-    if (this.#next !== null) this.#discard(this.#next);
+    if (this.#next !== null && this.#next.generation !== config.generation) this.#discard(this.#next);
     this.#next = config;
   }
 
@@ -154,10 +162,14 @@ export class ControlPlane implements Workers {
     return [...this.#planes.values()].filter(({ serves }) => serves);
   }
 
-  /** A worker that dies meanwhile is replaced by one that follows. */
+  /** A worker that dies meanwhile, or does not answer and is ended, is replaced by one that follows. */
   async #prepare(plane: Plane, config: PlaneConfig): Promise<void> {
+    const { system, log } = this.#options;
+    const { worker, hosted } = plane;
     try {
-      await plane.hosted.link.ask('prepare', config);
+      if (await finishedWithin(PREPARE_MS, hosted.link.ask('prepare', config), system.clock)) return;
+      log.error({ type: 'worker', worker, waitedMs: PREPARE_MS }, 'a worker hangs, and is ended');
+      hosted.end();
     } catch (error) {
       if (this.#planes.get(plane.worker) !== plane) return;
       this.#discard(config);
@@ -241,7 +253,7 @@ export class ControlPlane implements Workers {
   #isLoop(): boolean {
     const nowMs = this.#options.system.clock.monotonicMs();
     this.#deathsMs = [...this.#deathsMs.filter(atMs => nowMs - atMs < WITHIN_MS), nowMs];
-    return this.#deathsMs.length >= MOST_DEATHS;
+    return this.#deathsMs.length >= Math.max(MOST_DEATHS, 2 * this.#count);
   }
 
   async #replace(worker: number): Promise<void> {
@@ -263,19 +275,49 @@ export class ControlPlane implements Workers {
 /**
  * Finds out whether this process may listen at these addresses, alone. Listeners that share a port with each other share it with those
  * of another process of the same user as well, which would then take some of the clients. Rejects with Node's error.
+ *
+ * @returns what ends the claim, which keeps out another gateway that starts at the same time. Call it once the workers listen
  */
-async function probe({ http, redirect, grpc }: BoundAddresses, network: Network): Promise<void> {
-  for (const address of [http, redirect, grpc]) {
-    // The system picks a free port where the configuration says 0.
-    if (address !== null && address.port !== 0) await listenOnce(address, network);
+async function claim({ http, redirect, grpc }: BoundAddresses, network: Network): Promise<() => void> {
+  const claims: Server[] = [];
+  const release = () => {
+    for (const each of claims) each.close();
+  };
+  try {
+    for (const address of [http, redirect, grpc]) {
+      // The system picks a free port where the configuration says 0.
+      if (address === null || address.port === 0) continue;
+      if (process.platform === 'linux') claims.push(await claimName(address, network));
+      const alone = await listening({ ...address }, network);
+      await new Promise(resolve => alone.close(resolve));
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
+}
+
+/** Holds a name of Linux that only one process of a network can have, and that ends with it (unix(7), abstract sockets). */
+async function claimName({ host, port }: HostPort, network: Network): Promise<Server> {
+  try {
+    return await listening({ path: `\0weir-listens-${host}-${port}` }, network);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw Object.assign(new Error('claimed', { cause: error }), {
+      code,
+      syscall: 'listen',
+      address: host,
+      port,
+    });
   }
 }
 
-async function listenOnce({ host, port }: HostPort, network: Network): Promise<void> {
+async function listening(where: ListenOptions, network: Network): Promise<Server> {
   const server = network.createServer({}, socket => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, resolve);
+    server.listen(where, resolve);
   });
-  await new Promise(resolve => server.close(resolve));
+  return server;
 }

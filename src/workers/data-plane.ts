@@ -62,7 +62,8 @@ export function runDataPlane(
   link.on('commit', generation => {
     const snapshot = prepared.get(generation);
     if (snapshot === undefined) throw new Error(`generation ${generation} was not prepared`);
-    prepared.clear();
+    // A later one may be prepared already.
+    for (const each of prepared.keys()) if (each <= generation) prepared.delete(each);
     running().take(snapshot);
   });
   link.on('discard', generation => void prepared.delete(generation));

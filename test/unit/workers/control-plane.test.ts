@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/index.ts';
+import { SharedMemory, type System, thisMachine } from '../../../src/core/index.ts';
+import { SharedPermits } from '../../../src/limits/index.ts';
+import { makeLogger } from '../../../src/observe/index.ts';
+import { ControlPlane } from '../../../src/workers/control-plane.ts';
+import { FactsHub } from '../../../src/workers/facts-hub.ts';
+import type { PlaneHost } from '../../../src/workers/index.ts';
+import { type Link, linkInThread } from '../../../src/workers/link.ts';
+import { StateBoard } from '../../../src/workers/state-board.ts';
+import { writeGatewayConfig } from '../../support/gateway.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const wait = () => {
+  throw new Error('nobody waits here');
+};
+
+/** A control plane whose workers are played by the test. The second one prepares what the test lets it. */
+async function playedWorkers() {
+  const path = await writeGatewayConfig({ upstreamPort: 1, config: { workers: 2 } });
+  const load = async (generation: number) => {
+    const loaded = await loadConfig(path, { env: {}, generation });
+    if (!loaded.ok) throw new Error('the configuration has errors');
+    return loaded;
+  };
+  const clock = new HandClock();
+  const system: System = { ...thisMachine, clock };
+  const lines: string[] = [];
+  const starts: number[] = [];
+  const prepares: { readonly generation: number; readonly done: () => void }[] = [];
+  const host: PlaneHost = {
+    wait,
+    start({ worker }) {
+      starts.push(worker);
+      const [link, inside] = linkInThread();
+      const { promise: ended, resolve } = Promise.withResolvers<string>();
+      play(inside, worker);
+      return { link, ended, end: () => resolve('it was ended') };
+    },
+  };
+  const play = (inside: Link, worker: number) => {
+    inside.answer('open', async () => null);
+    inside.answer('listen', async addresses => addresses);
+    inside.answer('prepare', ({ generation }) => {
+      const { promise, resolve } = Promise.withResolvers<null>();
+      if (worker === 1) resolve(null);
+      else prepares.push({ generation, done: () => resolve(null) });
+      return promise;
+    });
+  };
+  const memory = SharedMemory.create(2, randomBytes, wait);
+  const control = new ControlPlane({
+    ...{ loaded: await load(1), path, env: {}, host, system, memory },
+    permits: new SharedPermits(memory, 16),
+    facts: new FactsHub('replica', clock),
+    board: new StateBoard(),
+    log: makeLogger('info', { write: line => lines.push(line) }),
+  });
+  await control.listen();
+  return { control, load, clock, lines, starts, prepares };
+}
+
+test('a worker that does not compile a configuration within half a minute is ended and replaced, and the reload goes on', async () => {
+  const { control, load, clock, lines, starts, prepares } = await playedWorkers();
+  const prepared = control.prepare(await load(2));
+  await waitFor('the second worker was asked', () => prepares.length === 1);
+  clock.pass(30_000);
+  await prepared;
+  control.use((await load(2)).snapshot);
+  await waitFor('it is replaced', () => starts.length === 3);
+  expect(starts).toEqual([1, 2, 2]);
+  expect(lines.join()).toContain('a worker hangs, and is ended');
+});
