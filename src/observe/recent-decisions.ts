@@ -234,6 +234,7 @@ export class TopCallers {
     entry.count += maxCount;
     entry.excess += maxCount - count;
     entry.restricted += restricted;
+    entry.sinceMs = Math.min(entry.sinceMs, sinceMs);
     if (lastMs < entry.lastMs) return entry;
     entry.lastMs = lastMs;
     entry.why = why;

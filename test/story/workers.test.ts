@@ -85,7 +85,7 @@ describe('weir serve with workers: 2', () => {
   });
 
   test('keeps out another that starts at the same moment at the same address', async () => {
-    const listen = { http: `127.0.0.1:${await freePort()}`, admin: 'off' };
+    const listen = { http: `127.0.0.1:${await freePort()}`, admin: '127.0.0.1:0' };
     const both = await Promise.allSettled([started({ listen }), started({ listen })]);
     const refused = both.filter(each => each.status === 'rejected');
     expect(refused).toHaveLength(1);
