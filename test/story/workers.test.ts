@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { changeConfig, refusals, serves } from '../support/edit-config.ts';
-import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
@@ -82,14 +81,6 @@ describe('weir serve with workers: 2', () => {
     await expect(started({ listen })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${first.port}: another process already listens there`,
     );
-  });
-
-  test('keeps out another that starts at the same moment at the same address', async () => {
-    const listen = { http: `127.0.0.1:${await freePort()}`, admin: '127.0.0.1:0' };
-    const both = await Promise.allSettled([started({ listen }), started({ listen })]);
-    const refused = both.filter(each => each.status === 'rejected');
-    expect(refused).toHaveLength(1);
-    expect(String(refused[0]?.reason)).toContain('another process already listens there');
   });
 
   test('ends with code 75 when requests are cut off', async () => {

@@ -9,6 +9,7 @@ import { FactsHub } from '../../../src/workers/facts-hub.ts';
 import type { PlaneHost } from '../../../src/workers/index.ts';
 import { type Link, linkInThread } from '../../../src/workers/link.ts';
 import { StateBoard } from '../../../src/workers/state-board.ts';
+import { freePort } from '../../support/free-port.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -18,8 +19,9 @@ const wait = () => {
 };
 
 /** A control plane whose workers are played by the test. The second one prepares what the test lets it. */
-async function playedWorkers() {
-  const path = await writeGatewayConfig({ upstreamPort: 1, config: { workers: 2 } });
+async function playedWorkers(port: number, opened: Promise<null> = Promise.resolve(null)) {
+  const listen = { http: `127.0.0.1:${port}`, admin: 'off' };
+  const path = await writeGatewayConfig({ upstreamPort: 1, config: { workers: 2, listen } });
   const load = async (generation: number) => {
     const loaded = await loadConfig(path, { env: {}, generation });
     if (!loaded.ok) throw new Error('the configuration has errors');
@@ -41,7 +43,7 @@ async function playedWorkers() {
     },
   };
   const play = (inside: Link, worker: number) => {
-    inside.answer('open', async () => null);
+    inside.answer('open', () => opened);
     inside.answer('listen', async addresses => addresses);
     inside.answer('prepare', ({ generation }) => {
       const { promise, resolve } = Promise.withResolvers<null>();
@@ -58,12 +60,12 @@ async function playedWorkers() {
     board: new StateBoard(),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  await control.listen();
   return { control, load, clock, lines, starts, prepares };
 }
 
 test('a worker that does not compile a configuration within half a minute is ended and replaced, and the reload goes on', async () => {
-  const { control, load, clock, lines, starts, prepares } = await playedWorkers();
+  const { control, load, clock, lines, starts, prepares } = await playedWorkers(0);
+  await control.listen();
   const prepared = control.prepare(await load(2));
   await waitFor('the second worker was asked', () => prepares.length === 1);
   clock.pass(30_000);
@@ -72,4 +74,19 @@ test('a worker that does not compile a configuration within half a minute is end
   await waitFor('it is replaced', () => starts.length === 3);
   expect(starts).toEqual([1, 2, 2]);
   expect(lines.join()).toContain('a worker hangs, and is ended');
+});
+
+test('of two that start at the same moment at the same address one is refused, until the first listens', async () => {
+  const port = await freePort();
+  const opened = Promise.withResolvers<null>();
+  const [first, second] = [await playedWorkers(port, opened.promise), await playedWorkers(port)];
+  const listening = first.control.listen();
+  await expect(second.control.listen()).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+    syscall: 'listen',
+    port,
+  });
+  opened.resolve(null);
+  await listening;
+  await second.control.listen();
 });
