@@ -1,4 +1,4 @@
-import type { ListenOptions, Server } from 'node:net';
+import type { Server } from 'node:net';
 import { WorkerReports, type Workers } from '../app/index.ts';
 import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../config/index.ts';
 import type { Network, System } from '../core/index.ts';
@@ -313,7 +313,7 @@ async function claimName({ host, port }: HostPort, network: Network): Promise<Se
   }
 }
 
-async function listening(where: ListenOptions, network: Network): Promise<Server> {
+async function listening(where: HostPort | { readonly path: string }, network: Network): Promise<Server> {
   const server = network.createServer({}, socket => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
