@@ -173,7 +173,7 @@ export async function lockFolder(
   server.unref();
   const { ino } = await files.stat(own);
   const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
-  // Of two that find the lock free at the same moment, the later one takes it from the other.
+  // Where two find the lock free at the same moment, the later one takes it from the other.
   await files.rename(own, path);
   await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
   const lock = {
