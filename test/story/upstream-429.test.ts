@@ -327,7 +327,7 @@ describe("an upstream's 429 of another kind", () => {
       await ask(small);
       await sleep(RESTED_MS);
     }
-    expect(small.upstream.connections).toHaveLength(1);
+    expect(small.upstream.connections.length).toBeLessThanOrEqual(STORY_WORKERS);
     const large = await refusing(foreign, Buffer.alloc(4_000_000));
     const responses = await askTimes(large, 3, 'GET /things', large.issuer.bearer());
     expect(responses.map(response => refusalOf(response)['retry_after'])).toEqual([3, 3, 3]);
