@@ -1,5 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/index.ts';
+import { thisMachine } from '../../src/core/index.ts';
+import { makeLogger } from '../../src/observe/index.ts';
+import { inThreadHost, type PlaneHost } from '../../src/workers/index.ts';
+import type { Link } from '../../src/workers/link.ts';
 import { changeConfig, refusals, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
@@ -122,4 +127,29 @@ test('several planes serve in one thread', async () => {
   await changeConfig(gateway, { routes: [{ path: '/b', upstream: 'api', authentication: 'none' }] });
   await gateway.app.reload();
   for (let count = 0; count < 10; count++) expect((await gateway.ask(head('GET /a'))).status).toBe(404);
+});
+
+test('a worker keeps what it has prepared while it begins to use an earlier configuration', async () => {
+  const links: Link[] = [];
+  const inner = inThreadHost(thisMachine, makeLogger('silent', { write: () => {} }));
+  const start: PlaneHost['start'] = seed => {
+    const hosted = inner.start(seed);
+    links.push(hosted.link);
+    return hosted;
+  };
+  const gateway = await startGateway({ ...(await settings()), host: { ...inner, start } });
+  const configOf = async (generation: number, path: string) => {
+    await changeConfig(gateway, { routes: [{ path, upstream: 'api', authentication: 'none' }] });
+    const loaded = await loadConfig(gateway.configFile, { env: {}, generation });
+    if (!loaded.ok) throw new Error('the configuration has errors');
+    return { path: gateway.configFile, env: {}, generation, bytes: loaded.contents };
+  };
+  const [earlier, later] = [await configOf(100, '/b'), await configOf(101, '/c')];
+  for (const link of links) {
+    for (const config of [earlier, later]) await link.ask('prepare', config);
+    for (const { generation } of [earlier, later]) link.post('commit', generation);
+  }
+  const statusOf = async (path: string) => (await gateway.ask(head(`GET ${path}`))).status;
+  for (let count = 0; count < 10; count++)
+    expect([await statusOf('/b'), await statusOf('/c')]).toEqual([404, 200]);
 });
