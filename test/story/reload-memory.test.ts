@@ -3,7 +3,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { startApp } from '../../src/app/index.ts';
+import { loadConfig } from '../../src/config/index.ts';
+import { thisMachine } from '../../src/core/index.ts';
+import { makeLogger } from '../../src/observe/index.ts';
 import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-config.ts';
+import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
@@ -64,3 +69,22 @@ test('a thousand reloads leave nothing behind', async () => {
   expect((heapBytes() - heapBefore) / RELOADS).toBeLessThan(MAX_BYTES);
   expect(timers() - timersBefore).toBeLessThan(20);
 }, 600_000);
+
+test('a gateway that has drained is forgotten, whatever watches its process', async () => {
+  const run = async () => {
+    const loaded = await loadConfig(await writeGatewayConfig({ upstreamPort: 1 }), {
+      env: {},
+      generation: 1,
+    });
+    if (!loaded.ok) throw new Error('the configuration has errors');
+    const log = makeLogger('silent', { write: () => {} });
+    const app = await startApp(loaded.snapshot, { system: thisMachine, log });
+    await app.drain();
+    return new WeakRef(app);
+  };
+  const drained = [await run(), await run(), await run()];
+  await waitFor('all but the last, which a frame of the stack may still name, are collected', () => {
+    collect();
+    return drained.filter(app => app.deref() !== undefined).length <= 1;
+  });
+});

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { collectDefaultMetrics, type Gauge } from 'prom-client';
+import { collectDefaultMetrics, type Gauge, type Metric, Registry } from 'prom-client';
 import type {
   AuthListener,
   DecisionEvent,
@@ -41,6 +41,21 @@ const MISNAMED = [
   'nodejs_active_requests_total',
 ];
 
+let ofThread: readonly Metric[] | null = null;
+
+/**
+ * The library's metrics of the process and of this thread. Made once: it watches garbage collections from then on and never lets go of
+ * the registry, and so of the whole gateway, that it was given.
+ */
+function metricsOfThread(): readonly Metric[] {
+  if (ofThread !== null) return ofThread;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  ofThread = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
+  return ofThread;
+}
+
 /**
  * The metrics of exchanges and of the process. Labels come from the configuration and from short fixed lists, never from what clients
  * send, so that the number of series is bounded.
@@ -66,8 +81,7 @@ export class ExchangeMetrics implements ExchangeListener {
 
   constructor(set: MetricSet) {
     this.#set = set;
-    collectDefaultMetrics({ register: set.registry });
-    for (const name of MISNAMED) set.registry.removeSingleMetric(name);
+    for (const metric of metricsOfThread()) set.registry.registerMetric(metric);
     this.#requests = set.counter('weir_requests_total');
     this.#grpc = set.counter('weir_grpc_calls_total');
     this.#duration = set.histogram('weir_request_duration_seconds', () =>
