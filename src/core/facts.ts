@@ -51,7 +51,7 @@ export interface Claims {
 /** The latest state of things, each under a key: one thread of the process finds out and tells the others. */
 export interface ToldStates<State> {
   readonly role: 'tells';
-  /** This is the state from now on; `null`: there is none any more. It is copied as `structuredClone` copies. */
+  /** Tells the state that holds from now on; `null` if it has ended. It is copied as `structuredClone` copies. */
   tell(key: string, state: State | null): void;
 }
 

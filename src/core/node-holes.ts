@@ -56,7 +56,7 @@ function lineOf(version: string): number {
   return Number(version.split('.')[0]);
 }
 
-/** Whether a version comes before the mended one; true if there is none. */
+/** Whether a version is older than the mended one. True if none was mended. */
 function isOlder(version: string, mended: string | undefined): boolean {
   if (mended === undefined) return true;
   const parts = version.split('.').map(part => Number.parseInt(part, 10));

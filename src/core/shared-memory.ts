@@ -21,7 +21,7 @@ export interface TableMemory {
    * Runs something that changes words, which others see as a whole or not at all: alone, and undone if it throws or its thread dies.
    * May be nested; the outermost counts. It must be short, must not await, and must not post messages. Own memory just runs it.
    *
-   * The main thread does not wait for long: it has to hear of the death of whoever is inside. It uses `soon`.
+   * The main thread does not wait for long: it has to hear when the thread inside dies. It uses `soon`.
    */
   whole<T>(run: () => T): T;
   /** Does the same as `whole`, in this turn of the event loop or a later one. */

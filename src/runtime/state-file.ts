@@ -10,7 +10,7 @@ class StateUnreadable extends Error {}
 const NAME = 'weir.state';
 /** A newer form gets a higher number. A gateway that does not know it begins without it, and writes its own in its place. */
 const FORM = 1;
-/** A file larger than this is none of ours: full tables take a tenth of it. */
+/** No gateway writes a file as large as this. */
 const MAX_BYTES = 512 * 1_024 * 1_024;
 /** Facts between two turns of the event loop: less than a millisecond. */
 const FACTS_A_TURN = 500;

@@ -4,7 +4,7 @@ import { type AddressSet, addressKey } from '../http/index.ts';
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
 
-/** Refused connections have one cap, whoever opens them. */
+/** Refused connections have one cap for all addresses. */
 const ANYBODY = '';
 
 /** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */

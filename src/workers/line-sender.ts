@@ -13,7 +13,6 @@ export class LineSender {
   readonly #link: Link;
   #gathered = '';
   #count = 0;
-  #dropped = 0;
   #onTheWay = 0;
 
   constructor(link: Link, clock: TimerClock) {
@@ -38,11 +37,10 @@ export class LineSender {
     this.#gathered = '';
     this.#count = 0;
     if (this.#onTheWay + text.length > MOST_ON_THE_WAY) {
-      this.#dropped += count;
+      this.#link.post('lines', { text: '', count: 0, dropped: count });
       return;
     }
     this.#onTheWay += text.length;
-    this.#link.post('lines', { text, count, dropped: this.#dropped });
-    this.#dropped = 0;
+    this.#link.post('lines', { text, count, dropped: 0 });
   }
 }

@@ -58,7 +58,7 @@ export interface StateTopics {
 export interface ToldState {
   readonly topic: keyof StateTopics;
   readonly key: string;
-  /** `null`: there is none any more. */
+  /** `null` if it has ended. */
   readonly state: StateTopics[keyof StateTopics] | null;
 }
 

@@ -24,6 +24,10 @@ function target() {
       error: 'a redirect cannot take over a part of the path: write one address, without parameters',
       abort: true,
     })
+    .refine(to => !hasOddIpv4(to), {
+      error: 'the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1',
+      abort: true,
+    })
     .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
 }
 
@@ -34,7 +38,7 @@ function isPath(to: string): boolean {
 
 function isHttpUrl(to: string): boolean {
   const url = /^https?:\/\/[^/]/i.test(to) ? URL.parse(to) : null;
-  return url !== null && url.username === '' && url.password === '' && !hasOddIpv4(to);
+  return url !== null && url.username === '' && url.password === '';
 }
 
 export const redirectSchema = z
