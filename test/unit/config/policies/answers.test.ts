@@ -39,7 +39,7 @@ describe('redirect and respond', () => {
     ['redirect: { to: "https://a:b@c.example/" }', `.redirect.to: ${TO}, found "...@c.example/"`],
     [
       'redirect: { to: "https://0x7f.1/" }',
-      '.redirect.to: the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1, found "https://0x7f.1/"',
+      '.redirect.to: the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1',
     ],
     ['redirect: { to: "https:///x" }', `.redirect.to: ${TO}, found "https:///x"`],
     ['redirect: { to: "https://a.example/ b" }', `.redirect.to: ${TO}, found "https://a.example/ b"`],
