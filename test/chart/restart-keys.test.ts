@@ -21,6 +21,7 @@ const CHANGES: Readonly<Record<string, object>> = {
   workers: { workers: 2 },
   'caps.limit_keys': { caps: { limit_keys: 600_000 } },
   'tracing.export': { tracing: { export: EXPORT } },
+  state: { state: '/var/lib/weir' },
   store: { store: REDIS },
 };
 
