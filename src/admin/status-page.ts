@@ -73,6 +73,7 @@ type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
 
 function configurationSection({
   configuration: now,
+  node,
   workers,
   traffic,
   atMs,
@@ -88,11 +89,18 @@ function configurationSection({
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
+      ['Node.js', nodeHtml(node)],
       ...(areWorkersTold(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
     ]),
   );
+}
+
+function nodeHtml({ version, holes, holesListedOn }: GatewayStatus['node']): HtmlPart {
+  if (holes.length === 0) return version;
+  const each = holes.map(hole => [html`<br>`, hole]);
+  return [version, html`, <b class="ill">with holes known on ${holesListedOn}:</b>`, each];
 }
 
 /** Lists the reloads since the start, and how each ended. */

@@ -1,7 +1,7 @@
 import { type App, startApp } from '../app/index.ts';
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
 import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from '../config/index.ts';
-import { readVersion, thisMachine } from '../core/index.ts';
+import { HOLES_LISTED_ON, nodeHoles, readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import {
   collectOldObjectsEarly,
@@ -30,6 +30,7 @@ export async function runGateway(
   const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
+  warnOfNode(log);
   for (const warning of warnings)
     log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
   const stop = listenForStop(() => output.flush());
@@ -77,6 +78,13 @@ async function untilStopped(
   return drained ? ExitCode.ok : ExitCode.drainTimeout;
 }
 
+function warnOfNode(log: Logger): void {
+  const { node } = process.versions;
+  const holes = nodeHoles(node);
+  if (holes.length === 0) return;
+  log.warn({ node, holes, listedOn: HOLES_LISTED_ON }, 'this Node.js has holes that concern a gateway');
+}
+
 function logAddresses(log: Logger, { addresses }: App, config: string, snapshot: Snapshot): void {
   const http = formatHostPort(addresses.http);
   const grpc = addresses.grpc === null ? 'off' : formatHostPort(addresses.grpc);
@@ -86,10 +94,8 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
   const workers = areWorkersTold(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};
   const { hash } = snapshot;
-  log.info(
-    { http, ...redirect, grpc, admin, ...signIn, ...workers, config, hash, version: readVersion() },
-    'listening',
-  );
+  const versions = { version: readVersion(), node: process.versions.node };
+  log.info({ http, ...redirect, grpc, admin, ...signIn, ...workers, config, hash, ...versions }, 'listening');
 }
 
 type StopSignal = 'SIGINT' | 'SIGTERM';

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { nodeHoles } from '../../src/core/index.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -110,6 +111,15 @@ describe('weir serve', () => {
     upstream.closeAllConnections();
   });
 
+  it('says which Node.js runs it, and warns of one with known holes', async () => {
+    const serving = await serve({});
+    const { node } = process.versions;
+    expect(await serving.logged('listening')).toMatchObject({ node });
+    const holes = nodeHoles(node);
+    const warnings = serving.log.filter(({ msg }) => msg === 'this Node.js has holes that concern a gateway');
+    expect(warnings).toMatchObject(holes.length === 0 ? [] : [{ level: 'warn', node, holes }]);
+  });
+
   it('says in that line that sign-in is off where tokens are only checked', async () => {
     const serving = await serve({
       upstreams: { api: { url: 'http://127.0.0.1:9' } },
@@ -172,7 +182,7 @@ describe('weir serve', () => {
     await serving.logged('listening');
     serving.process.kill(signal);
     expect(await serving.ended).toBe(0);
-    expect(serving.log.map(line => line['msg'])).toEqual(['listening', 'draining', 'stopped']);
+    expect(serving.log.map(line => line['msg']).slice(-3)).toEqual(['listening', 'draining', 'stopped']);
     expect(serving.err).toBe('');
   });
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { nodeHoles } from '../../src/core/index.ts';
 import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
@@ -35,6 +36,7 @@ describe('/status.json', () => {
     expect(status).toMatchObject({
       host: expect.any(String),
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      node: { version: process.versions.node, holes: nodeHoles(process.versions.node) },
     });
     expect(status.configuration.files).toEqual([
       expect.stringMatching(/gateway\.yaml$/),
