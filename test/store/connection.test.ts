@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
+import { Replicas } from '../../src/redis/connection/index.ts';
 import { RedisConnection, type RedisError } from '../../src/redis/index.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
@@ -104,6 +105,15 @@ test('a command while there is no connection fails at once and is not kept for l
   await server.start();
   await waitFor('it is ready again', () => connection.isReady);
   expect(await connection.command('get', 'c:key')).toBeNull();
+});
+
+test('a heartbeat fails while memory is full, as decisions do, so that no gateway takes Redis for usable', async () => {
+  const replicas = new Replicas(await connected(), { clock: systemClock, id: 'one', hint: 1 });
+  await replicas.beat();
+  await server.client.config('SET', 'maxmemory', '1');
+  expect(await replicas.beat().catch((error: RedisError) => error.message)).toMatch(/^OOM /);
+  await server.client.config('SET', 'maxmemory', '0');
+  await replicas.beat();
 });
 
 test('commands of one turn keep their order and their responses', async () => {

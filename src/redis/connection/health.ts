@@ -162,14 +162,17 @@ export class Health {
 /** A gateway without a heartbeat for this long is gone. */
 const LIFETIME_MS = 10_000;
 
-/** Registers this gateway and drops those that are gone. Writes, so it fails when decisions would. Returns { now, count }. */
+/**
+ * Registers this gateway and drops those that are gone. Writes, so it fails when decisions would: where memory is full, Redis refuses
+ * only the first write of a script, and only one that takes memory. Returns { now, count }.
+ */
 const BEAT = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local lifetime = tonumber(ARGV[2])
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - lifetime))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + lifetime), '+inf')
-redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', lifetime))
 return { now, redis.call('ZCARD', KEYS[1]) }
 `);
