@@ -196,6 +196,8 @@ export type Release = (error?: Error | null) => void;
 /** A read buffer whose pieces can be lent out without a copy. */
 export interface LendingBytes {
   readonly bytes: Buffer;
+  /** Keeps all bytes unchanged until `release` is called once for them. */
+  keep(): void;
   /** Lends the bytes from `from` to `to`; they stay unchanged until `release` is called once for them. */
   lend(from: number, to: number): Buffer;
   readonly release: Release;

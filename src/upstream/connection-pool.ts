@@ -2,8 +2,9 @@ import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
+import { SlabStore } from './slabs.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
-import { type ConnectionShare, SlabStore, UpstreamConnection } from './upstream-connection.ts';
+import { type ConnectionShare, UpstreamConnection } from './upstream-connection.ts';
 
 /**
  * The pool of an address over HTTP/1.1. Each connection carries one request at a time, so no request waits behind another's

@@ -2,14 +2,19 @@ import type { Socket } from 'node:net';
 import { type FieldNames, TurnWriter } from '../core/index.ts';
 import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
-import { type Connect, readyEvent } from './connect.ts';
+import { readyEvent } from './connect.ts';
+import type { PoolTerms } from './pool.ts';
+import { SLAB_BYTES, type Slab, type SlabStore } from './slabs.ts';
 import { OwnFault } from './stream-response.ts';
 import type { UpstreamOptions } from './transport.ts';
 
-/** Most bytes that one read returns. */
-const READ_BYTES = 65_536;
-/** Smallest part of a buffer that is read into while clients still hold its other part: small pieces must not keep large buffers. */
-const MIN_READ_BYTES = 32_768;
+/** The smallest part of a slab that is read into while clients still hold its other part: small pieces must not keep many slabs. */
+const MIN_READ_BYTES = SLAB_BYTES / 2;
+
+/** What the sockets of a pool share. */
+interface SessionSocketShare extends Pick<PoolTerms, 'connect' | 'options'> {
+  readonly slabs: SlabStore;
+}
 
 /** Hears what happens on the connection of a session. */
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRead' | 'goaway'> {
@@ -26,13 +31,20 @@ export class SessionSocket implements ClientSessionOwner {
   readonly #owner: SessionSocketOwner;
   readonly #socket: Socket;
   readonly #session: ClientSession;
-  #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  readonly #slabs: SlabStore;
+  /** The slab that the next read fills, and where it begins. */
+  #slab: Slab;
+  #from = 0;
+  #buffer: Buffer;
   /** `null` until there is a socket. */
   #writer: TurnWriter | null = null;
   #isClosing = false;
 
-  constructor(connect: Connect, options: UpstreamOptions, owner: SessionSocketOwner) {
+  constructor({ connect, options, slabs }: SessionSocketShare, owner: SessionSocketOwner) {
     this.#owner = owner;
+    this.#slabs = slabs;
+    this.#slab = slabs.take();
+    this.#buffer = this.#slab.bytes;
     this.#session = new ClientSession(upstreamSessionOptions(options), this);
     const callback = (count: number) => this.#read(count);
     this.#socket = connect(options, { buffer: () => this.#buffer, callback });
@@ -41,7 +53,10 @@ export class SessionSocket implements ClientSessionOwner {
     this.#socket.on(readyEvent(options), () => writer.open());
     this.#socket.on('error', error => owner.lost(error));
     this.#socket.on('end', () => owner.lost(new Error('the upstream closed the connection')));
-    this.#socket.on('close', () => owner.closed());
+    this.#socket.on('close', () => {
+      this.#slab.letGo();
+      owner.closed();
+    });
   }
 
   get bytesRead(): number {
@@ -108,20 +123,25 @@ export class SessionSocket implements ClientSessionOwner {
   #read(count: number): boolean {
     if (!this.#isReading()) return false;
     try {
-      const reusable = this.#session.read(this.#buffer, count);
-      if (!reusable) this.#keep(count);
+      this.#session.read(this.#slab, this.#from, this.#from + count);
     } catch (error) {
       const isTheirs = error instanceof Http2Fault;
       this.#owner.faulty(isTheirs ? error : new OwnFault(error));
       this.endSoon(isTheirs ? error.code : ErrorCode.INTERNAL_ERROR);
     }
+    this.#moveOn(count);
     return this.#isReading();
   }
 
-  /** Leaves the first bytes of the buffer to the calls that hold parts of them. */
-  #keep(count: number): void {
-    const unused = this.#buffer.subarray(count);
-    this.#buffer = unused.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : unused;
+  /** Leaves bytes that were read to the calls that hold parts of them. */
+  #moveOn(count: number): void {
+    if (this.#slab.lent) this.#from += count;
+    else this.#from = 0;
+    if (SLAB_BYTES - this.#from < MIN_READ_BYTES) {
+      this.#slab = this.#slabs.replace(this.#slab);
+      this.#from = 0;
+    }
+    this.#buffer = this.#from === 0 ? this.#slab.bytes : this.#slab.bytes.subarray(this.#from);
   }
 
   /** Keeps the compiler from assuming that a call in between left it open. */

@@ -1,4 +1,4 @@
-import type { BodyLength, BodySource, FieldNames, RosterEntry } from '../core/index.ts';
+import type { BodyLength, BodySource, FieldNames, Release, RosterEntry } from '../core/index.ts';
 import { inNextTurn, StallTimer } from '../core/index.ts';
 import type { OutgoingRequest, RequestWriterOwner } from '../http1/index.ts';
 import { BodyWriter, MalformedMessage, statesLength } from '../http1/index.ts';
@@ -155,9 +155,9 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#read(() => this.#response.readSection(section, ends));
   }
 
-  data(bytes: Buffer): boolean {
+  data(bytes: Buffer, release: Release | null): boolean {
     this.#read(() => {
-      this.#paused = !this.#response.readData(bytes);
+      this.#paused = !this.#response.readData(bytes, release);
     });
     return !this.#paused;
   }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { inNextTurn } from '../core/index.ts';
+import { inNextTurn, type Release } from '../core/index.ts';
 import { MalformedMessage } from '../http1/index.ts';
 import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';
@@ -37,7 +37,7 @@ export class StreamResponse {
   #phase: StreamResponsePhase = 'head';
   #head: Http2ResponseHead | null = null;
   /** Pieces of a body that is gathered. */
-  #pieces: Buffer[] = [];
+  #pieces: Piece[] = [];
   #received = 0;
 
   /** @param isCall true if it answers a gRPC call, which goes to clients over HTTP/2 alone */
@@ -106,20 +106,23 @@ export class StreamResponse {
     }
   }
 
-  /** Reads a piece of the body. Returns false if the sink has enough for now. */
-  readData(chunk: Buffer): boolean {
+  /**
+   * Reads a piece of the body, which is given back by `release` unless the response fails. Returns false if the sink has enough for
+   * now.
+   */
+  readData(chunk: Buffer, release: Release | null): boolean {
     if (!this.inBody) throw new MalformedMessage('a body that cannot be');
     this.#received += chunk.length;
     const excess = this.#received - (this.#head?.statedLength ?? this.#received);
-    if (excess <= 0) return this.#pass(chunk);
+    if (excess <= 0) return this.#pass(chunk, release);
     // Pass on what belongs to the body, although more came with it.
-    if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess));
+    if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess), release);
     throw new MalformedMessage('more than content-length says');
   }
 
-  #pass(chunk: Buffer): boolean {
-    if (this.#phase === 'body') return this.#sink.data(chunk, null);
-    this.#pieces.push(chunk);
+  #pass(chunk: Buffer, release: Release | null): boolean {
+    if (this.#phase === 'body') return this.#sink.data(chunk, release);
+    this.#pieces.push({ chunk, release });
     return true;
   }
 
@@ -149,7 +152,7 @@ export class StreamResponse {
     this.#pieces = [];
     this.#sink.head(status, reason, fields, statedLength);
     // These are so few bytes that it does not matter whether the sink has enough.
-    for (const piece of pieces) if (this.inBody) this.#sink.data(piece, null);
+    for (const { chunk, release } of pieces) if (this.inBody) this.#sink.data(chunk, release);
   }
 
   /** Stops reading: the sink needs no more of the response. */
@@ -166,15 +169,24 @@ export class StreamResponse {
   }
 
   #gathered(): string {
-    const [first] = this.#pieces;
-    if (first === undefined) return '';
-    return (this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces)).toString('latin1');
+    let body = '';
+    for (const { chunk, release } of this.#pieces) {
+      body += chunk.toString('latin1');
+      release?.();
+    }
+    return body;
   }
 
   /** Whether a response has no body (RFC 9110, 6.4.1). */
   #hasNoBody({ status }: Http2ResponseHead): boolean {
     return this.#method === 'HEAD' || status === 204 || status === 304;
   }
+}
+
+/** A part of a body, and what gives it back. */
+interface Piece {
+  readonly chunk: Buffer;
+  readonly release: Release | null;
 }
 
 /** The head of a response as it came over HTTP/2. */

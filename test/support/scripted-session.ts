@@ -4,6 +4,7 @@ import {
   type SessionOptions,
   type StreamHandler,
 } from '../../src/http2/index.ts';
+import { SlabStore } from '../../src/upstream/slabs.ts';
 import { type Frame, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
 import { StreamEvents } from './stream-events.ts';
@@ -57,7 +58,10 @@ export class ScriptedSession {
   /** Returns whether the bytes may be written over. */
   send(...frames: Buffer[]): boolean {
     const bytes = Buffer.concat(frames);
-    return this.session.read(bytes, bytes.length);
+    const slab = new SlabStore().take();
+    slab.bytes.set(bytes);
+    this.session.read(slab, 0, bytes.length);
+    return !slab.lent;
   }
 
   /** What the client has sent since the last time, in words. */

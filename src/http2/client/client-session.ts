@@ -1,4 +1,4 @@
-import { NO_NAMES } from '../../core/index.ts';
+import { type LendingBytes, NO_NAMES, type Release } from '../../core/index.ts';
 import { MAX_31_BITS, Setting } from '../frames/index.ts';
 import { gradeResponseField, type HeaderSection } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
@@ -8,6 +8,8 @@ import { ClientStream } from './client-stream.ts';
 /** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ClientSession extends Session<ClientStream> {
   readonly #owner: ClientSessionOwner;
+  /** What is being read. */
+  #reading: LendingBytes | null = null;
   #nextId = 1;
   /** The last stream that a GOAWAY named. */
   #lastStream = MAX_31_BITS;
@@ -32,14 +34,19 @@ export class ClientSession extends Session<ClientStream> {
     return this.peer.accepts(fields);
   }
 
-  /**
-   * Reads the bytes up to `end`. Returns whether they may be overwritten, since no handler holds parts of them. Throws
-   * Http2Fault; only `goAway` and `lose` may be called then.
-   */
-  read(bytes: Buffer, end: number): boolean {
-    this.areKept = false;
-    this.reader.read(bytes, 0, end);
-    return !this.areKept;
+  /** Reads a part of these bytes, which handlers may keep. Throws Http2Fault; only `goAway` and `lose` may be called then. */
+  read(source: LendingBytes, from: number, to: number): void {
+    this.#reading = source;
+    this.reader.read(source.bytes, from, to);
+    this.#reading = null;
+  }
+
+  get release(): Release | null {
+    return this.#reading?.release ?? null;
+  }
+
+  protected keepRead(): void {
+    this.#reading?.keep();
   }
 
   /** Opens a stream with a header section: names and values in turn. */

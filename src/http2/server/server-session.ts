@@ -43,6 +43,9 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #rest: Buffer | null = null;
   #restAt = 0;
   #hasRead = false;
+  /** True if handlers hold parts of the bytes that are being read. */
+  #areKept = false;
+  readonly release = null;
 
   constructor(options: ServerSessionOptions, owner: ServerSessionOwner) {
     const settings: [number, number][] = [
@@ -71,9 +74,13 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
       this.#restAt = 0;
       return true;
     }
-    this.areKept = false;
+    this.#areKept = false;
     this.#read(bytes, 0, end);
-    return !this.areKept && this.#rest === null;
+    return !this.#areKept && this.#rest === null;
+  }
+
+  protected keepRead(): void {
+    this.#areKept = true;
   }
 
   /** Reads on where a read stopped, to let other connections have their turn. Throws Http2Fault like `read`. */

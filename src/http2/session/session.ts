@@ -1,3 +1,4 @@
+import type { Release } from '../../core/index.ts';
 import type { FrameSink } from '../frames/index.ts';
 import { Flag, FrameReader, FrameWriter, MAX_31_BITS, PREFACE, Setting } from '../frames/index.ts';
 import type { FieldGrade, HeaderSection, SectionBounds } from '../hpack/index.ts';
@@ -42,8 +43,6 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   readonly #wake: () => void;
   readonly #window: ReceiveWindow;
   protected readonly awaited = new AwaitedAcknowledgements();
-  /** True if handlers hold parts of the bytes that are being read. */
-  protected areKept = false;
 
   /** @param wake called when there is something to take and write by the end of this turn of the event loop */
   constructor(options: SessionOptions, side: SessionSide, wake: () => void) {
@@ -135,9 +134,13 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
   keep(bytes: Buffer): Buffer {
     if (bytes.length < KEPT_BYTES) return Buffer.from(bytes);
-    this.areKept = true;
+    this.keepRead();
     return bytes;
   }
+
+  /** Keeps what is being read from being overwritten. */
+  protected abstract keepRead(): void;
+  abstract readonly release: Release | null;
 
   over(stream: Stream): void {
     this.streams.delete(stream.id);

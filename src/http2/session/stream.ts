@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../../core/index.ts';
+import { GrowingBytes, type Release } from '../../core/index.ts';
 import type { HeaderSection } from '../hpack/index.ts';
 import { ErrorCode } from '../http2-fault.ts';
 import type { OutgoingBytes, Sender } from './flow-control.ts';
@@ -19,8 +19,10 @@ export interface StreamHost {
   openWindow(stream: Stream, bytes: number): void;
   /** Notes that so many bytes of a body take no memory here any more. */
   used(bytes: number): void;
-  /** Returns these bytes for a handler to keep: they are not overwritten. */
+  /** Returns these bytes for a handler to keep, or a copy: they are not overwritten. */
   keep(bytes: Buffer): Buffer;
+  /** Gives back what `keep` has just returned as it was; `null` if nothing has to be given back. */
+  readonly release: Release | null;
   /** Called when both sides have ended the stream: it is closed. */
   over(stream: Stream): void;
 }
@@ -127,7 +129,7 @@ export abstract class Stream implements Sender {
       if (held.trailers === null) this.#held = null;
       else held.bytes = NO_BYTES;
       this.host.used(bytes.length);
-      this.#handOn(bytes);
+      this.#handOn(bytes, null);
     } else this.#reopen();
     if (this.remote === 'ended' && !this.#isPausedNow()) this.#endReceiving();
   }
@@ -184,8 +186,11 @@ export abstract class Stream implements Sender {
       return;
     }
     this.host.used(flowBytes);
-    if (bytes.length > 0) this.#handOn(this.host.keep(bytes));
-    else this.#reopen();
+    if (bytes.length === 0) this.#reopen();
+    else {
+      const kept = this.host.keep(bytes);
+      this.#handOn(kept, kept === bytes ? this.host.release : null);
+    }
     if (ends && !this.#isPausedNow()) this.#endReceiving();
   }
 
@@ -202,9 +207,12 @@ export abstract class Stream implements Sender {
     return this.#held;
   }
 
-  #handOn(bytes: Buffer): void {
-    if (this.isDetached) return;
-    this.isPaused = this.handler?.data(bytes) === false;
+  #handOn(bytes: Buffer, release: Release | null): void {
+    if (this.isDetached) {
+      release?.();
+      return;
+    }
+    this.isPaused = this.handler?.data(bytes, release) === false;
     if (!this.isPaused) this.#reopen();
   }
 
@@ -245,8 +253,11 @@ export abstract class Stream implements Sender {
 export interface StreamHandler {
   /** Takes a header section. `ends` is true if nothing follows. */
   section(section: HeaderSection, ends: boolean): void;
-  /** Takes a piece of the body, which is the handler's from here on. Returns false if it wants no more until it resumes the stream. */
-  data(bytes: Buffer): boolean;
+  /**
+   * Takes a piece of the body, which is the handler's until it calls `release`; for ever, if that is `null`. Returns false if it wants
+   * no more until it resumes the stream.
+   */
+  data(bytes: Buffer, release: Release | null): boolean;
   /** Called when the whole message has been handed on, which the other side has ended by END_STREAM. */
   ended(): void;
   /** Called when what had to wait has been sent. */

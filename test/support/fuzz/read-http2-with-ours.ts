@@ -1,4 +1,5 @@
 import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
+import { SlabStore } from '../../../src/upstream/slabs.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
 import { CollectingSink } from '../collecting-sink.ts';
 import { GET } from '../get-request.ts';
@@ -6,6 +7,9 @@ import { upstreamAt } from '../upstream-options.ts';
 import type { Http2Reading } from './http2-reading.ts';
 
 const OPTIONS = { maxBytes: 65_536, maxFields: 501, streamWindow: 131_072, connectionWindow: 8_388_608 };
+
+/** One for all, so that a slab that is given back too early is filled by the next read. */
+const slabs = new SlabStore();
 
 /** Reads the bytes, in these pieces, as the responses to so many calls. */
 export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): Http2Reading[] {
@@ -17,23 +21,28 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
   };
   const session = new ClientSession(OPTIONS, owner);
   const fate = { broken: null, closedWhileIdle: false, released: () => {}, suspect: () => {} };
-  const sinks = Array.from({ length: requests }, () => {
+  const sinks = Array.from({ length: requests }, (_, i) => {
     const sink = new CollectingSink();
+    sink.takesAtOnce = i % 2 === 0;
     const call = new StreamCall(GET, sink, fate, upstreamAt(81, { protocol: 'grpc' }));
     call.begin(session.request([], call, true), fate);
     return sink;
   });
+  let slab = slabs.take();
   try {
     for (const piece of pieces) {
-      const buffer = Buffer.from(piece);
-      // The next read overwrites it then.
-      if (session.read(buffer, buffer.length)) buffer.fill('?');
+      slab.bytes.set(piece);
+      session.read(slab, 0, piece.length);
+      if (slab.lent) slab = slabs.replace(slab);
     }
   } catch (error) {
     if (!(error instanceof Http2Fault)) throw error;
   }
   session.lose();
-  return sinks.map(readingOf);
+  slab.letGo();
+  const readings = sinks.map(readingOf);
+  for (const { taken } of sinks.flatMap(({ lent }) => lent)) taken();
+  return readings;
 }
 
 function readingOf(sink: CollectingSink): Http2Reading {

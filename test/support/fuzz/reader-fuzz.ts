@@ -1,4 +1,4 @@
-import { SLAB_BYTES } from '../../../src/upstream/upstream-connection.ts';
+import { SLAB_BYTES } from '../../../src/upstream/slabs.ts';
 import { Random } from '../random.ts';
 import { readWithNode } from './read-with-node.ts';
 import { readWithOurs } from './read-with-ours.ts';

@@ -23,8 +23,8 @@ describe('a response on a stream', () => {
   it('is handed on whole when it is small and comes at once', () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
-    response.readData(Buffer.from('hel'));
-    response.readData(Buffer.from('lo'));
+    response.readData(Buffer.from('hel'), null);
+    response.readData(Buffer.from('lo'), null);
     expect(sink.events).toEqual([]);
     response.readEnd();
     expect(sink).toMatchObject({
@@ -45,10 +45,10 @@ describe('a response on a stream', () => {
   it('is handed on in pieces when the rest comes later', async () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
-    response.readData(Buffer.from('hel'));
+    response.readData(Buffer.from('hel'), null);
     await new Promise(setImmediate);
     expect(sink).toMatchObject({ events: ['head 200 5'], body: 'hel' });
-    response.readData(Buffer.from('lo'));
+    response.readData(Buffer.from('lo'), null);
     response.readEnd();
     expect(sink).toMatchObject({ events: ['head 200 5', 'end'], body: 'hello' });
   });
@@ -60,7 +60,7 @@ describe('a response on a stream', () => {
     const response = responseTo();
     sink.head = () => response.stop();
     response.readSection(head(200, 'content-length', '3'), false);
-    response.readData(Buffer.from('hel'));
+    response.readData(Buffer.from('hel'), null);
     if (hasTrailers) {
       response.readSection(section('x-sum', '0'), true);
       response.readEnd();
@@ -94,7 +94,7 @@ describe('a response on a stream', () => {
     await new Promise(setImmediate);
     expect([sink.events, response.inBody]).toEqual([[], false]);
     if (body === '') response.readEnd();
-    else expect(() => response.readData(Buffer.from(body))).toThrow('a body that cannot be');
+    else expect(() => response.readData(Buffer.from(body), null)).toThrow('a body that cannot be');
     expect(sink.events).toEqual(events);
   });
 
@@ -121,16 +121,16 @@ describe('a response on a stream', () => {
     const response = responseTo();
     response.readSection(head(200), false);
     sink.wantsMore = false;
-    expect(response.readData(Buffer.from('a'))).toBe(false);
+    expect(response.readData(Buffer.from('a'), null)).toBe(false);
   });
 
   it('passes on what belongs to its body when more comes', () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
     response.handOn();
-    expect(() => response.readData(Buffer.from('hello, you'))).toThrow();
+    expect(() => response.readData(Buffer.from('hello, you'), null)).toThrow();
     expect(sink.body).toBe('hello');
-    expect(() => response.readData(Buffer.from('more'))).toThrow();
+    expect(() => response.readData(Buffer.from('more'), null)).toThrow();
     expect(sink.body).toBe('hello');
   });
 
@@ -143,7 +143,7 @@ describe('a response on a stream', () => {
   });
 
   it.each<[string, (response: StreamResponse) => void]>([
-    ['a body in front of its head', response => response.readData(Buffer.from('a'))],
+    ['a body in front of its head', response => response.readData(Buffer.from('a'), null)],
     ['a status below 100', response => response.readSection(head(99), true)],
     ['an interim response that ends it', response => response.readSection(head(103), true)],
     [
@@ -184,7 +184,7 @@ describe('a response on a stream', () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
     expect(() => {
-      response.readData(Buffer.from(body));
+      response.readData(Buffer.from(body), null);
       response.readEnd();
     }).toThrow();
   });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type ByteSink, systemClock } from '../../../src/core/index.ts';
-import { Reads, SLAB_BYTES, SlabStore, SwitchedStream } from '../../../src/upstream/upstream-connection.ts';
+import { SLAB_BYTES, SlabStore } from '../../../src/upstream/slabs.ts';
+import { Reads, SwitchedStream } from '../../../src/upstream/upstream-connection.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 
 const SMALL_BYTES = 4_096;
