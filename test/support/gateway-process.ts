@@ -56,15 +56,17 @@ export interface Launch {
   readonly stdout?: number;
   /** Commands of bash that run first, such as `ulimit`. */
   readonly before?: string;
+  /** Whether clients may speak HTTP/2 in cleartext. Default: HTTP/1.1 alone. */
+  readonly h2c?: boolean;
 }
 
 /** Starts `weir serve` and waits until it is ready. The end of the running test kills it. */
 export async function startGatewayProcess(
   settings: GatewaySettings,
-  { stdout, before = 'true' }: Launch = {},
+  { stdout, before = 'true', h2c = false }: Launch = {},
 ): Promise<GatewayProcess> {
   const [port, adminPort] = [await freePort(), await freePort()];
-  const listen = { http: `127.0.0.1:${port}`, admin: `127.0.0.1:${adminPort}` };
+  const listen = { http: { address: `127.0.0.1:${port}`, h2c }, admin: `127.0.0.1:${adminPort}` };
   const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
   const words = [process.execPath, 'src/main.ts', 'serve', '--config', path];
   const child = spawn('bash', ['-c', `${before}; exec "$@"`, 'bash', ...words], {

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { Clock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { type GatewayProcess, type Launch, startGatewayProcess } from './gateway-process.ts';
 import { head } from './requests.ts';
 import { tempText } from './temp.ts';
 import type { TestGateway } from './test-gateway.ts';
@@ -49,8 +49,11 @@ export async function startRedisGateway(settings: RedisGatewaySettings): Promise
 }
 
 /** The same as a process of its own. */
-export async function startRedisGatewayProcess(settings: RedisGatewaySettings): Promise<GatewayProcess> {
-  const gateway = await startGatewayProcess(await settingsOf(settings));
+export async function startRedisGatewayProcess(
+  settings: RedisGatewaySettings,
+  launch: Launch = {},
+): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess(await settingsOf(settings), launch);
   await redisDecides(gateway);
   // It has read what other gateways know, too.
   await gateway.ready();

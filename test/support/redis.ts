@@ -88,22 +88,43 @@ export async function startRedis(...options: readonly string[]): Promise<RedisSe
 /** A Redis Cluster of three masters, each with a third of the slots. */
 export class RedisCluster {
   readonly servers: readonly RedisServer[];
+  readonly replicas: RedisServer[] = [];
 
   constructor(servers: readonly RedisServer[]) {
     this.servers = servers;
   }
 
+  /** Adds a replica of the first master, which takes its place if that fails. */
+  async addReplica(): Promise<RedisServer> {
+    const [first] = this.servers;
+    const replica = await startRedis(...CLUSTER_OPTIONS);
+    this.replicas.push(replica);
+    await replica.client.call('cluster', 'meet', '127.0.0.1', first?.port ?? 0);
+    const id = String(await first?.client.call('cluster', 'myid'));
+    // Refused until it knows the master.
+    await waitFor('it replicates', () =>
+      replica.client.call('cluster', 'replicate', id).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await waitFor('it follows', async () =>
+      (await replica.client.info('replication')).includes('master_link_status:up'),
+    );
+    return replica;
+  }
+
   async close(): Promise<void> {
-    await Promise.all(this.servers.map(server => server.close()));
+    await Promise.all([...this.servers, ...this.replicas].map(server => server.close()));
   }
 }
 
+const CLUSTER_OPTIONS = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
 const SLOTS = 16_384;
 
 export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
   const servers: RedisServer[] = [];
-  for (let i = 0; i < nodes; i++)
-    servers.push(await startRedis('--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'));
+  for (let i = 0; i < nodes; i++) servers.push(await startRedis(...CLUSTER_OPTIONS));
   const [first] = servers;
   for (const [i, { client }] of servers.entries()) {
     const [from, to] = [Math.ceil((i * SLOTS) / nodes), Math.ceil(((i + 1) * SLOTS) / nodes) - 1];

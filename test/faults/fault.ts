@@ -1,0 +1,56 @@
+import { expect } from 'vitest';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { waitFor } from '../support/wait.ts';
+import type { Counts, Outcome } from './account.ts';
+import type { Load } from './load.ts';
+
+/** Something that goes wrong, and is put right again. */
+export interface Fault {
+  readonly begin: () => unknown;
+  /** Whether the gateway has noticed. Default: it need not. */
+  readonly isNoticed?: () => boolean | Promise<boolean>;
+  /** Runs while the fault lasts and the load goes on. */
+  readonly meanwhile?: () => Promise<void>;
+  readonly end: () => unknown;
+  /** Whether everything is as before. Default: once all is answered. */
+  readonly isHealed?: () => boolean | Promise<boolean>;
+  /** How requests may end meanwhile, but for those that the service answers. Default: in no other way. */
+  readonly mayEnd?: readonly Outcome[];
+}
+
+/** Puts a fault in the midst of a load, which is answered before and after, and tells what became of requests meanwhile. */
+export async function underFault(load: Load, fault: Fault): Promise<Counts> {
+  await load.isWhole();
+  const before = load.account.firstOpen;
+  await fault.begin();
+  await waitFor('the gateway notices', fault.isNoticed ?? (() => true));
+  await load.passes(300);
+  await fault.meanwhile?.();
+  await fault.end();
+  await waitFor('it is as before', fault.isHealed ?? (() => true));
+  const after = load.begun;
+  await load.isWhole();
+  // What began before has ended by now: so many have begun and ended since.
+  const counts = load.account.counts(before, after);
+  const { answered: _, ...others } = counts;
+  expect([...(fault.mayEnd ?? [])]).toEqual(expect.arrayContaining(Object.keys(others)));
+  return counts;
+}
+
+const AT_REST = [
+  'weir_requests_in_flight',
+  'weir_client_connections',
+  'weir_websockets_open',
+  'weir_limit_in_flight',
+];
+
+/** Expects that the load was in order, and that the gateway holds nothing of it any longer. */
+export async function expectAtRest(load: Load, gateways: readonly TestGateway[]): Promise<void> {
+  await load.stop();
+  load.account.expectInOrder();
+  for (const gateway of gateways) {
+    for (const name of AT_REST) {
+      await waitFor(`${name} is 0`, async () => (await gateway.counted(name)).size === 0);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { CHECKOUT } from '../support/documents.ts';
+import type { Counts, Outcome } from './account.ts';
+
+/** What the table says of each fault beside what its clients saw: in the log and metrics, and what comes back by itself. */
+const ROWS = {
+  'Redis is killed, and started empty': {
+    says: '`store`: Redis is unreachable; `weir_store_up` 0',
+    returns: 'all of it; what Redis had counted is gone',
+  },
+  'Redis is stopped (SIGSTOP), and goes on': { says: 'the same', returns: 'all of it' },
+  'Redis answers a second late': { says: 'the same', returns: 'all of it' },
+  'Redis is out of memory': { says: 'the same', returns: 'all of it' },
+  'Redis becomes read-only': { says: 'the same', returns: 'all of it' },
+  'Redis is killed, `on_failure: open`': { says: 'the same', returns: 'all of it' },
+  'Redis is killed, `on_failure: closed`': { says: 'the same, and `/readyz` 503', returns: 'all of it' },
+  'Redis fails over by Sentinel': { says: 'the same', returns: 'all of it, by the new master' },
+  'Redis Cluster fails over': { says: 'the same', returns: 'all of it, by the new master' },
+} as const satisfies Record<string, { readonly says: string; readonly returns: string }>;
+
+export type FaultName = keyof typeof ROWS;
+export const FAULTS: readonly string[] = Object.keys(ROWS);
+
+const FILE = join(CHECKOUT, 'docs/operations.md');
+const PLACE =
+  /(<!-- faults: WEIR_WRITE=1 npm run test:faults -->\n\n\|[^\n]*\n\|[^\n]*\n)(.*?)(\n<!-- end -->)/s;
+const WORDS: Readonly<Record<string, string>> = {
+  broken: 'connection broken',
+  unconnected: 'no connection',
+};
+
+/** The rows of the document, by the name of the fault. */
+export function documentedRows(): Map<string, string> {
+  const rows = PLACE.exec(readFileSync(FILE, 'utf8'))?.[2]?.split('\n').filter(Boolean) ?? [];
+  return new Map(rows.map(row => [row.split(' | ')[0]?.slice(2) ?? '', row]));
+}
+
+/** Expects that the document has a row of this fault that tells no other ends than these, or, with WEIR_WRITE, writes it. */
+export function tell(name: FaultName, counts: Counts, mayEnd: readonly Outcome[] = []): void {
+  const { says, returns } = ROWS[name];
+  if (process.env['WEIR_WRITE']) write(name, `| ${name} | ${inWords(counts)} | ${says} | ${returns} |`);
+  const [, clients = '', ...others] = documentedRows().get(name)?.slice(2, -2).split(' | ') ?? [];
+  expect(others, 'WEIR_WRITE=1 npm run test:faults').toEqual([says, returns]);
+  const ends = Array.from(clients.matchAll(/; (\w[\w ]*) for/g), ([, end]) => end);
+  expect(mayEnd.map(end => WORDS[end] ?? end)).toEqual(expect.arrayContaining(ends));
+}
+
+function write(name: string, row: string): void {
+  const rows = documentedRows().set(name, row);
+  const sorted = FAULTS.flatMap(each => rows.get(each) ?? []);
+  const text = readFileSync(FILE, 'utf8');
+  writeFileSync(
+    FILE,
+    text.replace(PLACE, (_, begin, __, end) => `${begin}${sorted.join('\n')}\n${end}`),
+  );
+}
+
+/** "990 of 1,000 answered; 502 for 7; connection broken for 3" */
+function inWords({ answered = 0, ...others }: Counts): string {
+  const number = (count: number) => count.toLocaleString('en');
+  const ends = Object.entries(others);
+  const all = ends.reduce((sum, [, count]) => sum + count, answered);
+  const each = ends.map(([end, count]) => `; ${WORDS[end] ?? end} for ${number(count)}`);
+  return `${number(answered)} of ${number(all)} answered${each.join('')}`;
+}

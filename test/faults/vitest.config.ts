@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/** For `npm run test:faults`: faults with real parts, each under load. One file at a time: each is a load of its own. */
+export default defineConfig({
+  root: join(import.meta.dirname, '../..'),
+  test: {
+    globalSetup: ['test/support/redis-installed.ts'],
+    setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
+    include: ['test/faults/*.test.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
+    fileParallelism: false,
+    reporters: ['verbose'],
+  },
+});
