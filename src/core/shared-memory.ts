@@ -49,13 +49,18 @@ export class Words {
   }
 
   set(at: number, value: number): void {
-    if (this.#journal !== null) this.#journal.note(this.#table, at, this.ints[at] ?? 0);
+    if (this.#journal !== null) {
+      const old = this.ints[at] ?? 0;
+      if (old === value) return;
+      this.#journal.note(this.#table, at, old);
+    }
     this.ints[at] = value;
   }
 
   /** `at`: place among `floats`. */
   setFloat(at: number, value: number): void {
     if (this.#journal !== null) {
+      if (this.floats[at] === value) return;
       this.#journal.note(this.#table, at * 2, this.ints[at * 2] ?? 0);
       this.#journal.note(this.#table, at * 2 + 1, this.ints[at * 2 + 1] ?? 0);
     }
@@ -241,7 +246,7 @@ export class SharedMemory implements TableMemory {
 
   whole<T>(run: () => T): T {
     if (this.#depth > 0) return run();
-    for (let turn = 0; !this.#take(); turn++) {
+    for (let turn = 0; !this.#take(turn); turn++) {
       if (this.worker === MAIN_THREAD && turn >= MAIN_TURNS)
         throw new Error('shared memory is taken: the main thread must not wait');
       this.#wait(this.#control, Atomics.load(this.#control, LOCK), turn);
@@ -269,8 +274,9 @@ export class SharedMemory implements TableMemory {
     Atomics.store(this.#control, LOCK, FREE);
   }
 
-  #take(): boolean {
-    if (Atomics.load(this.#control, LOCK) !== FREE) return false;
+  /** `turn`: 0 for the first look, which usually finds it free. Later ones leave it to others to change. */
+  #take(turn = 0): boolean {
+    if (turn > 0 && Atomics.load(this.#control, LOCK) !== FREE) return false;
     return Atomics.compareExchange(this.#control, LOCK, FREE, this.worker + 1) === FREE;
   }
 

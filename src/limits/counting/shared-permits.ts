@@ -25,6 +25,16 @@ const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;
 /** A reader without the lock gives up after so many records: others may link them anew under its eyes. */
 const MAX_STEPS = 1_000;
+/** How many keys of a name a thread remembers the hashes of. */
+const REMEMBERED_KEYS = 1_024;
+
+/** A key, its hash, and where its record was last seen: it may have another key by now, or none. */
+interface Place {
+  readonly key: string;
+  readonly low: number;
+  readonly high: number;
+  at: number;
+}
 
 /**
  * Permits that the threads of a process share, found by name and key in one table. A record counts those of one key, or all of a name,
@@ -51,10 +61,7 @@ export class SharedPermits {
   }
 
   /** Makes the permits of this name, for this thread. */
-  readonly named: NewPermits = name => {
-    this.#hash.read(name);
-    return new NamedPermits(this, this.#memory, this.#hash.low, this.#hash.high);
-  };
+  readonly named: NewPermits = name => new NamedPermits(this, this.#memory, this.placeOf(name));
 
   /** Gives back what a dead worker held. For the main thread, once the memory is recovered, and before another has its number. */
   async giveBackAll(worker: number): Promise<void> {
@@ -71,40 +78,48 @@ export class SharedPermits {
     });
   }
 
-  /** Reads the hash of a key. It stays until the next call. */
-  keyOf(key: string): StringHash {
+  placeOf(key: string): Place {
     this.#hash.read(key);
-    return this.#hash;
+    const { low, high } = this.#hash;
+    return { key, low, high, at: NO_RECORD };
   }
 
-  /** Finds a record, or returns -1. */
-  find(nameLow: number, nameHigh: number, keyLow: number, keyHigh: number): number {
-    const { ints } = this.#table;
-    let at = this.#table.first(nameLow ^ keyLow);
-    for (let steps = 0; at >= 0 && steps < MAX_STEPS; at = this.#table.after(at), steps++) {
-      const word = at * this.#width;
-      if (
-        ints[word + KEY_LOW] === keyLow &&
-        ints[word + KEY_HIGH] === keyHigh &&
-        ints[word + NAME_LOW] === nameLow &&
-        ints[word + NAME_HIGH] === nameHigh
-      )
+  /** Finds the record of a key under this name, or returns -1. */
+  find(name: Place, place: Place): number {
+    if (this.#isOf(place.at, name, place)) return place.at;
+    let at = this.#table.first(name.low ^ place.low);
+    for (let steps = 0; at >= 0 && steps < MAX_STEPS; at = this.#table.after(at), steps++)
+      if (this.#isOf(at, name, place)) {
+        place.at = at;
         return at;
-    }
+      }
     return NO_RECORD;
   }
 
+  #isOf(at: number, name: Place, { low, high }: Place): boolean {
+    const { ints } = this.#table;
+    const word = at * this.#width;
+    return (
+      at >= 0 &&
+      ints[word + KEY_LOW] === low &&
+      ints[word + KEY_HIGH] === high &&
+      ints[word + NAME_LOW] === name.low &&
+      ints[word + NAME_HIGH] === name.high &&
+      ints[word + TAKEN] !== FREED
+    );
+  }
+
   /** Opens a record that `find` did not find, and keeps another that is in use. Returns -1 if the table is full. */
-  open(nameLow: number, nameHigh: number, keyLow: number, keyHigh: number, inUse: number): number {
+  open(name: Place, { low, high }: Place, inUse: number): number {
     this.#clean(inUse);
-    const at = this.#table.take(nameLow ^ keyLow);
+    const at = this.#table.take(name.low ^ low);
     if (at < 0) return NO_RECORD;
     const { records } = this.#table;
     const word = at * this.#width;
-    records.set(word + NAME_LOW, nameLow);
-    records.set(word + NAME_HIGH, nameHigh);
-    records.set(word + KEY_LOW, keyLow);
-    records.set(word + KEY_HIGH, keyHigh);
+    records.set(word + NAME_LOW, name.low);
+    records.set(word + NAME_HIGH, name.high);
+    records.set(word + KEY_LOW, low);
+    records.set(word + KEY_HIGH, high);
     records.set(word + TAKEN, 0);
     return at;
   }
@@ -135,32 +150,31 @@ export class SharedPermits {
   }
 }
 
-/** The key of the record that counts all permits of a name. No string has this hash but by a chance of 2^-64; that of '' is 0 and 0. */
-const ALL_LOW = 0;
-const ALL_HIGH = 1;
+/** Stands for all keys of a name. No string has this hash but by a chance of 2^-64; that of '' is 0 and 0. */
+const ALL = { key: '', low: 0, high: 1 };
 
 /** The permits of one name, as one thread sees them. Takes and gives back those of a key and among all in one step. */
 class NamedPermits implements Permits {
   readonly #table: SharedPermits;
   readonly #memory: TableMemory;
-  readonly #low: number;
-  readonly #high: number;
+  readonly #name: Place;
+  readonly #all: Place = { ...ALL, at: NO_RECORD };
+  /** Keys that were asked for lately, since hashing one takes as long as all else. */
+  readonly #places = new Map<string, Place>();
   /** Counts the keys for which the table has no room: in this thread alone, since a full table must refuse nobody. */
   readonly #own = new ProcessPermits();
   // What `take` and `giveBack` were called with: a closure for each call would be garbage. Hashed before the lock is taken.
-  #key = '';
-  #keyLow = 0;
-  #keyHigh = 0;
+  #one: Place;
   #max = 0;
   #share = 0;
   readonly #taking = () => this.#take();
   readonly #givingBack = () => this.#giveBack();
 
-  constructor(table: SharedPermits, memory: TableMemory, low: number, high: number) {
+  constructor(table: SharedPermits, memory: TableMemory, name: Place) {
     this.#table = table;
     this.#memory = memory;
-    this.#low = low;
-    this.#high = high;
+    this.#name = name;
+    this.#one = table.placeOf('');
   }
 
   get taken(): number {
@@ -180,7 +194,7 @@ class NamedPermits implements Permits {
   }
 
   giveBack(key: string): void {
-    if (this.#own.takenBy(key) > 0) {
+    if (this.#own.taken > 0 && this.#own.takenBy(key) > 0) {
       this.#own.giveBack(key);
       return;
     }
@@ -192,13 +206,14 @@ class NamedPermits implements Permits {
     const table = this.#table;
     let all = this.#findAll();
     let one = this.#findOne();
+    const { key } = this.#one;
     const isFull = table.taken(all) + this.#own.taken >= this.#max;
-    const isShareTaken = table.taken(one) + this.#own.takenBy(this.#key) >= this.#share;
+    const isShareTaken = table.taken(one) + this.#own.takenBy(key) >= this.#share;
     if (isFull) return isShareTaken ? 'both' : 'full';
     if (isShareTaken) return 'share taken';
-    if (all < 0) all = table.open(this.#low, this.#high, ALL_LOW, ALL_HIGH, one);
-    if (one < 0) one = table.open(this.#low, this.#high, this.#keyLow, this.#keyHigh, all);
-    if (all < 0 || one < 0) return this.#own.take(this.#key, this.#max, this.#share);
+    if (all < 0) all = table.open(this.#name, this.#all, one);
+    if (one < 0) one = table.open(this.#name, this.#one, all);
+    if (all < 0 || one < 0) return this.#own.take(key, this.#max, this.#share);
     table.add(all, 1);
     table.add(one, 1);
     return null;
@@ -206,24 +221,29 @@ class NamedPermits implements Permits {
 
   #giveBack(): void {
     const table = this.#table;
-    const [all, one] = [this.#findAll(), this.#findOne()];
+    const all = this.#findAll();
+    const one = this.#findOne();
     if (all < 0 || one < 0) return;
     table.add(all, -1);
     table.add(one, -1);
   }
 
   #read(key: string): void {
-    const { low, high } = this.#table.keyOf(key);
-    this.#key = key;
-    this.#keyLow = low;
-    this.#keyHigh = high;
+    if (this.#one.key === key) return;
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = this.#table.placeOf(key);
+      if (this.#places.size >= REMEMBERED_KEYS) this.#places.clear();
+      this.#places.set(key, place);
+    }
+    this.#one = place;
   }
 
   #findAll(): number {
-    return this.#table.find(this.#low, this.#high, ALL_LOW, ALL_HIGH);
+    return this.#table.find(this.#name, this.#all);
   }
 
   #findOne(): number {
-    return this.#table.find(this.#low, this.#high, this.#keyLow, this.#keyHigh);
+    return this.#table.find(this.#name, this.#one);
   }
 }

@@ -124,6 +124,21 @@ describe('permits that threads share', () => {
     }
     expect(start(2).take('last', 1, 1)).toBe(null);
   });
+
+  test('are found where they are now, not where a thread found them before', () => {
+    const [one, two] = [start(1), start(2)];
+    const keys = Array.from({ length: CAPACITY }, (_, key) => `${key}`);
+    one.take('moved', 99, 9);
+    one.giveBack('moved');
+    for (const key of keys) two.take(key, 99, 9);
+    for (const key of keys) two.giveBack(key);
+    expect([two.take('moved', 99, 9), one.takenBy('moved'), one.take('moved', 99, 1)]).toEqual([
+      null,
+      1,
+      'share taken',
+    ]);
+    expect(keys.map(key => one.takenBy(key))).toEqual(keys.map(() => 0));
+  });
 });
 
 test.each<[string, (permits: Permits) => void]>([
