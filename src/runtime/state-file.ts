@@ -170,12 +170,13 @@ export async function lockFolder(
   const server = network.createServer({}, socket => socket.destroy());
   server.listen(own);
   await once(server, 'listening');
-  server.unref();
   const { ino } = await files.stat(own);
   const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
   // Where two find the lock free at the same moment, the later one takes it from the other.
   await files.rename(own, path);
   await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
+  // Until here it keeps the process running, which has nothing else to do while it starts.
+  server.unref();
   const lock = {
     async release() {
       if (await isHeld()) await files.remove(path);

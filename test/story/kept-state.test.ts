@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
@@ -110,6 +111,13 @@ describe('with a folder of state', () => {
       await next.app.drain();
       expect(await statusOf(await startKeeping(issuer, folder), bearer)).toBe(401);
     }
+  });
+
+  test('a process starts that has nothing else to do meanwhile', async () => {
+    const [upstream, state] = [await startUpstream(), await tempFolder()];
+    const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { state } });
+    expect((await gateway.ask(head('GET /'))).status).toBe(200);
+    expect(gateway.output).toBe('');
   });
 
   test('a second gateway goes on without it and says so, and the first one keeps its file', async () => {
