@@ -44,6 +44,11 @@ function checkoutPeer(name: string, checkout: string): Peer {
   };
 }
 
+/** The bundled script of this checkout. */
+export function weirMain(): Promise<string> {
+  return mainOf(CHECKOUT);
+}
+
 const bundled = new Map<string, Promise<string>>();
 
 /** The file that starts a checkout, bundled as it is published: from sources, every process would hold 40 MiB more. */
@@ -68,7 +73,7 @@ async function bundleOf(checkout: string): Promise<string> {
 /** Whether this version's `weir check` accepts the configuration of a job. */
 export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<boolean> {
   const file = await writeWeirFiles(job, surroundings);
-  return spawnSync(process.execPath, [await mainOf(CHECKOUT), 'check', '--config', file]).status === 0;
+  return spawnSync(process.execPath, [await weirMain(), 'check', '--config', file]).status === 0;
 }
 
 /** Writes gateway.yaml, whose path it returns, and limits.yaml beside it. */

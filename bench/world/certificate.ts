@@ -8,14 +8,18 @@ export interface ServerCertificate {
   readonly keyFile: string;
   /** Both in one, as HAProxy reads them. */
   readonly bothFile: string;
+  /** PEM, of the authority that issued it. */
+  readonly authority: string;
 }
 
 export async function makeCertificate(directory: string): Promise<ServerCertificate> {
-  const { certificate, key } = new TestAuthority().forHosts('localhost', '127.0.0.1');
+  const authority = new TestAuthority();
+  const { certificate, key } = authority.forHosts('localhost', '127.0.0.1');
   const files = {
     certificateFile: join(directory, 'server.crt'),
     keyFile: join(directory, 'server.key'),
     bothFile: join(directory, 'server.pem'),
+    authority: authority.certificate,
   };
   await writeFile(files.certificateFile, certificate);
   await writeFile(files.keyFile, key);

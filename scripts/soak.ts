@@ -1,0 +1,73 @@
+// npm run soak: see CONTRIBUTING.md.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError } from './load/options.ts';
+import { CLIENTS } from './soak/clients.ts';
+import { curveOf } from './soak/curve.ts';
+import { judge, tableOf } from './soak/judge.ts';
+import { HELP, readOptions, type SoakOptions } from './soak/options.ts';
+import { type Outcomes, soak } from './soak/run.ts';
+import { readSamples, type Sample } from './soak/samples.ts';
+
+process.exitCode = await main(process.argv.slice(2));
+// What a client of a library keeps open must not keep a finished run.
+process.exit();
+
+async function main(args: readonly string[]): Promise<number> {
+  try {
+    const options = readOptions(args);
+    if (options === null) {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    return options.runs ? await runAndJudge(options) : draw(options);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`soak: ${error.message}\nRun "npm run soak -- --help" for usage.\n`);
+    return 64;
+  }
+}
+
+async function runAndJudge(options: SoakOptions): Promise<number> {
+  const { folder, seed } = options;
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  process.stdout.write(`seed ${seed}, commit ${commit}, ${folder}\n`);
+  writeFileSync(join(folder, 'options.json'), JSON.stringify({ ...options, commit }));
+  const outcomes = await soak(options, showProgress(options));
+  writeFileSync(join(folder, 'outcomes.json'), JSON.stringify(outcomes, null, 2));
+  const unserved = Object.keys(CLIENTS).filter(kind => !wasServed(outcomes[kind] ?? {}));
+  for (const kind of unserved) process.stdout.write(`never served: ${kind}\n`);
+  return Math.max(draw(options), unserved.length > 0 ? 1 : 0);
+}
+
+function wasServed(outcomes: Outcomes[string]): boolean {
+  return Object.keys(outcomes).some(outcome => /^(2..|OK|closed)$/.test(outcome));
+}
+
+function draw({ folder, svg }: SoakOptions): number {
+  const samples = readSamples(folder);
+  const { workers, commit } = JSON.parse(readFileSync(join(folder, 'options.json'), 'utf8'));
+  const seconds = samples.at(-1)?.at ?? 0;
+  const time = seconds < 600 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} minutes`;
+  const threads = workers === 1 ? '' : `, ${workers} workers`;
+  writeFileSync(svg, curveOf(samples, `A gateway under clients, abuse and faults for ${time}${threads}`));
+  const verdicts = judge(samples);
+  writeFileSync(join(folder, 'result.json'), JSON.stringify({ seconds, workers, commit, verdicts }, null, 2));
+  process.stdout.write(`${tableOf(verdicts)}\n`);
+  const grew = verdicts.filter(({ returned }) => !returned).map(({ name }) => name);
+  process.stdout.write(
+    grew.length === 0 ? 'Everything returned.\n' : `Did not return: ${grew.join(', ')}.\n`,
+  );
+  return grew.length === 0 ? 0 : 1;
+}
+
+function showProgress({ seconds }: SoakOptions) {
+  return ({ at, cycle, resident, descriptors, rest }: Sample, doing: string): void => {
+    const memory = `${Math.round(resident / 2 ** 20)} MiB`;
+    const heap = rest === null ? '' : `, heap ${Math.round(rest.heapUsed / 2 ** 20)} MiB`;
+    const line = `${Math.round(at)} of ${seconds} s, cycle ${cycle}, ${doing}: ${memory}${heap}, ${descriptors} descriptors`;
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
+    else if (rest !== null) process.stderr.write(`${line}\n`);
+  };
+}
