@@ -1,3 +1,4 @@
+import type { RandomBytes } from './system.ts';
 import { ownString } from './text.ts';
 
 /** A bounded cache for a function from text to text. */
@@ -108,4 +109,106 @@ export class Roster<T extends RosterEntry> {
   [Symbol.iterator](): Iterator<T> {
     return [...this.#items].values();
   }
+}
+
+/** The number of the main thread, and of a process that has no other. */
+export const MAIN_THREAD = 0;
+
+/**
+ * Memory for tables of numbers: of this thread alone (`ownMemory`), or of all threads of a process (`SharedMemory`). Reads are plain;
+ * writes go through `Words`.
+ */
+export interface TableMemory {
+  /** Whether other threads use the same numbers. */
+  readonly isShared: boolean;
+  /** The number of this thread: 0 for the main thread and where nothing is shared, 1 and up for workers. */
+  readonly worker: number;
+  /** How many threads there can be: the workers and the main thread. */
+  readonly threads: number;
+  /** Makes so many zeros. Shared memory gives each thread the same words for a name; the main thread asks first. */
+  words(name: string, count: number): Words;
+  /**
+   * Runs something that changes words, which others see as a whole or not at all: alone, and undone if it throws or its thread dies.
+   * May be nested; the outermost counts. It must be short, must not await, and must not post messages. Own memory just runs it.
+   *
+   * The main thread does not wait for long: it has to hear when the thread inside dies. It uses `soon`.
+   */
+  whole<T>(run: () => T): T;
+  /** Does the same as `whole`, in this turn of the event loop or a later one. */
+  soon<T>(run: () => T): Promise<T>;
+  /** Keeps what has changed so far, for loops that change many words: each step must leave everything in order. Does nothing if nested. */
+  keep(): void;
+  /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
+  secret(name: string, bytes: number): Buffer;
+}
+
+/** Hears of each write before it happens, with the value from before, so that it can be undone. */
+interface WriteJournal {
+  note(table: number, at: number, old: number): void;
+}
+
+/** Words of 32 bits in a memory. */
+export class Words {
+  readonly ints: Int32Array;
+  /** The same words, two to a float. */
+  readonly floats: Float64Array;
+  readonly #journal: WriteJournal | null;
+  readonly #table: number;
+
+  /** `table`: names these words in the journal. */
+  constructor(buffer: ArrayBufferLike, journal: WriteJournal | null = null, table = 0) {
+    this.ints = new Int32Array(buffer);
+    this.floats = new Float64Array(buffer);
+    this.#journal = journal;
+    this.#table = table;
+  }
+
+  set(at: number, value: number): void {
+    if (this.#journal !== null) {
+      const old = this.ints[at] ?? 0;
+      if (old === value) return;
+      this.#journal.note(this.#table, at, old);
+    }
+    this.ints[at] = value;
+  }
+
+  /** `at`: place among `floats`. */
+  setFloat(at: number, value: number): void {
+    if (this.#journal !== null) {
+      if (this.floats[at] === value) return;
+      this.#journal.note(this.#table, at * 2, this.ints[at * 2] ?? 0);
+      this.#journal.note(this.#table, at * 2 + 1, this.ints[at * 2 + 1] ?? 0);
+    }
+    this.floats[at] = value;
+  }
+
+  /** Returns the sum. */
+  add(at: number, by: number): number {
+    const sum = (this.ints[at] ?? 0) + by;
+    this.set(at, sum);
+    return sum;
+  }
+
+  addFloat(at: number, by: number): void {
+    this.setFloat(at, (this.floats[at] ?? 0) + by);
+  }
+}
+
+/** Words come in pairs, so that floats cover them all. */
+export function bytesOf(words: number): number {
+  return Math.ceil(words / 2) * 8;
+}
+
+/** Makes memory of this thread alone: without lock and journal. */
+export function ownMemory(randomBytes: RandomBytes): TableMemory {
+  return {
+    isShared: false,
+    worker: MAIN_THREAD,
+    threads: 1,
+    words: (_name, count) => new Words(new ArrayBuffer(bytesOf(count))),
+    whole: run => run(),
+    soon: async run => run(),
+    keep: () => {},
+    secret: (_name, bytes) => randomBytes(bytes),
+  };
 }

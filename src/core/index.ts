@@ -1,5 +1,5 @@
 export * from './bytes.ts';
-export { Memo, RecentMap, Roster, type RosterEntry } from './collections.ts';
+export * from './collections.ts';
 export * from './error.ts';
 export type * from './facts.ts';
 export * from './fields.ts';

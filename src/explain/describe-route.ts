@@ -7,14 +7,13 @@ import {
   type ForwardRoute,
   formatHostPort,
   type IdentityModel,
-  type PoolModel,
   type ProviderModel,
   type RouteModel,
   type RouteOfFile,
   type Snapshot,
   type UpstreamModel,
 } from '../config/index.ts';
-import { formatDuration } from '../core/index.ts';
+import { formatDuration, type PoolModel } from '../core/index.ts';
 import { servicePath } from '../http/index.ts';
 import type { RouteEntry } from '../routing/index.ts';
 import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../routing/index.ts';

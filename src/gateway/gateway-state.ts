@@ -1,10 +1,9 @@
 import type { ExchangeListener, NewPermits, Permits, RandomBytes, TimerClock } from '../core/index.ts';
-import { hexSource, ownPermits } from '../core/index.ts';
+import { hexSource, ownPermits, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
-import { UpstreamPermits } from './upstream-permits.ts';
 
 /** What a gateway is made of. */
 export interface GatewayDependencies {

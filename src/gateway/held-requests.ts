@@ -1,13 +1,7 @@
-import {
-  type HeldOutcome,
-  type NewPermits,
-  ownPermits,
-  type Permits,
-  type Timer,
-  type TimerClock,
-} from '../core/index.ts';
+import type { LimitRequest } from '../config/index.ts';
+import type { HeldOutcome, NewPermits, Permits, Timer, TimerClock } from '../core/index.ts';
+import { ownPermits } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
-import type { LimitRequest } from '../runtime/index.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
 /** The most requests held at once, of one caller and in all. Each is an exchange in flight, of some kilobytes. */

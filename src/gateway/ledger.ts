@@ -1,4 +1,5 @@
 import { type Caller, shortfallOf } from '../auth/index.ts';
+import { isInvalid } from '../config/index.ts';
 import {
   type ErrorSide,
   type ExchangeRecord,
@@ -9,7 +10,7 @@ import {
   type RestrictionRecord,
   type TokenRefusal,
 } from '../core/index.ts';
-import { isInvalid, type Limiting } from '../runtime/index.ts';
+import type { Limiting } from '../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';

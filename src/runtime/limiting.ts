@@ -1,5 +1,5 @@
 import { isPrincipal, type Revocations } from '../auth/index.ts';
-import type { BucketLimits, LimitsModel, StoreModel } from '../config/index.ts';
+import type { BucketLimits, LimitRequest, LimitsModel, StoreModel } from '../config/index.ts';
 import type {
   Clock,
   Facts,
@@ -12,35 +12,33 @@ import type {
   TimerClock,
 } from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
-import type {
-  AllowanceReading,
-  AllowanceStore,
-  BucketInFlight,
-  CountedIn,
-  Decision,
-  IgnoredRefusals,
-  InFlightCount,
-  InvalidRequests,
-  Limit,
-  LimitSet,
-  LimitStore,
-  LocalStore,
-  MemoryStoreOptions,
-  OffenceFeed,
-  RestrictionListener,
-  ShadowRestrictions,
-  StoreCounts,
-  WebhookNotFound,
-} from '../limits/index.ts';
 import {
+  type AllowanceReading,
+  type AllowanceStore,
+  type BucketInFlight,
   bucketsInFlight,
+  type CountedIn,
   DEFAULT_MAX_EVENT_KEYS,
+  type Decision,
+  type IgnoredRefusals,
+  type InFlightCount,
+  type InvalidRequests,
   LIMIT_ROLES,
+  type Limit,
+  type LimitSet,
+  type LimitStore,
+  type LocalStore,
   MemoryStore,
+  type MemoryStoreOptions,
+  type OffenceFeed,
+  type RestrictionListener,
   Restrictions,
+  type ShadowRestrictions,
   SharedInFlight,
+  type StoreCounts,
+  type WebhookNotFound,
 } from '../limits/index.ts';
-import { type LimitRequest, noteRefusal, type RefusedSender } from './offences.ts';
+import type { Replication, ThreadPart } from './replication.ts';
 import {
   announceLift,
   announceMet,
@@ -48,14 +46,12 @@ import {
   announceRestriction,
   announceShadow,
   onReset,
-  type Replication,
   shareRestrictions,
   shareRevocations,
   shareShadow,
-  type ThreadPart,
   withdrawRestriction,
 } from './replication.ts';
-import { Blocked, Restricting } from './restricting.ts';
+import { Blocked, noteRefusal, type RefusedSender, Restricting } from './restricting.ts';
 import { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */

@@ -1,15 +1,20 @@
 import { isPrincipal } from '../auth/index.ts';
-import type { LimitsModel, Listed } from '../config/index.ts';
-import {
-  type Clock,
-  type LimitListener,
-  type RandomBytes,
-  RecentMap,
-  type TableMemory,
-} from '../core/index.ts';
+import type { LimitRequest, LimitsModel, Listed } from '../config/index.ts';
+import type { Clock, LimitListener, RandomBytes, TableMemory } from '../core/index.ts';
+import { RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
-import type { AdoptedShadow, OffenceTally, RestrictedClient, Restrictions } from '../limits/index.ts';
-import { IgnoredRefusals, InvalidRequests, ShadowRestrictions, WebhookNotFound } from '../limits/index.ts';
+import {
+  type AdoptedShadow,
+  type Decision,
+  IgnoredRefusals,
+  InvalidRequests,
+  type OffenceTally,
+  OTHER_PARTS,
+  type RestrictedClient,
+  type Restrictions,
+  ShadowRestrictions,
+  WebhookNotFound,
+} from '../limits/index.ts';
 
 interface RestrictingDependencies {
   readonly clock: Clock;
@@ -106,4 +111,38 @@ export class Blocked {
   hasCaller(principal: string): boolean {
     return this.#blocked.callers.has(principal) && !this.#spared.callers.has(principal);
   }
+}
+
+/** The sender of a request that a limit refused. */
+export interface RefusedSender {
+  /** The key of the address. */
+  readonly address: string;
+  /** The caller; `null` if only the address is known. */
+  readonly principal: string | null;
+  readonly isPreflight: boolean;
+}
+
+/**
+ * Notes a refusal, to find out whether the caller ignores it. Leaves out refusals that others caused, and preflights, which
+ * browsers send by themselves.
+ */
+export function noteRefusal(
+  ignoredRefusals: IgnoredRefusals,
+  { set, main, cost }: LimitRequest,
+  { role, atOnce, sharedKey, otherParts, retryAfterMs }: Decision,
+  { address, principal, isPreflight }: RefusedSender,
+): void {
+  // The limit of a resource is noted where the caller's own counter for further values refused.
+  const ofQuota = role === null ? null : set[role];
+  const refused = atOnce ? set.concurrent : ofQuota;
+  if (sharedKey || refused === null || isPreflight) return;
+  const part = otherParts ? OTHER_PARTS : main;
+  ignoredRefusals.note({
+    address,
+    principal,
+    limit: refused,
+    main: part,
+    cost: atOnce ? 1 : cost,
+    waitMs: retryAfterMs,
+  });
 }

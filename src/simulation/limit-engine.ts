@@ -1,8 +1,8 @@
-import type { LimitsModel } from '../config/index.ts';
+import type { LimitedRequest, LimitRequest, LimitsModel } from '../config/index.ts';
+import { limitRequestFor } from '../config/index.ts';
 import { type Clock, thisMachine } from '../core/index.ts';
 import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
-import type { LimitedRequest, LimitRequest } from '../runtime/index.ts';
-import { followLimits, limitRequestFor, memoryCounters } from '../runtime/index.ts';
+import { followLimits, memoryCounters } from '../runtime/index.ts';
 import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 

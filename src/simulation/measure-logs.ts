@@ -1,6 +1,6 @@
-import type { ClassName, LimitRouteModel, LimitsModel } from '../config/index.ts';
+import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../config/index.ts';
+import { limitRequestFor } from '../config/index.ts';
 import { groupCounterKey, isSharedRole, type Limit, type LimitRole } from '../limits/index.ts';
-import { type LimitRequest, limitRequestFor } from '../runtime/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';

@@ -1,17 +1,13 @@
-import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
+import type { LimitRequest, LimitRouteModel, LimitsModel } from '../config/index.ts';
+import { limitRequestFor } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
 import { type Decision, groupCounterKey, type Limit, type Place } from '../limits/index.ts';
-import { Blocked, type LimitRequest, limitRequestFor } from '../runtime/index.ts';
+import { Blocked } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES, type SharedUnit } from './limit-engine.ts';
-import {
-  type FoundInLogs,
-  type LogEvent,
-  type LoggedRequest,
-  mergeLogs,
-  newReadCounts,
-} from './log/index.ts';
+import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
+import { mergeLogs, newReadCounts } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
 import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
 import { SeenPlans } from './seen-plans.ts';

@@ -1,7 +1,6 @@
-import type { LimitsModel } from '../config/index.ts';
+import type { LimitRequest, LimitsModel } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
-import type { LimitRequest } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
 import type { ReplayedKind, RestrictedCounts } from './restriction-replay.ts';

@@ -1,9 +1,9 @@
-import type { LimitsModel } from '../config/index.ts';
+import { isInvalid, type LimitRequest, type LimitsModel } from '../config/index.ts';
 import { type Clock, ownString, thisMachine } from '../core/index.ts';
 import { addressKey, networkOfKey } from '../http/index.ts';
 import type { Decision, EvictedRestriction, Restriction } from '../limits/index.ts';
 import { isSharedRole, Restrictions } from '../limits/index.ts';
-import { isInvalid, type LimitRequest, noteRefusal, Restricting } from '../runtime/index.ts';
+import { noteRefusal, Restricting } from '../runtime/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 export type ReplayedKind = Restriction['kind'];

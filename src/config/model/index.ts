@@ -1,5 +1,5 @@
 export type { CallerClass, ClassName } from '../../core/index.ts';
-export type { PoolModel, UpstreamModel } from '../policies/index.ts';
+export type { UpstreamModel } from '../policies/index.ts';
 export { formatHostPort, type HostPort } from '../values/index.ts';
 export * from './identity-model.ts';
 export * from './limit-claims.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatDuration, type PoolName } from '../../core/index.ts';
+import { formatDuration, type PoolModel, type PoolName } from '../../core/index.ts';
 import type {
   Balance,
   ConnectionOptions,
@@ -187,14 +187,6 @@ const connections = upstreamSetting({
     options: { keepAliveMs: keep_alive, maxAgeMs: max_connection_age },
   }),
 });
-
-/** How many exchanges of one kind an upstream takes at a time; beyond either number the response is 503. */
-export interface PoolModel {
-  readonly name: PoolName;
-  readonly upstream: string;
-  readonly max: number;
-  readonly maxPerCaller: number;
-}
 
 const pools = upstreamSetting({
   keys: {

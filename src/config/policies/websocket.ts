@@ -1,9 +1,8 @@
-import { formatDuration } from '../../core/index.ts';
+import { formatDuration, type PoolModel } from '../../core/index.ts';
 import { compareStrictness, compareTimes } from '../difference.ts';
 import { asMap } from '../file/index.ts';
 import { yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
-import type { PoolModel } from './upstream-settings.ts';
 
 interface WebSocketModel {
   /** `null` if the route serves no WebSockets. */

@@ -4,11 +4,10 @@ import type {
   ForwardRoute,
   MetadataRoute,
   NoticeRoute,
-  PoolModel,
   RouteModel,
   SignInRoute,
 } from '../../config/index.ts';
-import type { GatewayError } from '../../core/index.ts';
+import type { GatewayError, PoolModel } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
 /** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */

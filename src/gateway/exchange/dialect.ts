@@ -1,10 +1,9 @@
-import type { RouteModel } from '../../config/index.ts';
+import type { LimitedBy, RouteModel } from '../../config/index.ts';
 import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } from '../../core/index.ts';
 import { isGrpcWeb, takesText, WebCall } from '../../grpc-web/index.ts';
 import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
 import { GRPC_METHOD as GRPC_CALL, type Routes } from '../../routing/index.ts';
-import type { LimitedBy } from '../../runtime/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import {
   callReset,

@@ -1,5 +1,5 @@
 import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
-import { isOfFile, type RouteModel, type Snapshot } from '../../config/index.ts';
+import { isOfFile, type LimitedBy, limitsOf, type RouteModel, type Snapshot } from '../../config/index.ts';
 import type {
   BodyLength,
   ClassName,
@@ -14,12 +14,13 @@ import type {
   ShadowRefuser,
   Timer,
   TimerClock,
+  UpstreamPermit,
 } from '../../core/index.ts';
 import { GatewayError, ownString } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
 import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
 import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
-import { type LimitedBy, limitsOf, type RequestGeneration } from '../../runtime/index.ts';
+import type { RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
@@ -32,7 +33,6 @@ import {
   RateLimitError,
   reportsRate,
 } from '../responses/index.ts';
-import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Arrival, Downstream, Successor, ValidToken } from './downstream.ts';
@@ -41,6 +41,12 @@ import { beginTrace, type Trace } from './trace.ts';
 
 const NOTHING: readonly ShadowRefuser[] = [];
 const NO_FIELDS: Fields = [];
+
+/** Why an upstream takes no further request, or none from this caller. */
+interface NoRoom {
+  readonly upstream: string;
+  readonly error: GatewayError;
+}
 
 /** One request with its response. The request is known from the start; each later part is set by the gate named beside it. */
 export class Exchange {

@@ -1,6 +1,6 @@
-import type { BucketModel, LimitPolicies } from '../../config/index.ts';
+import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
+import { limitRequestFor } from '../../config/index.ts';
 import { type Decision, groupCounterKey, type Limit, type ShadowDecision } from '../../limits/index.ts';
-import { type LimitRequest, limitRequestFor } from '../../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';

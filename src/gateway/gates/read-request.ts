@@ -1,11 +1,10 @@
-import type { ForwardRoute, PoolModel, RouteModel, Snapshot } from '../../config/index.ts';
-import { isOfFile, refusesSemicolons, routeOfCaller } from '../../config/index.ts';
-import { firstValue, type GatewayError } from '../../core/index.ts';
+import type { ForwardRoute, RouteModel, Snapshot } from '../../config/index.ts';
+import { globalLimitRequest, isOfFile, refusesSemicolons, routeOfCaller } from '../../config/index.ts';
+import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../grpc-web/index.ts';
 import type { CorsRules, Target } from '../../http/index.ts';
 import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../../http/index.ts';
 import { GRPC_METHOD, isRoutable, type RouteMatch } from '../../routing/index.ts';
-import { globalLimitRequest } from '../../runtime/index.ts';
 import { judgeHandshake } from '../../websocket/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { NOWHERE } from '../exchange/index.ts';

@@ -1,4 +1,11 @@
-import type { ByteStream, ExchangeRecord, Fields, Outcome, TokenRefusal } from '../../core/index.ts';
+import type {
+  ByteStream,
+  ExchangeRecord,
+  Fields,
+  Outcome,
+  TokenRefusal,
+  UpstreamPermit,
+} from '../../core/index.ts';
 import { CLOSE_TEXTS, GatewayError, RpcCode } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
@@ -6,7 +13,6 @@ import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.t
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import { errors } from '../responses/index.ts';
-import type { UpstreamPermit } from '../upstream-permits.ts';
 
 /** A WebSocket handshake that the upstream has accepted. */
 interface AgreedHandshake {

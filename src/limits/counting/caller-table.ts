@@ -18,9 +18,8 @@ const NETWORK_NAME = '\0';
 /** Names the network of a caller, all of which may belong to one owner; `null` for a caller without one, such as a user. */
 export type NetworkOf = (caller: string) => string | null;
 
-/** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */
-export class CallerTable {
-  readonly #table: NamedTable;
+/** The callers that hold counters, found by their keys, and how many each holds. Drops a caller along with its last counter. */
+export class CallerTable extends NamedTable {
   readonly #networkOf: NetworkOf;
   readonly #networkHash: StringHash;
   /** Counters for main values, by place of the network. */
@@ -28,34 +27,25 @@ export class CallerTable {
   readonly #mostOfNetwork: number;
 
   constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf) {
+    super(memory, name, capacity, WIDTH);
     this.#networkHash = StringHash.withRandomKey(memory, `${name} networks`);
-    this.#table = new NamedTable(memory, name, capacity, WIDTH);
     this.#ofNetwork = memory.words(`${name} networks`, NETWORKS);
     this.#networkOf = networkOf;
     this.#mostOfNetwork = Math.max(1, Math.floor(capacity / NETWORK_PART));
   }
 
-  get size(): number {
-    return this.#table.size;
-  }
-
-  /** Returns the caller's number, or -1. */
-  find(caller: string): number {
-    return this.#table.find(caller);
-  }
-
   /** Returns the caller's number, which it creates if needed. Give the caller a counter right away. */
   findOrEnter(caller: string): number {
-    const found = this.#table.find(caller);
+    const found = this.find(caller);
     if (found >= 0) return found;
-    const entered = this.#table.add(caller);
-    this.#table.records.set(entered * WIDTH + NETWORK, this.#placeOf(caller));
+    const entered = this.add(caller);
+    this.records.set(entered * WIDTH + NETWORK, this.#placeOf(caller));
     return entered;
   }
 
   /** How many counters of this caller are for a main value. */
   parts(caller: number): number {
-    return this.#table.ints[caller * WIDTH + PARTS] ?? 0;
+    return this.ints[caller * WIDTH + PARTS] ?? 0;
   }
 
   /**
@@ -65,24 +55,24 @@ export class CallerTable {
   sharerFor(caller: string, maxParts: number): string | null {
     const at = this.find(caller);
     if (at >= 0 && this.parts(at) >= maxParts) return caller;
-    const place = at >= 0 ? (this.#table.ints[at * WIDTH + NETWORK] ?? 0) : this.#placeOf(caller);
+    const place = at >= 0 ? (this.ints[at * WIDTH + NETWORK] ?? 0) : this.#placeOf(caller);
     if (place === 0 || (this.#ofNetwork.ints[place] ?? 0) < this.#mostOfNetwork) return null;
     return NETWORK_NAME + this.#networkOf(caller);
   }
 
   addCounter(caller: number, ofPart: boolean): void {
-    this.#table.records.add(caller * WIDTH + COUNTERS, 1);
+    this.records.add(caller * WIDTH + COUNTERS, 1);
     if (ofPart) this.#changeParts(caller, 1);
   }
 
   removeCounter(caller: number, ofPart: boolean): void {
     if (ofPart) this.#changeParts(caller, -1);
-    if (this.#table.records.add(caller * WIDTH + COUNTERS, -1) === 0) this.#table.drop(caller);
+    if (this.records.add(caller * WIDTH + COUNTERS, -1) === 0) this.drop(caller);
   }
 
   #changeParts(caller: number, by: number): void {
-    this.#table.records.add(caller * WIDTH + PARTS, by);
-    const network = this.#table.ints[caller * WIDTH + NETWORK] ?? 0;
+    this.records.add(caller * WIDTH + PARTS, by);
+    const network = this.ints[caller * WIDTH + NETWORK] ?? 0;
     if (network > 0) this.#ofNetwork.add(network, by);
   }
 

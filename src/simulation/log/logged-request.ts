@@ -1,8 +1,8 @@
+import type { LimitedRequest } from '../../config/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../core/index.ts';
 import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
-import type { LimitedRequest } from '../../runtime/index.ts';
 
 /** The outcome of a request in the log. `undecided`: the limits were not asked, but the end of the request is an offence. */
 type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { LimitRequest } from '../../../src/config/index.ts';
 import { type Permits, ProcessPermits, systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
 import type { Decision, LimitSet, MemoryStore } from '../../../src/limits/index.ts';
-import type { LimitRequest } from '../../../src/runtime/index.ts';
 import { limit, limits, newStore } from '../limits/stores.ts';
 
 const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };

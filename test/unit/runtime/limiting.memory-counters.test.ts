@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type LimitsModel, loadConfig } from '../../../src/config/index.ts';
+import { type LimitsModel, limitRequestFor, loadConfig } from '../../../src/config/index.ts';
 import { addressKey } from '../../../src/http/index.ts';
 import type { Decision, MemoryStore } from '../../../src/limits/index.ts';
-import { followLimits, limitRequestFor, memoryCounters } from '../../../src/runtime/index.ts';
+import { followLimits, memoryCounters } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { tempText } from '../../support/temp.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';

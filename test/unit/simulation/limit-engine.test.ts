@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadLimits } from '../../../src/config/index.ts';
-import type { LimitedRequest } from '../../../src/runtime/index.ts';
+import { type LimitedRequest, loadLimits } from '../../../src/config/index.ts';
 import { LimitEngine } from '../../../src/simulation/index.ts';
 import { tempText } from '../../support/temp.ts';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { PoolModel } from '../../../src/config/index.ts';
-import { ownPermits } from '../../../src/core/index.ts';
-import { type UpstreamPermit, UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
+import type { PoolModel, UpstreamPermit } from '../../../src/core/index.ts';
+import { ownPermits, UpstreamPermits } from '../../../src/core/index.ts';
 
 const API: PoolModel = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
 
