@@ -35,7 +35,6 @@ async function runAndJudge(options: SoakOptions): Promise<number> {
   process.stdout.write(`seed ${seed}, commit ${commit}, ${folder}\n`);
   writeFileSync(join(folder, 'options.json'), JSON.stringify({ ...options, commit }));
   const outcomes = await soak(options, showProgress(options));
-  writeFileSync(join(folder, 'outcomes.json'), JSON.stringify(outcomes, null, 2));
   const unserved = Object.keys(CLIENTS).filter(kind => !wasServed(outcomes[kind] ?? {}));
   for (const kind of unserved) process.stdout.write(`never served: ${kind}\n`);
   return Math.max(draw(options), unserved.length > 0 ? 1 : 0);

@@ -13,8 +13,8 @@ interface World {
   readonly gateway: SoakGateway;
 }
 
-/** What a cycle meets: each fault in turn, and a reload with every one. */
-export function faultOf(cycle: number, { services, gateway }: World): Fault {
+/** What a cycle meets: each fault in turn, beginning with one that the seed says, and a reload with every one. */
+export function faultOf(cycle: number, seed: number, { services, gateway }: World): Fault {
   const { fast, slow, calls, webSockets, provider, redis } = services;
   const away = (name: string, part: { start(): Promise<void>; stop(): Promise<void> }): Fault => ({
     name,
@@ -32,9 +32,9 @@ export function faultOf(cycle: number, { services, gateway }: World): Fault {
     away('service of gRPC and HTTP/2 away', calls),
     away('Redis stopped', { start: async () => redis.thaw(), stop: async () => redis.freeze() }),
     away('service of WebSockets away', webSockets),
-    { name: 'nothing', happen: sleep },
+    { name: 'a worker dies', happen: async () => gateway.endWorker() },
   ];
-  const fault = faults[(cycle - 1) % faults.length] ?? { name: 'nothing', happen: sleep };
+  const fault = faults[(cycle + seed) % faults.length] ?? { name: 'nothing', happen: sleep };
   return {
     name: fault.name,
     async happen(ms) {

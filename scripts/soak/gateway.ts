@@ -113,6 +113,11 @@ export class SoakGateway {
     this.#child.kill('SIGHUP');
   }
 
+  /** Ends a worker, which is then replaced; does nothing where there is none. */
+  endWorker(): void {
+    this.#child.send('a worker dies');
+  }
+
   /** Ends it as a supervisor does. */
   async stop(): Promise<void> {
     const gone = once(this.#child, 'exit');

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { BroadcastChannel, isMainThread } from 'node:worker_threads';
+import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
 
 /** What one thread holds. */
 export interface ThreadHolds {
@@ -25,7 +25,11 @@ if (isMainThread) {
   let answers: ThreadHolds[] = [];
   channel.onmessage = event => answers.push(Object(event).data);
   /** Asked with the number of workers, answers with what the main thread and they hold. */
-  process.on('message', async (workers: number) => {
+  process.on('message', async (workers: number | 'a worker dies') => {
+    if (typeof workers === 'string') {
+      channel.postMessage(workers);
+      return;
+    }
     answers = [];
     channel.postMessage('what do you hold?');
     for (let tries = 0; answers.length < workers && tries < 500; tries++) await sleep(10);
@@ -34,8 +38,14 @@ if (isMainThread) {
   process.channel?.unref();
 } else {
   channel.onmessage = async event => {
-    if (typeof Object(event).data === 'string') channel.postMessage(await holds());
+    const { data } = Object(event);
+    if (data === 'what do you hold?') channel.postMessage(await holds());
+    if (data === 'a worker dies' && workerData.worker === 1) setImmediate(die);
   };
+}
+
+function die(): never {
+  throw new Error('a fault of the soak');
 }
 
 async function holds(): Promise<ThreadHolds> {

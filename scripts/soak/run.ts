@@ -85,7 +85,10 @@ class Run {
   /** Clients come, each kind once and then by chance, and a fault is in the middle. */
   async #busy(ms: number): Promise<void> {
     const until = performance.now() + ms;
-    const fault = faultOf(this.#cycle, { services: this.#services, gateway: this.#gateway });
+    const fault = faultOf(this.#cycle, this.#options.seed, {
+      services: this.#services,
+      gateway: this.#gateway,
+    });
     const trouble = sleep(ms * 0.3).then(() => fault.happen(ms * 0.2));
     const coming = KINDS.map(([kind]) => kind);
     let sampleAt = performance.now() + ms / 8;
@@ -110,6 +113,7 @@ class Run {
     while (!isQuiet(await this.#gateway.gauges()) && performance.now() < patience) await sleep(100);
     const rest = await restOf(this.#gateway);
     this.#note(sampleOf(this.#gateway, this.#seconds, this.#cycle, rest), 'rest');
+    writeFileSync(join(this.#options.folder, 'outcomes.json'), JSON.stringify(this.outcomes, null, 2));
   }
 
   #note(sample: Sample, doing: string): void {
