@@ -1,45 +1,108 @@
-// Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, responses
-// with Node's client and undici, frames of HTTP/2 with Node's client and server, and header blocks with Go's HPACK; and lets Node's client
-// talk to our HTTP/2 server. Shows its progress.
-// node scripts/fuzz-readers.ts [requests|responses|h2-requests|h2-responses|h2-exchanges|hpack|all] [CASES] [SEED]
+// Compares the gateway's readers with those of others on random messages, mutated or not: npm run fuzz -- --help
+import { parseArgs } from 'node:util';
+import type { FuzzRun } from '../test/support/fuzz/fuzz-run.ts';
 import { fuzzHpack } from '../test/support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../test/support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http2-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 
-const which = process.argv[2] ?? 'all';
-const cases = Number(process.argv[3] ?? 1_000_000);
-const seed = Number(process.argv[4] ?? Math.floor(Math.random() * 2 ** 31));
-if (!['requests', 'responses', 'h2-requests', 'h2-responses', 'h2-exchanges', 'hpack', 'all'].includes(which))
-  throw new Error(
-    `not "${which}": requests, responses, h2-requests, h2-responses, h2-exchanges, hpack or all`,
-  );
+const HELP = `npm run fuzz -- [KIND...] [--minutes N | --cases N] [--seed N]
 
-if (which === 'requests' || which === 'all')
-  report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
-if (which === 'responses' || which === 'all')
-  report(await fuzzReader({ seed, cases, everySplitOfOneIn: 4, onCase: progressOf('responses') }));
-if (which === 'h2-responses' || which === 'all')
-  report(await fuzzHttp2Responses({ seed, cases, onCase: progressOf('responses over HTTP/2') }));
-if (which === 'h2-requests' || which === 'all')
-  report(await fuzzHttp2Requests({ seed, cases, onCase: progressOf('requests over HTTP/2') }));
-if (which === 'h2-exchanges' || which === 'all')
-  report(await fuzzHttp2Exchanges({ seed, cases, onCase: progressOf('exchanges over HTTP/2') }));
-if (which === 'hpack' || which === 'all')
-  report(await fuzzHpack({ seed, cases, onCase: progressOf('hpack') }));
+Gives the same bytes to the gateway's readers and to others, and tells what they understand differently. The kinds take turns:
 
-function progressOf(what: string): (done: number) => void {
+  requests      HTTP/1.1, with the servers of Node and Go
+  responses     HTTP/1.1, with the clients of Node, Go and undici
+  h2-requests   frames of HTTP/2, with the servers of Node (nghttp2) and Go (x/net/http2)
+  h2-responses  frames of HTTP/2, with the clients of Node and Go
+  h2-exchanges  Node's client talks to our HTTP/2 server
+  hpack         header blocks, with HPACK of Go
+
+  KIND       which, several perhaps; all if none is named
+  --minutes  how long, in all
+  --cases    how many of each kind; 1000000 if neither is said
+  --seed     of the first case; random if it is not said
+
+Ends with 1 if anything was found. A finding names the seed of its turn and the case: --seed with their sum and --cases 1 repeat it.`;
+
+type Result = { readonly cases: number; readonly findings: readonly string[] };
+
+const KINDS: Readonly<Record<string, (run: FuzzRun) => Promise<Result>>> = {
+  requests: fuzzRequests,
+  responses: run => fuzzReader({ ...run, everySplitOfOneIn: 4 }),
+  'h2-requests': fuzzHttp2Requests,
+  'h2-responses': fuzzHttp2Responses,
+  'h2-exchanges': fuzzHttp2Exchanges,
+  hpack: fuzzHpack,
+};
+/** Cases of a turn: some seconds. */
+const TURN = 4_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean' },
+    minutes: { type: 'string' },
+    cases: { type: 'string' },
+    seed: { type: 'string' },
+  },
+});
+const unknown = positionals.find(kind => !(kind in KINDS));
+if (unknown !== undefined) throw new Error(`not "${unknown}": ${Object.keys(KINDS).join(', ')}`);
+if (values.help === true) console.log(HELP);
+else await takeTurns(positionals.length === 0 ? Object.keys(KINDS) : positionals);
+
+async function takeTurns(kinds: readonly string[]): Promise<void> {
+  const minutes = numberOf('minutes', Number.POSITIVE_INFINITY);
+  const most = numberOf('cases', values.minutes === undefined ? 1_000_000 : Number.POSITIVE_INFINITY);
+  const seed = numberOf('seed', Math.floor(Math.random() * 2 ** 31));
   const startedAt = performance.now();
-  console.log(`${cases} cases of ${what} from seed ${seed}`);
-  return done => {
-    if (done === 0 || done % 10_000 !== 0) return;
-    const perSecond = Math.round((1_000 * done) / (performance.now() - startedAt));
-    console.log(`${done} of ${cases}, ${perSecond} a second`);
-  };
+  const totals = new Map<string, Result>();
+  for (let turn = 0; turn * TURN < most; turn++)
+    for (const kind of kinds) {
+      if ((totals.get(kind)?.findings.length ?? 0) > 0) continue;
+      const passed = performance.now() - startedAt;
+      if (passed > minutes * 60_000) return report(totals);
+      await takeTurn(kind, { seed: seed + turn * TURN, cases: Math.min(TURN, most - turn * TURN) }, totals);
+    }
+  report(totals);
 }
 
-function report(result: { readonly findings: readonly string[] }): void {
-  console.log(result);
-  if (result.findings.length > 0) process.exitCode = 1;
+async function takeTurn(kind: string, run: FuzzRun, totals: Map<string, Result>): Promise<void> {
+  const beganAt = performance.now();
+  const result = await (KINDS[kind] as (run: FuzzRun) => Promise<Result>)(run);
+  const total = sum(totals.get(kind) ?? {}, result) as Result;
+  totals.set(kind, total);
+  const perSecond = Math.round((1_000 * result.cases) / (performance.now() - beganAt));
+  const findings = [...totals.values()].reduce((count, each) => count + each.findings.length, 0);
+  console.log(`${kind}: ${total.cases} cases, ${perSecond} a second; findings of all kinds: ${findings}`);
+  for (const finding of result.findings) console.log(finding);
+}
+
+/** Adds counts up, also those within, and puts lists behind each other. */
+function sum(before: object, now: object): object {
+  const result: Record<string, unknown> = { ...before };
+  for (const [key, value] of Object.entries(now)) {
+    const old = result[key];
+    if (old === undefined) result[key] = value;
+    else if (Array.isArray(value)) result[key] = [...(old as unknown[]), ...value];
+    else if (typeof value === 'number') result[key] = (old as number) + value;
+    else result[key] = sum(old as object, value);
+  }
+  return result;
+}
+
+function report(totals: ReadonlyMap<string, Result>): void {
+  for (const [kind, { findings, ...counts }] of totals) {
+    console.log(kind, { ...counts, findings: findings.length });
+    if (findings.length > 0) process.exitCode = 1;
+  }
+}
+
+function numberOf(name: 'minutes' | 'cases' | 'seed', fallback: number): number {
+  const text = values[name];
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  if (!(number >= 0)) throw new Error(`--${name} takes a number, not ${text}`);
+  return number;
 }

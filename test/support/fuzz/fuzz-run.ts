@@ -7,8 +7,6 @@ const AT_ONCE = 100;
 export interface FuzzRun {
   readonly seed: number;
   readonly cases: number;
-  /** Told before each case how many have begun. */
-  readonly onCase?: (done: number) => void;
 }
 
 /** A case: compares what readers make of random bytes, and notes what they should not have. */
@@ -16,7 +14,7 @@ export type FuzzCase = (random: Random, note: (what: string) => void) => Promise
 
 /** Runs the cases, until too many have found something. Returns how many there were, and what was found. */
 export async function fuzz(
-  { seed, cases, onCase }: FuzzRun,
+  { seed, cases }: FuzzRun,
   compare: FuzzCase,
 ): Promise<{ readonly cases: number; readonly findings: readonly string[] }> {
   const findings: string[] = [];
@@ -26,7 +24,6 @@ export async function fuzz(
   let begun = 0;
   const next = async (): Promise<void> => {
     while (begun < cases && findings.length < MAX_FINDINGS) {
-      onCase?.(begun);
       const number = begun++;
       await compare(new Random(seed + number), what =>
         findings.push(`case ${number} of seed ${seed}: ${what}`),

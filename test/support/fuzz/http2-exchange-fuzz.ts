@@ -22,15 +22,12 @@ export async function fuzzHttp2Exchanges(
 ): Promise<{ readonly cases: number; readonly whole: number; readonly findings: readonly string[] }> {
   let whole = 0;
   const sessions = { ...run, cases: Math.ceil(run.cases / REQUESTS) };
-  const { cases, findings } = await fuzz(
-    { ...sessions, onCase: done => run.onCase?.(done * REQUESTS) },
-    async (random, note) => {
-      const talk = new Talk(random);
-      const [finding] = await talk.findings();
-      if (finding !== undefined) note(finding);
-      whole += talk.whole;
-    },
-  );
+  const { cases, findings } = await fuzz(sessions, async (random, note) => {
+    const talk = new Talk(random);
+    const [finding] = await talk.findings();
+    if (finding !== undefined) note(finding);
+    whole += talk.whole;
+  });
   return { cases: cases * REQUESTS, whole, findings };
 }
 

@@ -1,5 +1,6 @@
 import { TYPE } from '../http2-frames.ts';
 import { type FuzzRun, fuzz } from './fuzz-run.ts';
+import { byName } from './go-quirks.ts';
 import { clientBytes } from './http2-frames-of-client.ts';
 import { serverBytes } from './http2-frames-of-server.ts';
 import type { Http2Reading } from './http2-reading.ts';
@@ -7,10 +8,13 @@ import { readHttp2RequestsWithNode } from './read-http2-requests-with-node.ts';
 import { readHttp2RequestsWithOurs } from './read-http2-requests-with-ours.ts';
 import { readHttp2WithNode } from './read-http2-with-node.ts';
 import { readHttp2WithOurs } from './read-http2-with-ours.ts';
+import { ReadersOfGo } from './read-with-go.ts';
+import { without } from './reading.ts';
 import { splitAt, splits } from './splits.ts';
 
 const PREFACE_BYTES = 24;
 const HEAD_BYTES = 9;
+const BODILESS = ['204', '304'];
 
 export interface Http2FuzzResult {
   readonly cases: number;
@@ -20,15 +24,18 @@ export interface Http2FuzzResult {
   readonly refused: number;
   /** Of these, messages that Node took for whole. */
   readonly stricter: number;
+  /** Messages that ours takes for whole and Go does not. */
+  readonly stricterGo: number;
   readonly findings: readonly string[];
 }
 
 /**
- * Gives the same frames to our client and to Node's, which is nghttp2. Ours may refuse what Node accepts. What ours takes for a
- * whole response must be the same to Node, and the same however the bytes are split.
+ * Gives the same frames to our client, to Node's, which is nghttp2, and to Go's. Ours may refuse what they accept. What ours takes for
+ * a whole response must be the same to Node, to Go unless that refuses it, and the same however the bytes are split.
  */
 export async function fuzzHttp2Responses(run: FuzzRun): Promise<Http2FuzzResult> {
-  let [accepted, refused, stricter] = [0, 0, 0];
+  const go = new ReadersOfGo();
+  let [accepted, refused, stricter, stricterGo] = [0, 0, 0, 0];
   const result = await fuzz(run, async (random, note) => {
     const streams = random.chance(0.6) ? 1 : 2;
     const bytes = serverBytes(random, streams);
@@ -38,9 +45,16 @@ export async function fuzzHttp2Responses(run: FuzzRun): Promise<Http2FuzzResult>
       if (textOf(again) !== textOf(ours))
         note(`split at ${ends}: ${JSON.stringify([ours, again])}: ${bytes.toString('hex')}`);
     }
-    const node = await readHttp2WithNode(bytes, streams);
+    const [byGo, node] = await Promise.all([
+      go.http2Responses(bytes, streams),
+      readHttp2WithNode(bytes, streams),
+    ]);
     for (const [i, reading] of ours.entries()) {
       const other = node[i] as Http2Reading;
+      const another = byGo[i] as Http2Reading;
+      if (reading.whole && !another.whole) stricterGo++;
+      if (reading.whole && another.whole && textOfGo(reading) !== textOfGo(another))
+        note(`Go reads another: ${JSON.stringify([reading, another])}: ${bytes.toString('hex')}`);
       if (reading.whole) accepted++;
       else refused++;
       if (!reading.whole && other.whole) stricter++;
@@ -50,12 +64,14 @@ export async function fuzzHttp2Responses(run: FuzzRun): Promise<Http2FuzzResult>
         note(`Node reads another: ${JSON.stringify([reading, other])}: ${bytes.toString('hex')}`);
     }
   });
-  return { ...result, accepted, refused, stricter };
+  go.end();
+  return { ...result, accepted, refused, stricter, stricterGo };
 }
 
-/** The same for our server and Node's, and for requests. */
+/** The same for the servers, and for requests. */
 export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> {
-  let [accepted, refused, stricter] = [0, 0, 0];
+  const go = new ReadersOfGo();
+  let [accepted, refused, stricter, stricterGo] = [0, 0, 0, 0];
   const result = await fuzz(run, async (random, note) => {
     const bytes = clientBytes(random, 1 + random.below(3));
     const ours = readHttp2RequestsWithOurs([bytes]);
@@ -64,9 +80,16 @@ export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> 
       if (requestsText(again) !== requestsText(ours))
         note(`split at ${ends}: ${JSON.stringify([[...ours], [...again]])}: ${bytes.toString('hex')}`);
     }
-    const { readings, fault } = await readHttp2RequestsWithNode(bytes);
+    const [byGo, { readings, fault }] = await Promise.all([
+      go.http2Requests(bytes),
+      readHttp2RequestsWithNode(bytes),
+    ]);
     for (const [id, reading] of ours) {
       const other = readings.get(id);
+      const another = byGo.readings.get(id);
+      if (reading.whole && another?.whole !== true) stricterGo++;
+      if (reading.whole && another?.whole === true && textOfGo(reading) !== textOfGo(another))
+        note(`Go reads another on ${id}: ${JSON.stringify([reading, another])}: ${bytes.toString('hex')}`);
       if (reading.whole) accepted++;
       else refused++;
       if (!reading.whole && other?.whole === true) stricter++;
@@ -76,7 +99,22 @@ export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> 
         note(`Node reads another on ${id}: ${JSON.stringify([reading, other])}: ${bytes.toString('hex')}`);
     }
   });
-  return { ...result, accepted, refused, stricter };
+  go.end();
+  return { ...result, accepted, refused, stricter, stricterGo };
+}
+
+/** What Go tells as well: fields in no order, and not the scheme. Of a request it tells only the trailers that were announced. */
+function textOfGo({ status, fields, body, trailers }: Http2Reading): string {
+  // As for `isSame`; and a 204 has no length to HTTP/1.1 either.
+  const told = status === '' || BODILESS.includes(status) ? [] : trailers;
+  const untold = status === '204' ? [':scheme', 'trailer', 'content-length'] : [':scheme', 'trailer'];
+  const kept = untold.reduce(without, fields);
+  return JSON.stringify([status, byName(unpadded(kept)), body, byName(unpadded(told))]);
+}
+
+/** Fields without those that ours and nghttp2 leave out of a response: their values begin or end with a blank (RFC 9113, 8.2.1). */
+function unpadded(fields: readonly string[]): string[] {
+  return fields.filter((_, i) => !/^[ \t]|[ \t]$/.test(fields[i - (i % 2) + 1] ?? ''));
 }
 
 function hasReset(bytes: Buffer, stream: number): boolean {
@@ -91,7 +129,7 @@ function requestsText(readings: ReadonlyMap<number, Http2Reading>): string {
 
 function isSame(ours: Http2Reading, node: Http2Reading): boolean {
   // Ours has no trailers behind a head without a body: HTTP/1.1 could not say them.
-  const trailers = ['204', '304'].includes(ours.status) ? [] : node.trailers;
+  const trailers = BODILESS.includes(ours.status) ? [] : node.trailers;
   return JSON.stringify(ours) === JSON.stringify({ ...node, trailers });
 }
 

@@ -1,5 +1,8 @@
 import { SLAB_BYTES } from '../../../src/upstream/slabs.ts';
 import { Random } from '../random.ts';
+import type { FuzzRun } from './fuzz-run.ts';
+import { byName } from './go-quirks.ts';
+import { type GoReading, ReadersOfGo } from './read-with-go.ts';
 import { readWithNode } from './read-with-node.ts';
 import { readWithOurs } from './read-with-ours.ts';
 import { readWithUndici } from './read-with-undici.ts';
@@ -11,43 +14,37 @@ const MAX_FINDINGS = 10;
 /** Node's client does not recognize "chunked" with a tab after it, which is not part of the value (RFC 9112, 5.1). */
 const TAB_BEHIND_CODING = /transfer-encoding:.*\t *\r/i;
 
-export interface ReaderFuzz {
-  readonly seed: number;
-  readonly cases: number;
+export interface ReaderFuzz extends FuzzRun {
   /** Of how many small messages one is read with every split into two; the others with some. */
   readonly everySplitOfOneIn: number;
-  /** Told before each case how many are done. */
-  readonly onCase?: (done: number) => void;
 }
 
 export interface ReaderFuzzResult {
   readonly cases: number;
-  /** Whole responses on which our reader, Node's client and undici agree. */
+  /** Whole responses on which our reader, Node's client, undici and Go's client agree, unless Go refused them. */
   readonly accepted: number;
   /** Bytes that ours refused. */
   readonly refused: number;
   /** Of these, bytes that Node's client took for a whole response. */
   readonly stricter: number;
+  /** Responses that Go's client alone did not take, by its reason. */
+  readonly stricterGo: Readonly<Record<string, number>>;
   readonly findings: readonly string[];
 }
 
 /**
- * Gives the same bytes to our reader, to Node's own client and to undici. Ours may refuse what they accept. What it accepts must
- * be the same response to all three, however the bytes are split.
+ * Gives the same bytes to our reader, to Node's own client, to undici and to Go's client. Ours may refuse what they accept. What it
+ * accepts must be the same response to all, unless Go refuses it, however the bytes are split.
  */
-export async function fuzzReader({
-  seed,
-  cases,
-  everySplitOfOneIn,
-  onCase,
-}: ReaderFuzz): Promise<ReaderFuzzResult> {
+export async function fuzzReader({ seed, cases, everySplitOfOneIn }: ReaderFuzz): Promise<ReaderFuzzResult> {
   const findings: string[] = [];
+  const go = new ReadersOfGo();
+  const stricterGo: Record<string, number> = {};
   // What is refused is refused with an error each, whose stack costs more than the reading.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   let [done, accepted, refused, stricter] = [0, 0, 0, 0];
   for (; done < cases && findings.length < MAX_FINDINGS; done++) {
-    onCase?.(done);
     const random = new Random(seed + done);
     const { method, bytes } = wireResponse(random);
     const before = findings.length;
@@ -62,7 +59,15 @@ export async function fuzzReader({
       const wrong = difference(ours, readWithOurs(splitAt(bytes, ends), method));
       if (wrong !== null) note(`split at ${ends}, another ${wrong}`);
     }
-    const [node, undici] = await Promise.all([readWithNode(bytes, method), readWithUndici(bytes, method)]);
+    const [byGo, node, undici] = await Promise.all([
+      go.response(bytes, method),
+      readWithNode(bytes, method),
+      readWithUndici(bytes, method),
+    ]);
+    if (ours.outcome === 'whole' && byGo.outcome !== 'whole')
+      stricterGo[byGo.why] = 1 + (stricterGo[byGo.why] ?? 0);
+    const unlikeGo = disagreementWithGo(ours, byGo);
+    if (unlikeGo !== null) note(`Go reads another ${unlikeGo}: ${JSON.stringify([ours, byGo])}`);
     for (const [name, other] of [['node', node] as const, ['undici', undici] as const]) {
       if (other.outcome !== 'whole' && isKnownRefusal(name, bytes)) continue;
       // Where bytes follow the response, some clients do not come to its end.
@@ -75,8 +80,9 @@ export async function fuzzReader({
     if (ours.outcome === 'refused') refused++;
     if (ours.outcome === 'refused' && node.outcome === 'whole') stricter++;
   }
+  go.end();
   Error.stackTraceLimit = stackTraceLimit;
-  return { cases: done, accepted, refused, stricter, findings };
+  return { cases: done, accepted, refused, stricter, stricterGo, findings };
 }
 
 /** Where another client is known to refuse what is in order, or harmless. */
@@ -100,6 +106,22 @@ export function disagreement(ours: Reading, other: Reading): string | null {
   if (ours.outcome === 'refused') return null;
   if (ours.outcome === 'part') return other.outcome === 'whole' ? 'end' : null;
   return difference(ours, other);
+}
+
+/** Go keeps fields by their name, leaves out what says close or names trailers, and may refuse what ours accepts. */
+function disagreementWithGo(ours: Reading, go: GoReading): string | null {
+  if (go.outcome === 'refused') return null;
+  return disagreement(sorted(ours), sorted(go));
+}
+
+function sorted(reading: Reading): Reading {
+  const kept = (fields: readonly string[]) => byName(without(without(fields, 'connection'), 'trailer'));
+  return {
+    ...reading,
+    interim: reading.interim.map(([status, fields]) => [status, kept(fields)]),
+    fields: kept(reading.fields),
+    trailers: kept(reading.trailers),
+  };
 }
 
 function difference(ours: Reading, other: Reading): string | null {

@@ -5,7 +5,7 @@ export function requestsDisagreement(ours: RequestsReading, node: RequestsReadin
   for (const [i, request] of ours.requests.entries()) {
     const other = node.requests[i];
     if (request.turnedAway !== null && (other === undefined || node.outcome === 'refused')) continue;
-    if (other === undefined) return 'a request that Node does not see';
+    if (other === undefined) return 'a request that the other does not see';
     const wrong = headDifference(request, other) ?? bodyDisagreement(request, other, ours);
     if (wrong !== null) return wrong;
     if (request.turnedAway === null && request.complete && request.persistent !== other.persistent)

@@ -1,7 +1,10 @@
 import { Random } from '../random.ts';
+import type { FuzzRun } from './fuzz-run.ts';
+import { disagreementWithGo, goQuirk } from './go-quirks.ts';
 import { nodeQuirk } from './node-quirks.ts';
 import { readRequestsWithNode } from './read-requests-with-node.ts';
 import { readRequestsWithOurs } from './read-requests-with-ours.ts';
+import { ReadersOfGo } from './read-with-go.ts';
 import { requestsDifference, requestsDisagreement } from './request-differences.ts';
 import type { RequestsReading } from './request-reading.ts';
 import { someCuts, splitAt } from './splits.ts';
@@ -11,59 +14,81 @@ import { wireRequests } from './wire-requests.ts';
 const SMALL_BYTES = 1_000;
 const MAX_FINDINGS = 10;
 
-export interface RequestFuzz {
-  readonly seed: number;
-  readonly cases: number;
-  /** Told before each case how many are done. */
-  readonly onCase?: (done: number) => void;
-}
-
 export interface RequestFuzzResult {
   readonly cases: number;
   /** Cases of which every byte belongs to a request that our connections and Node's server accept and read as the same. */
   readonly accepted: number;
+  /** The same with Go's server. */
+  readonly acceptedWithGo: number;
   /** Cases that ours refused. */
   readonly refused: number;
   /** Of these, those that Node's server did not refuse, by our reason. */
   readonly stricter: Readonly<Record<string, number>>;
-  /** Disagreements in which Node's server is wrong, by what is wrong with it. */
+  /** Cases that Go's server alone refused, by its reason. */
+  readonly stricterGo: Readonly<Record<string, number>>;
+  /** Disagreements in which another server is wrong, by what is wrong with it. */
   readonly quirks: Readonly<Record<string, number>>;
   readonly findings: readonly string[];
 }
 
 /**
- * Gives the same bytes to our connections and to Node's own server. Ours may refuse what Node takes. What it takes must be
- * the same requests to Node, and the same however the bytes come and whenever they are served.
+ * Gives the same bytes to our connections, to Node's own server and to Go's. Ours may refuse what they take. What it takes must be
+ * the same requests to Node, and to Go unless that refuses them, and the same however the bytes come and whenever they are served.
  */
-export async function fuzzRequests({ seed, cases, onCase }: RequestFuzz): Promise<RequestFuzzResult> {
+export async function fuzzRequests({ seed, cases }: FuzzRun): Promise<RequestFuzzResult> {
   const findings: string[] = [];
+  const go = new ReadersOfGo();
   const stricter: Record<string, number> = {};
+  const stricterGo: Record<string, number> = {};
   const quirks: Record<string, number> = {};
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  let [done, accepted, refused] = [0, 0, 0];
+  let [done, accepted, acceptedWithGo, refused] = [0, 0, 0, 0];
   for (; done < cases && findings.length < MAX_FINDINGS; done++) {
-    onCase?.(done);
     const random = new Random(seed + done);
     const { bytes, plain } = wireRequests(random);
-    const [node, ours] = await Promise.all([readRequestsWithNode(bytes), readRequestsWithOurs([bytes])]);
-    const disagreement = requestsDisagreement(ours, node);
-    const quirk = disagreement === null ? null : nodeQuirk(disagreement, node);
-    if (quirk !== null) count(quirks, quirk);
+    const [byGo, node, ours] = await Promise.all([
+      go.requests(bytes),
+      readRequestsWithNode(bytes),
+      readRequestsWithOurs([bytes]),
+    ]);
     const wrong =
-      (quirk === null ? disagreement : null) ??
+      blame(
+        'Node',
+        requestsDisagreement(ours, node),
+        disagreement => nodeQuirk(disagreement, node),
+        quirks,
+      ) ??
+      blame('Go', disagreementWithGo(ours, byGo), disagreement => goQuirk(disagreement, ours), quirks) ??
       overstrictness(ours, plain) ??
       (await changeWithDelivery(bytes, ours, random));
     if (wrong !== null)
       findings.push(
-        `case ${done} of seed ${seed}: ${wrong}: ${JSON.stringify(bytes.toString('latin1').slice(0, 2_000))} ${JSON.stringify([ours, node]).slice(0, 4_000)}`,
+        `case ${done} of seed ${seed}: ${wrong}: ${JSON.stringify(bytes.toString('latin1').slice(0, 2_000))} ${JSON.stringify([ours, node, byGo]).slice(0, 6_000)}`,
       );
     if (ours.outcome === 'refused') refused++;
     if (ours.outcome === 'refused' && node.outcome !== 'refused') count(stricter, ours.why);
+    if (ours.outcome !== 'refused' && byGo.outcome === 'refused') count(stricterGo, byGo.why);
     if (isWhole(ours) && isWhole(node) && ours.requests.length === node.requests.length) accepted++;
+    if (isWhole(ours) && isWhole(byGo) && ours.requests.length === byGo.requests.length) acceptedWithGo++;
   }
+  go.end();
   Error.stackTraceLimit = stackTraceLimit;
-  return { cases: done, accepted, refused, stricter, quirks, findings };
+  return { cases: done, accepted, acceptedWithGo, refused, stricter, stricterGo, quirks, findings };
+}
+
+/** The disagreement with a reader, unless it is the one to blame, which is counted; null: there is none left. */
+function blame(
+  reader: string,
+  disagreement: string | null,
+  quirkOf: (disagreement: string) => string | null,
+  quirks: Record<string, number>,
+): string | null {
+  if (disagreement === null) return null;
+  const quirk = quirkOf(disagreement);
+  if (quirk === null) return `${disagreement}, unlike ${reader}`;
+  count(quirks, `${reader}: ${quirk}`);
+  return null;
 }
 
 /** A reader may refuse what others take, but not what is in order. What the gateway's own rules turn away was read. */
