@@ -98,7 +98,7 @@ function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView): WorkerStatus 
   return { ...view, up: isUp, eventLoopDelayMs: loopDelayMs && Math.round(loopDelayMs * 10) / 10 };
 }
 
-function providerStatus(facts: ProviderFacts, { shared }: Limiting): ProviderStatus {
+function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting): ProviderStatus {
   const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
   const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
   const revocations = {
@@ -108,7 +108,7 @@ function providerStatus(facts: ProviderFacts, { shared }: Limiting): ProviderSta
     sessions,
     keptForSeconds: keptForS,
     keptBy,
-    outliveRestart: shared !== null,
+    outliveRestart: outlivesRestart,
   };
   return { ...facts, revocations };
 }

@@ -180,7 +180,10 @@ function revocationFacts(
     ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
     ['Sessions that ended', `${sessions}, kept ${kept}`],
     ['Users with older tokens refused', `${subjects}, kept ${kept}`],
-    !outliveRestart && ['A restart', 'forgets which tokens are revoked: there is no Redis'],
+    !outliveRestart && [
+      'A restart',
+      'forgets which tokens are revoked: there is neither Redis nor a folder of state',
+    ],
   ];
 }
 

@@ -2,7 +2,7 @@ import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../
 import type { NewPermits, SharedStates, System, TableMemory } from '../core/index.ts';
 import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
-import type { IssuerSharing, ThreadPart } from '../runtime/index.ts';
+import type { IssuerSharing, KeptState, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import type { CheckState, NewRetryCounts } from '../upstream/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
@@ -38,6 +38,8 @@ export interface AppOptions {
   readonly worker?: number;
   /** Serve the clients in its place. Default: it listens itself. */
   readonly workers?: Workers;
+  /** What it keeps over a restart. Default: what the configuration says, unless it is a worker. */
+  readonly state?: KeptState | null;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
 }

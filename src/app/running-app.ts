@@ -86,15 +86,15 @@ class RunningApp implements PlaneApp {
     spans: SpanExport | null,
     state: KeptState | null,
   ) {
-    const { listen, caps, store, stateFolder, tracing, limits } = snapshot;
+    const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, workers: snapshot.workers, caps, store, stateFolder, tracing, limits };
+    this.#fixed = { listen, workers: snapshot.workers, caps, store, state: snapshot.state, tracing, limits };
     this.#spans = spans;
     this.#state = state;
     this.#outline = snapshot.outline;
     this.#system = system;
     this.#clock = clock;
-    this.#memory = shared.memory ?? ownMemory(system.randomBytes);
+    this.#memory = shared.memory ?? ownMemory(system.randomBytes, state?.counters?.hashRoot);
     this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
@@ -153,6 +153,11 @@ class RunningApp implements PlaneApp {
     this.startParts();
     await this.#watcher?.start();
     this.#started = true;
+  }
+
+  /** Takes back what was counted before the last stop. */
+  async countOn(): Promise<void> {
+    await this.#state?.counters?.follow(this.#limiting.memory.kept);
   }
 
   join(addresses: BoundAddresses): Promise<BoundAddresses> {
@@ -421,8 +426,17 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   const receiver = snapshot.tracing?.export ?? null;
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
-  // The main thread keeps what all threads know.
-  const folder = options.worker === undefined ? snapshot.stateFolder : null;
-  const state = folder === null ? null : await openState(folder, options.system, options.log);
-  return new RunningApp(snapshot, options, spans, state);
+  // The main thread keeps what all threads know and count.
+  const { state = options.worker === undefined ? await openStateOf(snapshot, options) : null } = options;
+  const app = new RunningApp(snapshot, options, spans, state);
+  await app.countOn();
+  return app;
+}
+
+/** Opens what is kept over a restart; `null` if nothing is. */
+export async function openStateOf(
+  { state }: Snapshot,
+  { system, log }: Pick<AppOptions, 'system' | 'log'>,
+): Promise<KeptState | null> {
+  return state === null ? null : openState(state, system, log);
 }

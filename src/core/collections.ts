@@ -1,4 +1,5 @@
-import type { RandomBytes } from './system.ts';
+import { createHmac } from 'node:crypto';
+import { type RandomBytes, randomKey } from './system.ts';
 import { ownString } from './text.ts';
 
 /** A bounded cache for a function from text to text. */
@@ -140,6 +141,8 @@ export interface TableMemory {
   keep(): void;
   /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
   secret(name: string, bytes: number): Buffer;
+  /** The same for the hash of a table, from a root that may be kept over a restart. */
+  hashKey(name: string, bytes: number): Buffer;
 }
 
 /** Hears of each write before it happens, with the value from before, so that it can be undone. */
@@ -199,8 +202,17 @@ export function bytesOf(words: number): number {
   return Math.ceil(words / 2) * 8;
 }
 
-/** Makes memory of this thread alone: without lock and journal. */
-export function ownMemory(randomBytes: RandomBytes): TableMemory {
+/** Makes up to 32 bytes of a secret, other ones for each name. */
+export function derivedKey(root: Uint8Array, name: string, bytes: number): Buffer {
+  return createHmac('sha256', root).update(name).digest().subarray(0, bytes);
+}
+
+/**
+ * Makes memory of this thread alone: without lock and journal.
+ *
+ * @param hashRoot what the keys of hashes follow from. Default: random
+ */
+export function ownMemory(randomBytes: RandomBytes, hashRoot = randomKey(randomBytes)): TableMemory {
   return {
     isShared: false,
     worker: MAIN_THREAD,
@@ -210,5 +222,6 @@ export function ownMemory(randomBytes: RandomBytes): TableMemory {
     soon: async run => run(),
     keep: () => {},
     secret: (_name, bytes) => randomBytes(bytes),
+    hashKey: (name, bytes) => derivedKey(hashRoot, name, bytes),
   };
 }

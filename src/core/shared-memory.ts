@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto';
-import { bytesOf, MAIN_THREAD, type TableMemory, Words } from './collections.ts';
+import { bytesOf, derivedKey, MAIN_THREAD, type TableMemory, Words } from './collections.ts';
 import { inNextTurn, type RandomBytes, randomKey } from './system.ts';
 
 /** The first words of the control part. Those of each thread follow, on cache lines of their own. */
@@ -80,6 +79,7 @@ export interface MemoryHandover {
   /** Follow one another as the main thread made them: the journal names a table by its place. */
   readonly tables: Map<string, SharedArrayBuffer>;
   readonly secret: Uint8Array;
+  readonly hashRoot: Uint8Array;
 }
 
 /** Waits a little for a lock that this thread holds (`owner`: its number + 1). `turn` counts the calls from 0 on. */
@@ -124,11 +124,17 @@ export class SharedMemory implements TableMemory {
     this.#wait = wait;
   }
 
-  /** Makes the memory of a process with so many workers. For the main thread. */
-  static create(workers: number, randomBytes: RandomBytes, wait?: LockWait): SharedMemory {
+  /** Makes the memory of a process with so many workers. For the main thread. `hashRoot`: as for `ownMemory`. */
+  static create(
+    workers: number,
+    randomBytes: RandomBytes,
+    wait?: LockWait,
+    hashRoot = randomKey(randomBytes),
+  ): SharedMemory {
     const threads = workers + 1;
     const control = new SharedArrayBuffer(bytesOf(LINE + threads * JOURNAL_WORDS));
-    const handover = { threads, control, tables: new Map(), secret: new Uint8Array(randomKey(randomBytes)) };
+    const secrets = { secret: new Uint8Array(randomKey(randomBytes)), hashRoot: new Uint8Array(hashRoot) };
+    const handover = { threads, control, tables: new Map(), ...secrets };
     return new SharedMemory(handover, MAIN_THREAD, wait);
   }
 
@@ -168,7 +174,11 @@ export class SharedMemory implements TableMemory {
   }
 
   secret(name: string, bytes: number): Buffer {
-    return createHmac('sha256', this.handover.secret).update(name).digest().subarray(0, bytes);
+    return derivedKey(this.handover.secret, name, bytes);
+  }
+
+  hashKey(name: string, bytes: number): Buffer {
+    return derivedKey(this.handover.hashRoot, name, bytes);
   }
 
   /** A worker has died: undoes what it had half done, and frees the lock if it held it. For the main thread, once it has ended. */

@@ -269,7 +269,7 @@ interface OpenFile {
 
 /** A file that can be written. */
 interface NewFile {
-  write(text: string): Promise<unknown>;
+  write(piece: string | Uint8Array): Promise<unknown>;
   /** Waits until its bytes are on the disk. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -303,7 +303,7 @@ export const thisMachine: System = {
       const file = await open(path, 'wx', 0o600);
       return {
         // A single write may take a part only, as the last one on a disk that is full.
-        write: text => file.appendFile(text),
+        write: piece => file.appendFile(piece),
         sync: () => file.sync(),
         close: () => file.close(),
       };

@@ -1,18 +1,27 @@
-import type { Fact, Facts, FactTopic, System, Timer, TimerClock } from '../core/index.ts';
-import { errorText } from '../core/index.ts';
+import type { StateModel } from '../config/index.ts';
+import type { Fact, Facts, FactTopic, System } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
-import { lockFolder, StateFile } from './state-file.ts';
+import { CountersFile } from './counters-file.ts';
+import { lockFolder } from './folder-lock.ts';
+import { causeOf, LateWriter } from './late-writer.ts';
+import { StateFile } from './state-file.ts';
 
 /** What a gateway keeps over a restart. */
 export interface KeptState {
   /** Keeps the facts that pass through, those of other gateways (`null` if there are none) included. Call it once. */
   keep(shared: Facts | null): Facts;
+  /** The counters of long windows; `null` if they are not kept. */
+  readonly counters: CountersFile | null;
   /** Writes what is left to write, and gives the folder free. */
   stop(): Promise<void>;
 }
 
 /** Opens the folder of state. Returns `null`, and says why, if the gateway has to do without it: that never stops a start. */
-export async function openState(folder: string, system: System, log: Logger): Promise<KeptState | null> {
+export async function openState(
+  { folder, countersMs }: StateModel,
+  system: System,
+  log: Logger,
+): Promise<KeptState | null> {
   const file = new StateFile(folder, system);
   const line = { type: 'state', file: file.path };
   try {
@@ -24,7 +33,9 @@ export async function openState(folder: string, system: System, log: Logger): Pr
       );
       return null;
     }
-    return keptState(file, await readFacts(file, line, log), lock, system, log);
+    const facts = await readFacts(file, line, log);
+    const counters = countersMs === null ? null : await CountersFile.open(folder, countersMs, system, log);
+    return keptState(file, facts, counters, lock, system, log);
   } catch (error) {
     log.error(
       { ...line, cause: causeOf(error) },
@@ -51,6 +62,7 @@ async function readFacts(file: StateFile, line: object, log: Logger): Promise<re
 function keptState(
   file: StateFile,
   facts: readonly Fact[],
+  counters: CountersFile | null,
   lock: { release(): Promise<void> },
   { clock }: System,
   log: Logger,
@@ -67,55 +79,40 @@ function keptState(
       kept = new KeptFacts(facts, shared, { file, clock, onFault });
       return kept;
     },
+    counters,
     async stop() {
-      await kept?.stop();
+      await Promise.all([kept?.stop(), counters?.stop()]);
       await lock.release();
     },
   };
 }
-
-function causeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? errorText(error);
-}
-
-interface KeptFactsDependencies {
-  readonly file: Pick<StateFile, 'write'>;
-  readonly clock: TimerClock;
-  /** Hears once that the file cannot be written, by a cause or another, and that it can be again (`null`). */
-  readonly onFault: (cause: string | null) => void;
-}
-
-/** How soon after a change the file is written. */
-const WRITE_AFTER_MS = 250;
-/** How soon it is tried again where it cannot be written. */
-const RETRY_MS = 1_000;
-/** A file that takes long to write is written less often: never for more than a tenth of the time. */
-const REST_SHARE = 9;
 
 /**
  * Keeps the facts of a gateway in a file, so that it still knows them after a restart. They pass through to the other gateways,
  * if there are any.
  */
 class KeptFacts implements Facts {
-  readonly #dependencies: KeptFactsDependencies;
   readonly #shared: Facts | null;
+  readonly #writer: LateWriter;
   readonly #topics = new Map<string, FactTopic>();
   /** The facts of the file that no topic has taken yet. */
   #kept: readonly Fact[];
-  #changed = false;
-  #stopped = false;
-  #timer: Timer | null = null;
-  #writing: Promise<void> | null = null;
-  #fault: string | null = null;
 
   /**
    * @param kept the facts that the file held
    * @param shared where the facts of other gateways come from; `null` if there is one alone
    */
-  constructor(kept: readonly Fact[], shared: Facts | null, dependencies: KeptFactsDependencies) {
+  constructor(
+    kept: readonly Fact[],
+    shared: Facts | null,
+    options: { readonly file: Pick<StateFile, 'write'> } & Pick<
+      ConstructorParameters<typeof LateWriter>[0],
+      'clock' | 'onFault'
+    >,
+  ) {
     this.#kept = kept;
     this.#shared = shared;
-    this.#dependencies = dependencies;
+    this.#writer = new LateWriter({ ...options, write: () => options.file.write(this.#everything()) });
   }
 
   get outgoing(): number {
@@ -133,7 +130,7 @@ class KeptFacts implements Facts {
     this.#shared?.join(topic, {
       learn: fact => {
         holder.learn(fact);
-        this.#noteChange();
+        this.#writer.noteChange();
       },
       everything: () => holder.everything(),
     });
@@ -146,59 +143,20 @@ class KeptFacts implements Facts {
 
   post(fact: Fact): void {
     this.#shared?.post(fact);
-    this.#noteChange();
+    this.#writer.noteChange();
   }
 
   withdraw(name: string, value: number): void {
     this.#shared?.withdraw(name, value);
-    this.#noteChange();
+    this.#writer.noteChange();
   }
 
   /** Writes what is left to write. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#dependencies.clock.cancel(this.#timer);
-    await this.#writing;
-    if (this.#changed) await this.#write();
-  }
-
-  #noteChange(): void {
-    if (this.#changed) return;
-    this.#changed = true;
-    if (this.#writing === null && !this.#stopped) this.#writeAfter(WRITE_AFTER_MS);
-  }
-
-  #writeAfter(ms: number): void {
-    this.#timer = this.#dependencies.clock.after(ms, () => {
-      this.#writing = this.#write().finally(() => {
-        this.#writing = null;
-      });
-    });
-  }
-
-  async #write(): Promise<void> {
-    const { file, clock } = this.#dependencies;
-    const beganAtMs = clock.monotonicMs();
-    this.#changed = false;
-    try {
-      await file.write(this.#everything());
-      this.#tell(null);
-    } catch (error) {
-      this.#tell((error as NodeJS.ErrnoException).code ?? errorText(error));
-      this.#changed = true;
-    }
-    if (!this.#changed || this.#stopped) return;
-    const restMs = REST_SHARE * (clock.monotonicMs() - beganAtMs);
-    this.#writeAfter(Math.max(this.#fault === null ? WRITE_AFTER_MS : RETRY_MS, restMs));
+  stop(): Promise<void> {
+    return this.#writer.stop();
   }
 
   *#everything(): Iterable<Fact> {
     for (const topic of this.#topics.values()) yield* topic.everything();
-  }
-
-  #tell(fault: string | null): void {
-    if (fault === this.#fault) return;
-    this.#fault = fault;
-    this.#dependencies.onFault(fault);
   }
 }

@@ -80,6 +80,8 @@ export class Limiting {
   readonly #thread: ThreadPart | null;
   /** How gateways inform each other; `null` if there is one alone. */
   readonly #replication: Replication | null;
+  /** Whether what is revoked and restricted is still known after a restart. */
+  readonly outlivesRestart: boolean;
   /** What gateways tell each other, and what this one keeps over a restart; `null` if neither. */
   readonly #facts: Facts | null;
   /** Adds up offences across all gateways. */
@@ -139,6 +141,7 @@ export class Limiting {
     const sharedFacts = this.#replication?.facts ?? null;
     const facts = dependencies.keepFacts?.(sharedFacts) ?? sharedFacts;
     this.#facts = facts;
+    this.outlivesRestart = this.shared !== null || dependencies.keepFacts !== undefined;
     const voice = this.#isVoice ? listener : SILENT;
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice);

@@ -1,4 +1,4 @@
-import { type App, type AppOptions, startApp } from '../app/index.ts';
+import { type App, type AppOptions, openStateOf, startApp } from '../app/index.ts';
 import type { CapsModel } from '../config/index.ts';
 import { randomName, SharedMemory } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
@@ -9,7 +9,7 @@ import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { StateBoard } from './state-board.ts';
 
 /** Starts a gateway whose clients are served by workers. */
-export function startWithWorkers(
+export async function startWithWorkers(
   options: AppOptions & Required<Pick<AppOptions, 'source'>>,
   host: PlaneHost,
 ): Promise<App> {
@@ -17,7 +17,9 @@ export function startWithWorkers(
   const { loaded } = options.source;
   const facts = new FactsHub(randomName(randomBytes), clock);
   const board = new StateBoard();
-  const memory = SharedMemory.create(loaded.snapshot.workers.count, randomBytes, host.wait);
+  const state = await openStateOf(loaded.snapshot, options);
+  const workerCount = loaded.snapshot.workers.count;
+  const memory = SharedMemory.create(workerCount, randomBytes, host.wait, state?.counters?.hashRoot);
   const permits = new SharedPermits(memory, keysWithPermits(loaded.snapshot.caps));
   const { system, log } = options;
   const { path, env } = options.source;
@@ -26,7 +28,7 @@ export function startWithWorkers(
   const counting = { memory, newPermits: permits.named, newRetryCounts };
   const told = { issuers: board.issuers, checks: board.topic('checks') };
   const shared = { ...options.shared, ...counting, ...told, thread: facts };
-  return startApp(loaded.snapshot, { ...options, workers, shared });
+  return startApp(loaded.snapshot, { ...options, workers, shared, state });
 }
 
 /**

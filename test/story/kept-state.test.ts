@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
@@ -18,8 +19,8 @@ type Gateway = Awaited<ReturnType<typeof startKeeping>>;
 
 async function startKeeping(issuer: TestIssuer, folder: string, more: ConfigPart = {}) {
   const config = {
-    ...more,
     state: folder,
+    ...more,
     sign_in: SIGN_IN,
     log: { level: 'info', access: false },
     routes: [
@@ -170,5 +171,108 @@ describe('with a folder of state', () => {
     await waitFor('the fault is told', () =>
       messagesOf(full).includes('the file of state cannot be written: after a restart it is out of date'),
     );
+  });
+});
+
+describe('counters of long windows', () => {
+  const limits = {
+    buckets: { day: { user: '5/18h' }, minute: { user: '5/1m' }, times: { user: '2/18h', main: 'id' } },
+    routes: { '/day': 'day', '/minute': 'minute', '/times/{id}': 'times' },
+  };
+  const startCounting = async (issuer: TestIssuer, folder: string, more: ConfigPart = {}, rules = limits) => {
+    const path = join(await tempFolder(), 'limits.yaml');
+    await writeFile(path, stringify({ global: 'off', ...rules }));
+    return startKeeping(issuer, folder, { state: { folder, counters: '1h' }, limits: path, ...more });
+  };
+  const admitted = async (gateway: Gateway, count: number, path: string, bearer: string) => {
+    const asked = [];
+    for (let i = 0; i < count; i++) asked.push((await gateway.ask(head(`GET ${path}`, bearer))).status);
+    return asked.filter(status => status === 200).length;
+  };
+
+  test.each([1, 2])(
+    'count on after a stop, to the unit, with %i workers; short ones begin anew',
+    async workers => {
+      const issuer = await startIssuer();
+      const folder = await tempFolder();
+      const bearer = issuer.bearer();
+      const first = await startCounting(issuer, folder, { workers });
+      expect(await admitted(first, 3, '/day', bearer)).toBe(3);
+      expect(await admitted(first, 3, '/minute', bearer)).toBe(3);
+      expect(await admitted(first, 3, '/times/1', bearer)).toBe(2);
+      await first.app.drain();
+      const { mode } = await stat(join(folder, 'weir.counters'));
+      expect(mode & 0o777).toBe(0o600);
+
+      const second = await startCounting(issuer, folder, { workers });
+      expect(stateLines(second).at(-1)).toMatchObject({
+        counters: 2,
+        msg: 'counts on from before it was stopped',
+      });
+      expect(await admitted(second, 4, '/day', bearer)).toBe(2);
+      expect(await admitted(second, 6, '/minute', bearer)).toBe(5);
+      expect(await admitted(second, 3, '/times/1', bearer)).toBe(0);
+      expect(await admitted(second, 3, '/times/2', bearer)).toBe(2);
+      expect(await admitted(second, 6, '/day', issuer.bearer({ sub: 'another' }))).toBe(5);
+    },
+  );
+
+  test('are in the file while the gateway runs, for one that is killed', async () => {
+    const issuer = await startIssuer();
+    const [folder, copy] = [await tempFolder(), await tempFolder()];
+    const bearer = issuer.bearer();
+    const first = await startCounting(issuer, folder);
+    await admitted(first, 3, '/day', bearer);
+    const file = () => readFile(join(folder, 'weir.counters')).catch(() => Buffer.alloc(0));
+    // The count of a row, after the header.
+    const count = (bytes: Buffer) => bytes.readInt32LE(bytes.indexOf('\n') + 1 + 24);
+    await waitFor('the file has the three', async () => {
+      const bytes = await file();
+      return bytes.length > 200 && count(bytes) === 3;
+    });
+    await writeFile(join(copy, 'weir.counters'), await file());
+    expect(await admitted(await startCounting(issuer, copy), 5, '/day', bearer)).toBe(2);
+  });
+
+  test('follow a limit whose number has changed', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const bearer = issuer.bearer();
+    const first = await startCounting(issuer, folder);
+    await admitted(first, 3, '/day', bearer);
+    await first.app.drain();
+    const buckets = { ...limits.buckets, day: { user: '4/18h' } };
+    const second = await startCounting(issuer, folder, {}, { ...limits, buckets });
+    expect(await admitted(second, 3, '/day', bearer)).toBe(1);
+  });
+
+  test('begin anew, with a line of the log, where the file is torn, foreign or of a newer version', async () => {
+    const issuer = await startIssuer();
+    const made = await tempFolder();
+    const bearer = issuer.bearer();
+    const gateway = await startCounting(issuer, made);
+    await admitted(gateway, 5, '/day', bearer);
+    await gateway.app.drain();
+    const whole = await readFile(join(made, 'weir.counters'), 'latin1');
+    for (const [text, cause] of [
+      [whole.slice(0, -20), 'its checksum is wrong: it is torn or was changed'],
+      ['', 'it was not written by a gateway'],
+      [
+        await readFile(join(made, 'weir.state'), 'latin1').catch(() => 'x'),
+        'it was not written by a gateway',
+      ],
+      [whole.replace('"form":1', '"form":2'), 'its form is 2, and this version knows 1'],
+    ] as const) {
+      const folder = await tempFolder();
+      await writeFile(join(folder, 'weir.counters'), text, 'latin1');
+      const next = await startCounting(issuer, folder);
+      expect(stateLines(next).find(({ file }) => String(file).endsWith('counters'))).toMatchObject({
+        level: 'error',
+        cause,
+      });
+      expect(await admitted(next, 6, '/day', bearer)).toBe(5);
+      await next.app.drain();
+      expect(await admitted(await startCounting(issuer, folder), 6, '/day', bearer)).toBe(0);
+    }
   });
 });

@@ -45,6 +45,14 @@ export function crossCheck(file: ConfigFile): void {
   checkProtectedResource(file);
   checkSecrets(file);
   checkSpanExport(file);
+  checkState(file);
+}
+
+function checkState(file: ConfigFile): void {
+  const { state, store } = asMap(file.value);
+  if (asMap(state).counters === undefined || store === undefined || store === 'memory') return;
+  const message = 'with Redis limits are counted there, and outlive a restart: "counters" changes nothing';
+  file.add(['state', 'counters'], message, { about: 'key', severity: 'warning' });
 }
 
 /** The parts of a route that checks compare; `null` if one is invalid in itself. */

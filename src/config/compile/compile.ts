@@ -88,7 +88,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
     limits: compiledLimits.model,
     store: sources.store,
-    stateFolder: stateFolderOf(config, files),
+    state: stateOf(config, files),
     cors: corsRules(config.cors, limits),
     identity,
     resourceMetadata:
@@ -147,9 +147,12 @@ function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | n
   };
 }
 
-function stateFolderOf({ state }: GatewayConfig, [gatewayFile = '']: readonly string[]): string | null {
+function stateOf({ state, store }: GatewayConfig, [gatewayFile = '']: readonly string[]): Snapshot['state'] {
   if (state === undefined) return null;
-  return resolve(dirname(gatewayFile), typeof state === 'string' ? state : state.folder);
+  const { folder, counters } = typeof state === 'string' ? { folder: state } : state;
+  // With Redis they are there.
+  const countersMs = store === 'memory' ? (counters ?? null) : null;
+  return { folder: resolve(dirname(gatewayFile), folder), countersMs };
 }
 
 function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {

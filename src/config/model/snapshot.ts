@@ -32,8 +32,8 @@ export interface Snapshot {
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
-  /** The folder of what is kept over a restart; `null` if nothing is. */
-  readonly stateFolder: string | null;
+  /** What is kept over a restart; `null` if nothing is. */
+  readonly state: StateModel | null;
   /** How preflights are answered; `null` if they are ordinary requests. */
   readonly cors: CorsRules | null;
   /** `null` without an identity provider; then every route says `authentication: none`. */
@@ -50,6 +50,13 @@ export interface Snapshot {
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to say what it changes. */
   readonly outline: Outline;
+}
+
+/** What is kept over a restart. */
+export interface StateModel {
+  readonly folder: string;
+  /** The shortest window whose counters are kept; `null` if none are. */
+  readonly countersMs: number | null;
 }
 
 /** How many threads serve clients. */

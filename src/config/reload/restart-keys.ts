@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { formatDuration } from '../../core/index.ts';
 import {
   formatHostPort,
   type HostPort,
   type Snapshot,
+  type StateModel,
   type StoreModel,
   workersInWords,
 } from '../model/index.ts';
@@ -16,10 +18,7 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<
-  Snapshot,
-  'listen' | 'workers' | 'caps' | 'store' | 'stateFolder' | 'tracing'
-> & {
+export type FixedParts = Pick<Snapshot, 'listen' | 'workers' | 'caps' | 'store' | 'state' | 'tracing'> & {
   readonly limits: Pick<Snapshot['limits'], 'writtenIpv6Prefix'>;
 };
 
@@ -52,8 +51,8 @@ const FIXED: readonly FixedKey[] = [
   },
   {
     key: 'state',
-    value: ({ stateFolder }) => stateFolder,
-    written: ({ stateFolder }) => stateFolder ?? 'nothing is kept',
+    value: ({ state }) => state,
+    written: ({ state }) => (state === null ? 'nothing is kept' : stateInWords(state)),
   },
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
@@ -92,6 +91,10 @@ function addressOrOff(address: HostPort | null): string {
 }
 
 /** Describes a store: `memory`, or where Redis is and what happens without it. */
+function stateInWords({ folder, countersMs }: StateModel): string {
+  return countersMs === null ? folder : `${folder}, counters: ${formatDuration(countersMs)}`;
+}
+
 function storeInWords(store: StoreModel): string {
   if (store.kind === 'memory') return 'memory';
   const { servers } = store.options;

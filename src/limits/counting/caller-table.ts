@@ -43,6 +43,20 @@ export class CallerTable extends NamedTable {
     return entered;
   }
 
+  /** The same by what `hashOf` and `networkAt` said. */
+  findOrEnterHash(low: number, high: number, network: number): number {
+    const found = this.findHash(low, high);
+    if (found >= 0) return found;
+    const entered = this.addHash(low, high);
+    if (entered >= 0) this.records.set(entered * WIDTH + NETWORK, network);
+    return entered;
+  }
+
+  /** The place of the caller's network; 0 if it has none. */
+  networkAt(caller: number): number {
+    return this.ints[caller * WIDTH + NETWORK] ?? 0;
+  }
+
   /** How many counters of this caller are for a main value. */
   parts(caller: number): number {
     return this.ints[caller * WIDTH + PARTS] ?? 0;

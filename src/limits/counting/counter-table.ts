@@ -61,8 +61,29 @@ export function partitionOf(keyspace: number): number {
   return Math.abs(keyspace) >> KEYSPACE_BITS;
 }
 
-function placeOfKeyspace(number: number): number {
+export function placeOfKeyspace(number: number): number {
   return (Math.abs(number) & MAX_KEYSPACES) - 1;
+}
+
+/** A counter with its key, as numbers. */
+export interface CounterRow {
+  /** The hash of the caller that has it or, if all callers share it, that opened it. */
+  callerLow: number;
+  callerHigh: number;
+  /** The place of that caller's network; 0 if it has none. */
+  network: number;
+  partLow: number;
+  partHigh: number;
+  /** Whether all callers share it. */
+  isShared: boolean;
+  /** Whether some caller has it, or opened it. */
+  isOpened: boolean;
+  readonly counter: Counter;
+}
+
+export function newRow(): CounterRow {
+  const caller = { callerLow: 0, callerHigh: 0, network: 0 };
+  return { ...caller, partLow: 0, partHigh: 0, isShared: false, isOpened: false, counter: newCounter() };
 }
 
 /** How many records a decision checks for expired counters, so that each pays for its share of the cleaning and no more. */
@@ -149,11 +170,18 @@ export class CounterTable {
     if (caller !== null && callerAt < 0) return -1;
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
-    const isShared = caller === null;
+    return this.#findRow(keyspace, caller === null, callerAt, low, high);
+  }
+
+  #findRow(keyspace: number, isShared: boolean, callerAt: number, low: number, high: number): number {
     const kept = isShared ? -keyspace : keyspace;
     const table = this.#table;
     const { ints } = table;
-    for (let at = table.first(placeOf(keyspace, callerAt, low)); at >= 0; at = table.after(at)) {
+    for (
+      let at = table.first(placeOf(keyspace, isShared ? NOBODY : callerAt, low));
+      at >= 0;
+      at = table.after(at)
+    ) {
       const word = at * WIDTH;
       if (
         ints[word + PART_LOW] === low &&
@@ -174,10 +202,13 @@ export class CounterTable {
   open(keyspace: number, caller: string | null, part: string, opener = caller): number {
     if (!this.#makeRoom(partitionOf(keyspace))) return -1;
     const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener);
-    if (openerAt >= 0) this.#callers.addCounter(openerAt, part !== '');
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
-    const isShared = caller === null;
+    return this.#openRow(keyspace, caller === null, openerAt, low, high);
+  }
+
+  #openRow(keyspace: number, isShared: boolean, openerAt: number, low: number, high: number): number {
+    if (openerAt >= 0) this.#callers.addCounter(openerAt, low !== 0 || high !== 0);
     const at = this.#table.take(placeOf(keyspace, isShared ? NOBODY : openerAt, low));
     const { records } = this.#table;
     const word = at * WIDTH;
@@ -188,6 +219,43 @@ export class CounterTable {
     saveCounter(records, word + COUNTER, UNUSED);
     this.#join(at);
     return this.#use(at);
+  }
+
+  /** The number of the keyspace of a record, negative if all callers share its counter; 0 if it is free. */
+  keyspaceAt(record: number): number {
+    return this.#table.ints[record * WIDTH + KEYSPACE] ?? 0;
+  }
+
+  /** How many records were ever held: those from this number on are free. */
+  get used(): number {
+    return this.#table.used;
+  }
+
+  /** Reads a held record. */
+  readRow(record: number, row: CounterRow): void {
+    const { ints } = this.#table;
+    const word = record * WIDTH;
+    const openerAt = ints[word + CALLER] ?? NOBODY;
+    row.isShared = this.keyspaceAt(record) < 0;
+    row.isOpened = openerAt >= 0;
+    [row.callerLow, row.callerHigh] = row.isOpened ? this.#callers.hashOf(openerAt) : [0, 0];
+    row.network = row.isOpened ? this.#callers.networkAt(openerAt) : 0;
+    row.partLow = ints[word + PART_LOW] ?? 0;
+    row.partHigh = ints[word + PART_HIGH] ?? 0;
+    this.load(record, row.counter);
+  }
+
+  /** Puts a counter back that `readRow` has read, in this table or in one with the same hash keys. False if there is no room. */
+  restore(keyspace: number, row: CounterRow, nowMs: number): boolean {
+    this.begin(nowMs);
+    const { partLow, partHigh, isShared } = row;
+    if (!this.#makeRoom(partitionOf(keyspace))) return false;
+    const { callerLow, callerHigh, network } = row;
+    const openerAt = row.isOpened ? this.#callers.findOrEnterHash(callerLow, callerHigh, network) : NOBODY;
+    const found = this.#findRow(keyspace, isShared, openerAt, partLow, partHigh);
+    const at = found >= 0 ? found : this.#openRow(keyspace, isShared, openerAt, partLow, partHigh);
+    this.save(at, row.counter);
+    return true;
   }
 
   /** Undoes `open`. */

@@ -96,6 +96,11 @@ export class Keyspaces {
     this.#table.partitions.share(this.#inForce);
   }
 
+  /** The limits of the configuration in force, each once. */
+  get inForce(): readonly Limit[] {
+    return this.#inForce;
+  }
+
   bindSet(limits: LimitSet): BoundSet {
     if (this.#isOld) this.#beginEpoch();
     const known = this.#bound.get(limits);

@@ -20,6 +20,7 @@ import type {
 } from './decision.ts';
 import { NO_SHADOW, UNLIMITED } from './decision.ts';
 import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
+import { KeptCounters } from './kept-counters.ts';
 import { type BoundLimit, type BoundLimits, type BoundSet, Keyspaces } from './keyspaces.ts';
 import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { groupCounterKey, isSharedRole } from './limit-definition.ts';
@@ -30,6 +31,7 @@ interface MemoryAllowancesDependencies {
   readonly readClock: (moment: Moment) => void;
   readonly table: CounterTable;
   readonly keyspaces: Keyspaces;
+  readonly noteChange: () => void;
   readonly keysPerCaller: () => number;
   readonly inFlight: InFlight;
 }
@@ -79,6 +81,7 @@ class MemoryAllowances implements AllowanceStore {
         if (limit.role === 'caller') this.#drop(number, caller, OTHER_PARTS);
       }
       if (ofEveryValue.size > 0) table.release(ofEveryValue, caller);
+      this.#dependencies.noteChange();
       return 'memory';
     });
   }
@@ -366,6 +369,9 @@ const CALLER_OVERFLOWS = 0;
 /** Where the time of the last decision and its offsets begin. */
 const MOMENT = 1;
 const FLOATS = MOMENT + MOMENT_FLOATS;
+/** An integer after the floats: counts what has changed, and may wrap around. */
+const CHANGES = FLOATS * 2;
+const WORDS = CHANGES + 2;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
@@ -382,6 +388,8 @@ export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
   readonly allowances: Pick<MemoryAllowances, keyof MemoryAllowances>;
+  /** Hands counters out, to be kept over a restart. */
+  readonly kept: Pick<KeptCounters, keyof KeptCounters>;
   /** The requests in flight, wherever their limits are counted. */
   readonly inFlight: InFlight;
   readonly #clock: Clock;
@@ -406,13 +414,17 @@ export class MemoryStore implements LimitStore {
     this.#memory = memory;
     this.#table = new CounterTable(memory, name, options.maxKeys ?? 1_000_000, options.networkOf);
     this.#keyspaces = new Keyspaces(memory, name, this.#table);
-    this.#words = memory.words(`${name} moments`, FLOATS * 2);
+    this.#words = memory.words(`${name} moments`, WORDS);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
+    const readClock = (moment: Moment) => this.#readClock(moment);
+    const tables = { table: this.#table, keyspaces: this.#keyspaces };
+    this.kept = new KeptCounters({
+      ...{ memory, readClock, ...tables, moment: this.#moment },
+      changes: () => this.#words.ints[CHANGES] ?? 0,
+    });
     this.allowances = new MemoryAllowances({
-      memory,
-      readClock: moment => this.#readClock(moment),
-      table: this.#table,
-      keyspaces: this.#keyspaces,
+      ...{ memory, readClock, ...tables },
+      noteChange: () => this.#noteChange(),
       keysPerCaller: () => this.#keysPerCaller,
       inFlight: this.inFlight,
     });
@@ -542,6 +554,7 @@ export class MemoryStore implements LimitStore {
     this.#caller.commit(this.#moment);
     this.#group.commit(this.#moment);
     this.#resource.commit(this.#moment);
+    this.#noteChange();
     const decision = this.#admit();
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. What is in shadow decides only about requests that go on.
@@ -568,6 +581,7 @@ export class MemoryStore implements LimitStore {
     const bound = this.#keyspaces.bind(limit);
     this.#resource.look(bound, null, part, this.#keysPerCaller, this.#moment.nowMs, cost);
     this.#resource.refund(window, this.#moment.nowMs);
+    this.#noteChange();
   }
 
   #reset(limit: Limit, caller: string, main: string): void {
@@ -576,6 +590,11 @@ export class MemoryStore implements LimitStore {
     const { keyspace } = this.#keyspaces.bind(limit);
     const row = this.#table.find(keyspace.number, caller, main);
     if (row >= 0) this.#table.close(row);
+    this.#noteChange();
+  }
+
+  #noteChange(): void {
+    this.#words.add(CHANGES, 1);
   }
 
   #look(bound: BoundSet, caller: string, main: string, group: string, cost: number): void {

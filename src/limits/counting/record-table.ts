@@ -25,9 +25,9 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  /** Makes a random key, which no client can derive from other random numbers it has seen. In shared memory, the name's. */
+  /** Makes a key of the name, which no client can derive from other random numbers it has seen. */
   static withRandomKey(memory: TableMemory, name: string): StringHash {
-    const key = memory.secret(name, KEY_BYTES);
+    const key = memory.hashKey(name, KEY_BYTES);
     return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
   }
 
@@ -199,7 +199,11 @@ export class NamedTable extends RecordTable {
   /** Returns the record of this name, or -1. */
   find(name: string): number {
     this.#hash.read(name);
-    const { low, high } = this.#hash;
+    return this.findHash(this.#hash.low, this.#hash.high);
+  }
+
+  /** The same by the hash of a name. */
+  findHash(low: number, high: number): number {
     for (let at = this.first(low); at >= 0; at = this.after(at)) {
       const word = at * this.#width;
       if (this.ints[word + LOW] === low && this.ints[word + HIGH] === high) return at;
@@ -210,7 +214,11 @@ export class NamedTable extends RecordTable {
   /** Adds a record for a name that has none; its words are 0. Returns -1 if all are held. */
   add(name: string): number {
     this.#hash.read(name);
-    const { low, high } = this.#hash;
+    return this.addHash(this.#hash.low, this.#hash.high);
+  }
+
+  /** The same by the hash of a name. */
+  addHash(low: number, high: number): number {
     const at = this.take(low);
     if (at < 0) return -1;
     const word = at * this.#width;
@@ -218,6 +226,12 @@ export class NamedTable extends RecordTable {
     this.records.set(word + HIGH, high);
     for (let i = FIRST_NAMED_WORD; i < this.#width; i++) this.records.set(word + i, 0);
     return at;
+  }
+
+  /** The hash of a record's name. */
+  hashOf(record: number): readonly [low: number, high: number] {
+    const word = record * this.#width;
+    return [this.ints[word + LOW] ?? 0, this.ints[word + HIGH] ?? 0];
   }
 
   drop(record: number): void {

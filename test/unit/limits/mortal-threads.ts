@@ -98,6 +98,10 @@ export class MortalMemory implements TableMemory {
   secret(name: string, bytes: number): Buffer {
     return this.#memory.secret(name, bytes);
   }
+
+  hashKey(name: string, bytes: number): Buffer {
+    return this.#memory.hashKey(name, bytes);
+  }
 }
 
 class MortalWords extends Words {

@@ -13,7 +13,11 @@ test('what only the threads of a process tell each other is passed on as such, a
     withdraw() {},
     join: (_: string, holder: FactTopic) => void joined.push(holder),
   };
-  const state = await openState(folder, thisMachine, makeLogger('silent', { write() {} }));
+  const state = await openState(
+    { folder, countersMs: null },
+    thisMachine,
+    makeLogger('silent', { write() {} }),
+  );
   const facts = state?.keep(shared);
   const fact = { name: 'shadow:address', value: 0, forMs: 60_000 };
   facts?.join('shadow', { isOfProcess: true, learn() {}, everything: () => [fact] });
@@ -21,7 +25,11 @@ test('what only the threads of a process tell each other is passed on as such, a
   facts?.post(fact);
   await state?.stop();
   const kept: string[] = [];
-  const again = await openState(folder, thisMachine, makeLogger('silent', { write() {} }));
+  const again = await openState(
+    { folder, countersMs: null },
+    thisMachine,
+    makeLogger('silent', { write() {} }),
+  );
   again?.keep(null).join('shadow', { learn: ({ name }) => void kept.push(name), everything: () => [] });
   await again?.stop();
   expect(kept).toEqual([]);

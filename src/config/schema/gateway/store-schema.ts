@@ -128,19 +128,30 @@ export const storeSchema = z
   })
   .prefault('memory');
 
-const FOLDER = 'expected a folder such as /var/lib/weir, or a map such as { folder: /var/lib/weir }';
+const FOLDER =
+  'expected a folder such as /var/lib/weir, or a map such as { folder: /var/lib/weir, counters: 1h }';
 
 /** `state` of gateway.yaml. */
 export const stateSchema = z
   .union(
-    [text(FOLDER), z.strictObject({ folder: text(FOLDER).describe('The folder, relative to this file.') })],
+    [
+      text(FOLDER),
+      z.strictObject({
+        folder: text(FOLDER).describe('The folder, relative to this file.'),
+        counters: duration({ min: '1m', max: '18h' })
+          .optional()
+          .describe(
+            'The shortest window whose counters are kept as well. Left out: every window begins anew. With Redis they are there.',
+          ),
+      }),
+    ],
     {
       error: FOLDER,
     },
   )
   .optional()
   .describe(
-    'The folder of a file that keeps what a gateway must not forget over a restart: revoked tokens, ended sessions, restrictions and lifts. Relative to this file. Left out: nothing is kept. Changes take effect after a restart.',
+    'The folder of files that keep what a gateway must not forget over a restart: revoked tokens, ended sessions, restrictions and lifts. Relative to this file. Left out: nothing is kept. Changes take effect after a restart.',
   );
 
 export type RedisStoreConfig = z.output<typeof redisStoreSchema>;

@@ -203,3 +203,20 @@ describe('the keep-alive of clients', () => {
     expect(await withKeepAlive(time)).toEqual([]);
   });
 });
+
+describe('counters that are kept over a restart', () => {
+  const STATE = 'state: { folder: /var/lib/weir, counters: 1h }\n';
+
+  it('are those in memory: with Redis they change nothing', async () => {
+    expect(await diagnosticsIn(`${STATE}store: { redis: "redis://127.0.0.1" }\n${NEEDED}`)).toEqual([
+      expect.stringContaining('warning: state: with Redis limits are counted there'),
+    ]);
+    expect(await diagnosticsIn(STATE + NEEDED)).toEqual([]);
+  });
+
+  it('have windows of a minute to 18 hours', async () => {
+    expect(await diagnosticsIn(STATE.replace('1h', '30s') + NEEDED)).toEqual([
+      expect.stringContaining('expected a time from 1m to 18h'),
+    ]);
+  });
+});

@@ -1,0 +1,192 @@
+import { inNextTurn, type TableMemory } from '../../core/index.ts';
+import type { Moment } from './counter.ts';
+import { type CounterRow, type CounterTable, newRow, placeOfKeyspace } from './counter-table.ts';
+import type { BoundLimit, Keyspaces } from './keyspaces.ts';
+import type { Limit } from './limit-definition.ts';
+
+interface KeptCountersDependencies {
+  readonly memory: TableMemory;
+  readonly readClock: (moment: Moment) => void;
+  readonly moment: Moment;
+  readonly table: CounterTable;
+  readonly keyspaces: Keyspaces;
+  readonly changes: () => number;
+}
+
+/** Rows between two turns of the event loop: some 50 microseconds, in which no other thread decides. */
+const ROWS_A_TURN = 500;
+/** Bytes of a counter in a file. */
+const ROW_BYTES = 48;
+
+// What a row says. Of the overflow counter of a limit it says nothing but the counter.
+const OVERFLOW = 1;
+const SHARED = 2;
+const OPENED = 4;
+const EXHAUSTED = 8;
+
+/** Hands the counters of some limits out as bytes, and takes them back after a restart. Both give way to the event loop on the way. */
+export class KeptCounters {
+  readonly #dependencies: KeptCountersDependencies;
+  readonly #row = newRow();
+
+  constructor(dependencies: KeptCountersDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Another number after each change of a counter. */
+  get changes(): number {
+    return this.#dependencies.changes();
+  }
+
+  /** The limits of the configuration in force whose windows are at least so long. */
+  limits(leastMs: number): readonly Limit[] {
+    return this.#dependencies.keyspaces.inForce.filter(({ periodMs }) => periodMs >= leastMs);
+  }
+
+  /**
+   * The counters of these limits that have not expired. What changes meanwhile is in it as it was before or after. Moments are
+   * milliseconds since the epoch.
+   */
+  async *rows(limits: readonly Limit[]): AsyncGenerator<Buffer> {
+    const { memory, table } = this.#dependencies;
+    const bound = await memory.soon(() => this.#bind(limits));
+    const places = new Map(bound.map(({ keyspace }, at) => [placeOfKeyspace(keyspace.number), at]));
+    yield await memory.soon(() => this.#overflows(bound));
+    for (let from = 0; from < table.used; from += ROWS_A_TURN) {
+      yield await memory.soon(() => this.#rowsFrom(from, limits, places));
+      await new Promise<void>(resolve => inNextTurn(resolve));
+    }
+  }
+
+  /**
+   * Takes back what `rows` handed out for limits of these identities. Limits that are no longer in force are left out, and so are
+   * shorter ones and windows that have ended. Returns how many counters it took.
+   */
+  async restore(identities: readonly string[], rows: Buffer, leastMs: number): Promise<number> {
+    const { memory } = this.#dependencies;
+    const inForce = new Map(this.limits(leastMs).map(limit => [limit.identity, limit]));
+    const limits = identities.map(identity => inForce.get(identity) ?? null);
+    let taken = 0;
+    for (let at = 0; at < rows.length; at += ROWS_A_TURN * ROW_BYTES) {
+      const some = rows.subarray(at, at + ROWS_A_TURN * ROW_BYTES);
+      taken += await memory.soon(() => this.#take(limits, some));
+      await new Promise<void>(resolve => inNextTurn(resolve));
+    }
+    return taken;
+  }
+
+  #bind(limits: readonly Limit[]): readonly BoundLimit[] {
+    return limits.map(limit => this.#dependencies.keyspaces.bind(limit));
+  }
+
+  #overflows(bound: readonly BoundLimit[]): Buffer {
+    const offsetMs = this.#readOffset();
+    const rows = new RowWriter(bound.length);
+    for (const [at, { limit, keyspace }] of bound.entries()) {
+      const row = newRow();
+      keyspace.loadOverflow(row.counter);
+      if (row.counter.resetMs > this.#dependencies.moment.nowMs)
+        rows.write(row, OVERFLOW, at, limit, offsetMs);
+    }
+    return rows.written;
+  }
+
+  #rowsFrom(from: number, limits: readonly Limit[], places: ReadonlyMap<number, number>): Buffer {
+    const { table, moment } = this.#dependencies;
+    const offsetMs = this.#readOffset();
+    const row = this.#row;
+    const rows = new RowWriter(ROWS_A_TURN);
+    for (let record = from; record < Math.min(from + ROWS_A_TURN, table.used); record++) {
+      const at = places.get(placeOfKeyspace(table.keyspaceAt(record)));
+      const limit = at === undefined ? undefined : limits[at];
+      if (at === undefined || limit === undefined) continue;
+      table.readRow(record, row);
+      if (row.counter.resetMs <= moment.nowMs) continue;
+      rows.write(row, (row.isShared ? SHARED : 0) | (row.isOpened ? OPENED : 0), at, limit, offsetMs);
+    }
+    return rows.written;
+  }
+
+  #take(limits: readonly (Limit | null)[], rows: Buffer): number {
+    const { memory, table, keyspaces, moment } = this.#dependencies;
+    const offsetMs = this.#readOffset();
+    const { nowMs } = moment;
+    const row = this.#row;
+    let taken = 0;
+    for (let at = 0; at + ROW_BYTES <= rows.length; at += ROW_BYTES) {
+      const limit = limits[rows.readUInt16LE(at)] ?? null;
+      if (limit === null) continue;
+      const flags = readRow(rows, at, row, limit, offsetMs);
+      const { counter } = row;
+      if (counter.resetMs <= nowMs) continue;
+      // A clock that was set back must not make a window last longer than it can.
+      const mostMs = nowMs + limit.periodMs + limit.slackMs;
+      counter.resetMs = Math.min(counter.resetMs, mostMs);
+      if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
+      const { keyspace } = keyspaces.bind(limit);
+      if ((flags & OVERFLOW) !== 0) keyspace.saveOverflow(counter);
+      else if (!table.restore(keyspace.number, row, nowMs)) continue;
+      taken++;
+      memory.keep();
+    }
+    return taken;
+  }
+
+  /** Reads the clock, and returns what leads from its moments to those since the epoch. */
+  #readOffset(): number {
+    const { readClock, moment } = this.#dependencies;
+    readClock(moment);
+    return moment.steadyEpochMs - moment.nowMs;
+  }
+}
+
+/** Writes rows one after the other. A row: the place of its limit, flags, caller, network, part and counter; little-endian. */
+class RowWriter {
+  readonly #bytes: Buffer;
+  #end = 0;
+
+  constructor(most: number) {
+    this.#bytes = Buffer.allocUnsafe(most * ROW_BYTES);
+  }
+
+  get written(): Buffer {
+    return this.#bytes.subarray(0, this.#end);
+  }
+
+  /** `offsetMs`: from the moments of the row to those since the epoch. */
+  write(row: CounterRow, flags: number, limitAt: number, { algorithm }: Limit, offsetMs: number): void {
+    const bytes = this.#bytes;
+    const at = this.#end;
+    const { counter } = row;
+    bytes.writeUInt16LE(limitAt, at);
+    bytes.writeUInt16LE(flags | (counter.exhausted ? EXHAUSTED : 0), at + 2);
+    bytes.writeInt32LE(row.callerLow, at + 4);
+    bytes.writeInt32LE(row.callerHigh, at + 8);
+    bytes.writeInt32LE(row.network, at + 12);
+    bytes.writeInt32LE(row.partLow, at + 16);
+    bytes.writeInt32LE(row.partHigh, at + 20);
+    bytes.writeInt32LE(counter.count, at + 24);
+    bytes.writeInt32LE(0, at + 28);
+    bytes.writeDoubleLE(counter.resetMs + offsetMs, at + 32);
+    bytes.writeDoubleLE(counter.markMs + (algorithm === 'smooth' ? offsetMs : 0), at + 40);
+    this.#end += ROW_BYTES;
+  }
+}
+
+/** Returns the flags. */
+function readRow(bytes: Buffer, at: number, row: CounterRow, { algorithm }: Limit, offsetMs: number): number {
+  const flags = bytes.readUInt16LE(at + 2);
+  const { counter } = row;
+  row.isShared = (flags & SHARED) !== 0;
+  row.isOpened = (flags & OPENED) !== 0;
+  row.callerLow = bytes.readInt32LE(at + 4);
+  row.callerHigh = bytes.readInt32LE(at + 8);
+  row.network = bytes.readInt32LE(at + 12);
+  row.partLow = bytes.readInt32LE(at + 16);
+  row.partHigh = bytes.readInt32LE(at + 20);
+  counter.count = bytes.readInt32LE(at + 24);
+  counter.exhausted = (flags & EXHAUSTED) !== 0;
+  counter.resetMs = bytes.readDoubleLE(at + 32) - offsetMs;
+  counter.markMs = bytes.readDoubleLE(at + 40) - (algorithm === 'smooth' ? offsetMs : 0);
+  return flags;
+}

@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { randomKey, type System, type Timer } from '../core/index.ts';
+import type { LocalStore } from '../limits/index.ts';
+import type { Logger } from '../observe/index.ts';
+import { causeOf, LateWriter } from './late-writer.ts';
+import { WholeFile } from './whole-file.ts';
+
+/** How often it is asked whether counters have changed. */
+const LOOK_MS = 250;
+
+interface Saved {
+  readonly hashRoot: Buffer;
+  /** The identities of limits that rows name by their place here. */
+  readonly limits: readonly string[];
+  readonly rows: Buffer;
+}
+
+/** Keeps the counters of long windows over a restart. */
+export class CountersFile {
+  /** What the hashes of clients in the file follow from: the tables that take them back need the same. */
+  readonly hashRoot: Buffer;
+  readonly #file: WholeFile;
+  readonly #leastMs: number;
+  readonly #system: System;
+  readonly #log: Logger;
+  #saved: Saved | null;
+  #writer: LateWriter | null = null;
+  #look: (() => void) | null = null;
+  #timer: Timer | null = null;
+
+  private constructor(file: WholeFile, saved: Saved | null, leastMs: number, system: System, log: Logger) {
+    this.#file = file;
+    this.#saved = saved;
+    this.hashRoot = saved?.hashRoot ?? randomKey(system.randomBytes);
+    this.#leastMs = leastMs;
+    this.#system = system;
+    this.#log = log;
+  }
+
+  /** Reads what the file holds. Says why, and begins anew, if it cannot be read. */
+  static async open(folder: string, leastMs: number, system: System, log: Logger): Promise<CountersFile> {
+    const file = new WholeFile(join(folder, 'weir.counters'), 'counters', system);
+    try {
+      return new CountersFile(file, savedIn(await file.read()), leastMs, system, log);
+    } catch (error) {
+      log.error(
+        { type: 'state', file: file.path, cause: causeOf(error) },
+        'the file of counters cannot be read, so every window begins anew',
+      );
+      return new CountersFile(file, null, leastMs, system, log);
+    }
+  }
+
+  /** Gives these counters what the file holds, and keeps them from now on. */
+  async follow(counters: LocalStore['kept']): Promise<void> {
+    const { clock } = this.#system;
+    const line = { type: 'state', file: this.#file.path };
+    const saved = this.#saved;
+    this.#saved = null;
+    if (saved !== null) {
+      const taken = await counters.restore(saved.limits, saved.rows, this.#leastMs);
+      this.#log.info({ ...line, counters: taken }, 'counts on from before it was stopped');
+    }
+    const write = async () => {
+      const limits = counters.limits(this.#leastMs);
+      const header = {
+        hashRoot: this.hashRoot.toString('base64'),
+        limits: limits.map(limit => limit.identity),
+      };
+      await this.#file.write(header, counters.rows(limits));
+    };
+    const onFault = (cause: string | null) => {
+      if (cause === null) this.#log.info(line, 'the file of counters is written again');
+      else this.#log.error({ ...line, cause }, 'the file of counters cannot be written: it is out of date');
+    };
+    const writer = new LateWriter({ clock, write, onFault });
+    let seen = counters.changes;
+    this.#look = () => {
+      const now = counters.changes;
+      if (now === seen) return;
+      seen = now;
+      writer.noteChange();
+    };
+    this.#writer = writer;
+    this.#timer = clock.every(LOOK_MS, this.#look);
+  }
+
+  /** Writes what is left to write. */
+  async stop(): Promise<void> {
+    this.#system.clock.cancel(this.#timer);
+    this.#look?.();
+    await this.#writer?.stop();
+  }
+}
+
+function savedIn(content: Awaited<ReturnType<WholeFile['read']>>): Saved | null {
+  if (content === null) return null;
+  const { header, body } = content;
+  const { hashRoot, limits } = header;
+  if (typeof hashRoot !== 'string' || !Array.isArray(limits)) return null;
+  return { hashRoot: Buffer.from(hashRoot, 'base64'), limits: limits.map(String), rows: body };
+}

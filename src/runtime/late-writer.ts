@@ -1,0 +1,78 @@
+import { errorText, type Timer, type TimerClock } from '../core/index.ts';
+
+interface LateWriterOptions {
+  readonly clock: TimerClock;
+  readonly write: () => Promise<void>;
+  /** Hears once that it cannot be written, by a cause or another, and that it can be again (`null`). */
+  readonly onFault: (cause: string | null) => void;
+}
+
+/** How soon after a change it is written. */
+const WRITE_AFTER_MS = 250;
+/** How soon it is tried again where it cannot be written. */
+const RETRY_MS = 1_000;
+/** What takes long to write is written less often: never for more than a tenth of the time. */
+const REST_SHARE = 9;
+
+/** Writes a file soon after what it holds has changed. */
+export class LateWriter {
+  readonly #options: LateWriterOptions;
+  #changed = false;
+  #stopped = false;
+  #timer: Timer | null = null;
+  #writing: Promise<void> | null = null;
+  #fault: string | null = null;
+
+  constructor(options: LateWriterOptions) {
+    this.#options = options;
+  }
+
+  noteChange(): void {
+    if (this.#changed) return;
+    this.#changed = true;
+    if (this.#writing === null && !this.#stopped) this.#writeAfter(WRITE_AFTER_MS);
+  }
+
+  /** Writes what is left to write. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.clock.cancel(this.#timer);
+    await this.#writing;
+    if (this.#changed) await this.#write();
+  }
+
+  #writeAfter(ms: number): void {
+    this.#timer = this.#options.clock.after(ms, () => {
+      this.#writing = this.#write().finally(() => {
+        this.#writing = null;
+      });
+    });
+  }
+
+  async #write(): Promise<void> {
+    const { write, clock } = this.#options;
+    const beganAtMs = clock.monotonicMs();
+    this.#changed = false;
+    try {
+      await write();
+      this.#tell(null);
+    } catch (error) {
+      this.#tell(causeOf(error));
+      this.#changed = true;
+    }
+    if (!this.#changed || this.#stopped) return;
+    const restMs = REST_SHARE * (clock.monotonicMs() - beganAtMs);
+    this.#writeAfter(Math.max(this.#fault === null ? WRITE_AFTER_MS : RETRY_MS, restMs));
+  }
+
+  #tell(fault: string | null): void {
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#options.onFault(fault);
+  }
+}
+
+/** What the system calls an error, or its text. */
+export function causeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? errorText(error);
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ownMemory } from '../../../../src/core/index.ts';
+import type { Decision, Limit, LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { threadsOf } from '../../../support/shared-memory.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+
+const HASH_ROOT = randomBytes(32);
+const memoryOf = () => ownMemory(randomBytes, HASH_ROOT);
+/** The shortest window that is kept here. */
+const LEAST_MS = 60_000;
+
+const KINDS: readonly LimitSet[] = [
+  limits({ global: limit('9/60s', { role: 'global', bucket: '' }), caller: limit('4/60s', { main: 'id' }) }),
+  limits({ caller: limit('5/120s', { bucket: 'smooth', algorithm: 'smooth' }) }),
+  limits({ resource: limit('3/60s', { role: 'resource', bucket: 'shared', main: 'id' }) }),
+  limits({
+    caller: limit('7/90s', { bucket: 'both', main: 'id' }),
+    group: limit('9/1h', { role: 'group', bucket: 'both', claim: 'org', algorithm: 'smooth' }),
+  }),
+];
+const allOf = (sets: readonly LimitSet[]) =>
+  sets.flatMap(({ global, caller, group, resource }) =>
+    [global, caller, group, resource].filter(each => each !== null),
+  );
+
+interface Kept {
+  readonly identities: readonly string[];
+  readonly rows: Buffer;
+}
+
+async function keep({ kept }: MemoryStore): Promise<Kept> {
+  const limits = kept.limits(LEAST_MS);
+  const pieces: Buffer[] = [];
+  for await (const piece of kept.rows(limits)) pieces.push(piece);
+  return { identities: limits.map(({ identity }) => identity), rows: Buffer.concat(pieces) };
+}
+
+/** Another process after a stop of so long: its monotonic clock begins elsewhere. */
+function clockAfter(clock: FrozenClock, stoppedMs = 0): FrozenClock {
+  const next = new FrozenClock();
+  next.stepWorld(clock.epochMs() + stoppedMs - next.epochMs());
+  return next;
+}
+
+async function restart(
+  clock: FrozenClock,
+  { identities, rows }: Kept,
+  inForce: readonly Limit[],
+  options: Parameters<typeof newStore>[1] = {},
+) {
+  const store = newStore(clock, { memory: memoryOf(), ...options });
+  store.share(inForce);
+  return { store, taken: await store.kept.restore(identities, rows, LEAST_MS) };
+}
+
+const seenOf = ({ admitted, limit, remaining, resetAtMs, resetAfterMs, retryAfterMs, role }: Decision) => ({
+  ...{ admitted, limit, remaining, resetAtMs, resetAfterMs, retryAfterMs, role },
+});
+
+/** A request of a few callers, parts and groups, as the next of these numbers say. */
+function ask(store: MemoryStore, number: number): Decision {
+  const set = KINDS[number % KINDS.length] ?? limits({});
+  return store.decide(set, `caller ${number % 5}`, `part ${number % 3}`, `group ${number % 2}`);
+}
+
+describe('counters of another process', () => {
+  test('decide as if there had been no restart, whatever the limits are', async () => {
+    const clock = new FrozenClock();
+    const before = newStore(clock, { memory: memoryOf() });
+    before.share(allOf(KINDS));
+    for (let i = 0; i < 150; i++) {
+      ask(before, (i * 7919) % 211);
+      clock.advance(97);
+    }
+    const nextClock = clockAfter(clock);
+    const { store, taken } = await restart(nextClock, await keep(before), allOf(KINDS));
+    expect(taken).toBe(before.counts.keys);
+    expect(store.counts).toMatchObject({ keys: before.counts.keys, callers: before.counts.callers });
+    let refused = 0;
+    for (let i = 0; i < 1_500; i++) {
+      const number = (i * 104_729) % 223;
+      const expected = copyOf(ask(before, number));
+      expect(seenOf(ask(store, number))).toEqual(seenOf(expected));
+      if (!expected.admitted) refused++;
+      for (const each of [clock, nextClock]) each.advance(131);
+    }
+    expect(refused).toBeGreaterThan(100);
+  });
+
+  test('are those of windows that are long enough and still open', async () => {
+    const clock = new FrozenClock();
+    const before = newStore(clock, { memory: memoryOf() });
+    const [long, short] = [limit('1/1h'), limit('1/59s', { bucket: 'short' })];
+    const ending = limit('1/60s', { bucket: 'ending' });
+    before.share([long, short, ending]);
+    for (const caller of [long, short, ending]) before.decide(limits({ caller }), 'a', '');
+    const { store, taken } = await restart(clockAfter(clock, 60_000), await keep(before), [
+      ...[long, short, ending],
+    ]);
+    expect(taken).toBe(1);
+    expect(store.counts).toMatchObject({ keys: 1, callers: 1 });
+    expect(store.peek(limits({ caller: long }), 'a', '')).toMatchObject({
+      admitted: false,
+      retryAfterMs: 3_600_000 - 60_000,
+    });
+  });
+
+  test('follow a limit as over a reload: with other numbers they stay, with another window they go', async () => {
+    const clock = new FrozenClock();
+    const before = newStore(clock, { memory: memoryOf() });
+    const [first, other] = [limit('5/60s'), limit('5/60s', { bucket: 'other' })];
+    before.share([first, other]);
+    for (const caller of [first, other])
+      for (let i = 0; i < 3; i++) before.decide(limits({ caller }), 'a', '');
+    const [more, longer] = [limit('7/60s'), limit('5/61s', { bucket: 'other' })];
+    const { store } = await restart(clockAfter(clock), await keep(before), [more, longer]);
+    expect(admittedOf(9, () => store.decide(limits({ caller: more }), 'a', ''))).toBe(4);
+    expect(admittedOf(9, () => store.decide(limits({ caller: longer }), 'a', ''))).toBe(5);
+  });
+
+  test('keep what the callers beyond the room have used up together', async () => {
+    const clock = new FrozenClock();
+    const caller = limit('1/60s');
+    const options = { maxKeys: 4 };
+    const before = newStore(clock, { memory: memoryOf(), ...options });
+    before.share([caller]);
+    const askAll = (store: MemoryStore) => {
+      for (let i = 0; i < 8; i++) store.decide(limits({ caller }), `caller ${i}`, '');
+    };
+    askAll(before);
+    expect(before.counts.sharedOverflows).toBeGreaterThan(0);
+    const { store } = await restart(clockAfter(clock), await keep(before), [caller], options);
+    expect(store.decide(limits({ caller }), 'a newcomer', '')).toMatchObject({
+      admitted: false,
+      sharedKey: true,
+    });
+  });
+
+  test('last no longer than their window where the wall clock was set back', async () => {
+    const clock = new FrozenClock();
+    const [fixed, smooth] = [limit('1/60s'), limit('1/60s', { bucket: 'smooth', algorithm: 'smooth' })];
+    const before = newStore(clock, { memory: memoryOf() });
+    before.share([fixed, smooth]);
+    for (const caller of [fixed, smooth]) before.decide(limits({ caller }), 'a', '');
+    const { store } = await restart(clockAfter(clock, -86_400_000), await keep(before), [fixed, smooth]);
+    for (const caller of [fixed, smooth])
+      expect(store.peek(limits({ caller }), 'a', '').retryAfterMs).toBeLessThanOrEqual(
+        60_000 + caller.slackMs,
+      );
+  });
+
+  test('pass from threads that share them to others, by the main thread', async () => {
+    const clock = new FrozenClock();
+    const caller = limit('3/60s');
+    const storesOf = () => threadsOf(2, HASH_ROOT).map(memory => newStore(clock, { memory }));
+    const [main, worker] = storesOf();
+    const [nextMain, nextWorker] = storesOf();
+    if (!main || !worker || !nextMain || !nextWorker) throw new Error('there are two threads');
+    main.share([caller]);
+    worker.decide(limits({ caller }), 'a', '');
+    const before = main.kept.changes;
+    worker.decide(limits({ caller }), 'a', '');
+    expect(main.kept.changes).not.toBe(before);
+    const { identities, rows } = await keep(main);
+    nextMain.share([caller]);
+    expect(await nextMain.kept.restore(identities, rows, LEAST_MS)).toBe(1);
+    expect(admittedOf(5, () => nextWorker.decide(limits({ caller }), 'a', ''))).toBe(1);
+  });
+});
+
+test('no turn of the event loop handles more than 500 of 100,000 counters', async () => {
+  const clock = new FrozenClock();
+  const caller = limit('2/1h', { main: 'id' });
+  const before = newStore(clock, { memory: memoryOf(), maxKeys: 100_000, keysPerCaller: 1_000 });
+  before.share([caller]);
+  for (let i = 0; i < 100_000; i++) before.decide(limits({ caller }), `caller ${i >> 9}`, `part ${i}`);
+  const [held] = [before.counts.keys];
+  expect(held).toBeGreaterThan(70_000);
+  let most = 0;
+  const pieces: Buffer[] = [];
+  for await (const piece of before.kept.rows(before.kept.limits(LEAST_MS))) {
+    most = Math.max(most, piece.length / 48);
+    pieces.push(piece);
+  }
+  expect(most).toBeLessThanOrEqual(500);
+  expect(pieces.reduce((sum, { length }) => sum + length, 0)).toBe(held * 48);
+});
