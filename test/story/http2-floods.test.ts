@@ -384,6 +384,22 @@ test('requests that are reset once they are under way end their connection, and 
   await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
 });
 
+test('responses that the service breaks off cost no client its connection, however many', async () => {
+  const upstream = await startUpstream(async exchange => {
+    await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
+    exchange.connection.destroy();
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
+  const session = connectHttp2(gateway);
+  for (let round = 0; round < 15; round++) {
+    const asked = Array.from({ length: 50 }, () => ask(session, { ':path': '/a' }));
+    const codes = new Set((await Promise.all(asked)).map(({ rstCode }) => rstCode));
+    expect([...codes]).toEqual([NGHTTP2_INTERNAL_ERROR]);
+  }
+  expect(session.closed).toBe(false);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
 test('a refusal that its client neither reads nor sends the rest of its request for ends by a reset, whatever window comes later', async () => {
   const { gateway } = await start({ timeouts: { client_read: '1s' } });
   const client = await (await connectFrames(gateway.port)).begin([4, 0]);

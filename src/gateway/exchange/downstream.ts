@@ -1,5 +1,5 @@
 import type { Caller, TokenVerifier } from '../../auth/index.ts';
-import type { BodySource, ByteStream, FieldNames, Fields, Release } from '../../core/index.ts';
+import type { BodySource, ByteStream, ErrorSide, FieldNames, Fields, Release } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
 import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
 import { thumbprintIn } from '../../http/index.ts';
@@ -66,8 +66,8 @@ export interface Downstream {
    * if the framing asks for that protocol.
    */
   switchProtocols(fields: Fields, successor: Successor): boolean;
-  /** Breaks off the response, so that the client cannot take it for complete. */
-  abort(): void;
+  /** Breaks off the response, so that the client cannot take it for complete. `side`: whose fault that is. */
+  abort(side: ErrorSide): void;
 }
 
 /** What the header fields of a request say, and its client's address. */

@@ -221,7 +221,7 @@ export class Exchange {
     } catch (second) {
       this.response.error ??= errors.internalFault(second);
       this.response.outcome = 'truncated';
-      this.downstream.abort();
+      this.downstream.abort('gateway');
     }
   }
 
@@ -490,7 +490,7 @@ export class ExchangeResponse {
     this.outcome = 'truncated';
     if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) {
       this.grpcStatus = null;
-      this.#downstream.abort();
+      this.#downstream.abort(this.error?.side ?? 'client');
     }
     return SERVED;
   }

@@ -2,7 +2,7 @@ import type { FieldNames, Fields } from '../../core/index.ts';
 import { MAX_31_BITS, Setting } from '../frames/index.ts';
 import { gradeRequestField, type HeaderSection, TOO_LARGE } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-import { closedFault, Session, type SessionOptions, type Stream } from '../session/index.ts';
+import { closedFault, Session, type SessionOptions } from '../session/index.ts';
 import { ClientFloods } from './client-floods.ts';
 import { EarlyPriorities, readPriority } from './priority.ts';
 import { headFlaw } from './request-rules.ts';
@@ -138,9 +138,9 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.writer.headers(stream.id, this.encoder.encode(fields, neverIndexed, status), ends);
   }
 
-  override cancel(stream: Stream, code: number): void {
+  override cancel(stream: ServerStream, code: number): void {
     // A request that was answered before its end is no fault.
-    if (code !== ErrorCode.NO_ERROR) this.#floods.reset();
+    if (code !== ErrorCode.NO_ERROR && !stream.isSpared) this.#floods.reset();
     if (!stream.isReceived) this.#rememberReset(stream.id);
     super.cancel(stream, code);
   }

@@ -36,6 +36,8 @@ export class ServerStream extends Stream {
   #isMalformed: boolean;
   /** True once the final head has been sent. */
   isResponded = false;
+  /** True if it is reset through no doing of the client. */
+  isSpared = false;
   /** True once the rest of the request is not wanted. */
   #isRestDropped = false;
   #trailers = NO_TRAILERS;
@@ -88,6 +90,12 @@ export class ServerStream extends Stream {
     this.#trailers = trailers;
     this.#neverIndexed = neverIndexed;
     this.endLocal();
+  }
+
+  /** Breaks the response off. `isProvoked`: the client brought it about, which counts against it. */
+  breakOff(isProvoked: boolean): void {
+    this.isSpared = !isProvoked;
+    this.cancel(ErrorCode.INTERNAL_ERROR);
   }
 
   /** Takes no more of the request. The stream is reset with NO_ERROR as soon as the whole response has been sent (RFC 9113, 8.1). */

@@ -1,6 +1,7 @@
 import type { ListenerModel, TimeoutsModel } from '../../config/index.ts';
 import type {
   BodySource,
+  ErrorSide,
   FieldNames,
   Fields,
   GatewayError,
@@ -161,10 +162,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return true;
   }
 
-  /** Breaks the response off. */
-  abort(): void {
+  /** Breaks the response off. A service that fails must not cost its clients their connection. */
+  abort(side: ErrorSide): void {
     if (this.#response === 'closed') return;
-    this.stream.cancel(ErrorCode.INTERNAL_ERROR);
+    this.stream.breakOff(side === 'client');
     this.#close(false);
   }
 
@@ -225,7 +226,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (this.#response === 'closed') return;
     this.#waits ??= new StreamWaits();
     const late = this.#waits.lateness(nowMs, this, state.timeouts);
-    if (late === 'reset') this.abort();
+    if (late === 'reset') this.abort('client');
     else if (late === 'enough') this.stream.dropRest();
     else if (late !== null) this.exchange.fault(late);
   }
@@ -253,7 +254,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #begin(status: number, fields: Fields, isEmpty: boolean): void {
     if (this.#response !== 'none') return;
     if (status > MAX_STATUS) {
-      this.abort();
+      this.abort('upstream');
       return;
     }
     const ends = isEmpty || !this.#mayHaveBody(status);

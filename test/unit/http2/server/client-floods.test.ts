@@ -114,6 +114,18 @@ describe('a client may go on', () => {
     expect(flood(scripted, i => [get(2 * i + 1), reset(2 * i + 1)], 3_000)).toBe(3_000);
   });
 
+  test.each([
+    ['that it did not provoke, without end', false, 3_000],
+    ['that it provoked, up to the burst', true, [500, 11, 'resets']],
+  ])('with responses that break off %s', (_, isProvoked, expected) => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = ({ stream }) => {
+      stream.respond(200, [], false);
+      stream.breakOff(isProvoked);
+    };
+    expect(flood(scripted, i => [get(2 * i + 1)], 3_000)).toEqual(expected);
+  });
+
   test('with a window of one byte, which it opens for each byte that it gets, and no further', () => {
     const scripted = ScriptedClient.begun([[4, 1]]);
     scripted.send(get(1));
