@@ -4,14 +4,15 @@ import { expect } from 'vitest';
  * What became of a request, as its client saw it.
  * - `answered`: by the service, whole, and to this very request
  * - a status: by the gateway, with an error object
- * - `broken`: the connection or the stream ended before the end of the answer
+ * - `cut`: it broke off within its answer
+ * - `broken`: the connection or the stream ended before an answer
  * - `unconnected`: nobody took the connection
  *
  * What must never be:
  * - `silent`: nothing came for a minute
  * - `foreign`: an answer that is neither this request's nor the gateway's
  */
-export type Outcome = 'answered' | `${number}` | 'broken' | 'unconnected' | 'silent' | 'foreign';
+export type Outcome = 'answered' | `${number}` | 'cut' | 'broken' | 'unconnected' | 'silent' | 'foreign';
 
 /** A request of the load. */
 export class Entry {
@@ -28,7 +29,7 @@ export class Entry {
 
   /** What the client got: all of an answer, and whether it was whole. */
   answered(status: number, body: string, isWhole: boolean): void {
-    if (!isWhole) this.outcome = 'broken';
+    if (!isWhole) this.outcome = status === 0 ? 'broken' : 'cut';
     else if (status === 200) this.outcome = body === answerTo(this) ? 'answered' : 'foreign';
     else this.outcome = isErrorObject(body) ? `${status}` : 'foreign';
   }

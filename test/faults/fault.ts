@@ -24,7 +24,7 @@ export async function underFault(load: Load, fault: Fault): Promise<Counts> {
   const before = load.account.firstOpen;
   await fault.begin();
   await waitFor('the gateway notices', fault.isNoticed ?? (() => true));
-  await load.passes(300);
+  await load.passes(60);
   await fault.meanwhile?.();
   await fault.end();
   await waitFor('it is as before', fault.isHealed ?? (() => true));

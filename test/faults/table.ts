@@ -18,6 +18,23 @@ const ROWS = {
   'Redis is killed, `on_failure: closed`': { says: 'the same, and `/readyz` 503', returns: 'all of it' },
   'Redis fails over by Sentinel': { says: 'the same', returns: 'all of it, by the new master' },
   'Redis Cluster fails over': { says: 'the same', returns: 'all of it, by the new master' },
+  'A service is killed, and started again': {
+    says: '`fault` with the cause for each failed request; `weir_errors_total` with side `upstream`',
+    returns: 'all of it, with the first connection',
+  },
+  'A service is stopped, and goes on': { says: 'the same', returns: 'all of it' },
+  'A service answers later than `first_byte`': { says: 'the same', returns: 'all of it' },
+  'A service dies behind each byte of its answers': { says: 'the same', returns: 'all of it' },
+  'A service over HTTP/2 is killed, and started again': { says: 'the same', returns: 'all of it' },
+  'A service over HTTP/2 is stopped, and goes on': { says: 'the same', returns: 'all of it' },
+  'A service over HTTP/2 answers later than `first_byte`': { says: 'the same', returns: 'all of it' },
+  'A service over HTTP/2 dies behind each byte it sends': { says: 'the same', returns: 'all of it' },
+  'One of two addresses is killed, and started again': {
+    says: '`upstream`: an endpoint gets no requests for a while; the requests that failed as above',
+    returns: 'the address, ten seconds after it is back',
+  },
+  'One of two addresses is stopped, and goes on': { says: 'the same', returns: 'the same' },
+  'One of two addresses dies behind each byte of its answers': { says: 'the same', returns: 'the same' },
 } as const satisfies Record<string, { readonly says: string; readonly returns: string }>;
 
 export type FaultName = keyof typeof ROWS;
@@ -27,6 +44,7 @@ const FILE = join(CHECKOUT, 'docs/operations.md');
 const PLACE =
   /(<!-- faults: WEIR_WRITE=1 npm run test:faults -->\n\n\|[^\n]*\n\|[^\n]*\n)(.*?)(\n<!-- end -->)/s;
 const WORDS: Readonly<Record<string, string>> = {
+  cut: 'answer cut off',
   broken: 'connection broken',
   unconnected: 'no connection',
 };

@@ -13,7 +13,7 @@ import { firstValue, NO_NAMES, StallTimer } from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Exchange, Gateway, Successor } from '../../gateway/index.ts';
 import { errors } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
-import { ErrorCode, type RequestHandler, type ServerStream } from '../../http2/index.ts';
+import type { RequestHandler, ServerStream } from '../../http2/index.ts';
 import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
