@@ -1,0 +1,127 @@
+import { type App, startApp } from '../../../src/app/index.ts';
+import { formatDiagnostic, loadConfig } from '../../../src/config/index.ts';
+import { makeLogger } from '../../../src/observe/index.ts';
+import { inThreadHost, startWithWorkers } from '../../../src/workers/index.ts';
+import type { Host, Process } from '../host.ts';
+import type { Draws } from '../kernel/draws.ts';
+import type { World } from '../world.ts';
+import type { Inhabitant } from './inhabitant.ts';
+
+const FOLDER = '/etc/weir';
+
+/** From when to when a gateway ran; `null` while it does. */
+export interface Life {
+  readonly fromMs: number;
+  untilMs: number | null;
+  /** Its log lines. */
+  readonly lines: string[];
+}
+
+/** A whole gateway on a machine of its own. It is killed, and started again. */
+export class WorldGateway implements Inhabitant {
+  readonly name: string;
+  readonly host: Host;
+  readonly #world: World;
+  readonly #draws: Draws;
+  #process: Process | null = null;
+  #app: App | null = null;
+  readonly lives: Life[] = [];
+
+  /** @param files its configuration, by name */
+  constructor(world: World, name: string, filesOf: (address: string) => Readonly<Record<string, unknown>>) {
+    this.name = name;
+    this.#world = world;
+    this.#draws = world.draws.part(`gateway ${name}`);
+    const pace = this.#draws.one([1, 1, 1, 1.001, 0.999]);
+    this.host = world.host(name, pace);
+    this.write(filesOf(this.host.address));
+  }
+
+  /** Writes files of its configuration, by name. */
+  write(files: Readonly<Record<string, unknown>>): void {
+    // JSON is YAML.
+    for (const [name, content] of Object.entries(files))
+      this.host.disk.put(`${FOLDER}/${name}`, JSON.stringify(content, null, 1));
+  }
+
+  async start(): Promise<void> {
+    const { process, system } = this.host.start();
+    this.#process = process;
+    const life: Life = { fromMs: this.#world.nowMs, untilMs: null, lines: [] };
+    this.lives.push(life);
+    const path = `${FOLDER}/gateway.yaml`;
+    this.#world.kernel.current = process;
+    const loaded = await loadConfig(path, { env: {}, generation: 1, ...system });
+    if (!loaded.ok)
+      throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
+    const write = (lines: string) => {
+      for (const line of lines.split('\n')) if (line !== '') this.#note(life, line);
+    };
+    const log = makeLogger(loaded.snapshot.log.level, { write });
+    const options = { system, log, source: { path, env: {}, loaded } };
+    const app = await (loaded.snapshot.workers.count === 1
+      ? startApp(loaded.snapshot, options)
+      : startWithWorkers(options, inThreadHost(system, log)));
+    if (process.isAlive) this.#app = app;
+  }
+
+  plan(): void {
+    const draws = this.#draws.part('faults');
+    const { plan } = this.#world;
+    for (let i = draws.percent(40) ? draws.whole(1, 2) : 0; i > 0; i--) {
+      const awayMs = draws.between(50, 5_000);
+      plan.add(draws.between(1_000, 20_000), `${this.name} is killed for ${awayMs.toFixed()} ms`, own => {
+        this.#kill(own.percent(30));
+        this.#world.kernel.after(awayMs, this.#world.wires.everyone, () => void this.heal());
+      });
+    }
+    for (let i = draws.percent(20) ? draws.whole(1, 3) : 0; i > 0; i--) {
+      const byMs = draws.one([-3_600_000, -5_000, -300, 300, 5_000, 3_600_000]);
+      plan.add(draws.between(1_000, 20_000), `the clock of ${this.name} steps by ${byMs} ms`, () => {
+        this.host.wallOffsetMs += byMs;
+      });
+    }
+  }
+
+  async heal(): Promise<void> {
+    if (this.#process === null) await this.start();
+  }
+
+  /** Drains. */
+  async leave(): Promise<void> {
+    const [app, process] = [this.#app, this.#process];
+    if (app === null || process === null) return;
+    const isWhole = await app.drain();
+    if (!isWhole) this.#world.wrong('drain', `${this.name} cut off requests that nobody waits for`);
+    for (const socket of this.#world.wires.sockets)
+      if (socket.owner === process)
+        this.#world.wrong(
+          'sockets',
+          `${this.name} has drained and keeps a socket to ${socket.remoteAddress}:${socket.remotePort}`,
+        );
+    this.host.kill(process, false);
+    this.#ended();
+  }
+
+  #kill(isSilent: boolean): void {
+    if (this.#process === null) return;
+    this.#world.history.tell(this.name, isSilent ? 'loses power' : 'is killed');
+    this.host.kill(this.#process, isSilent);
+    this.#ended();
+  }
+
+  #ended(): void {
+    this.#app = null;
+    this.#process = null;
+    const life = this.lives.at(-1);
+    if (life !== undefined) life.untilMs = this.#world.nowMs;
+  }
+
+  #note(life: Life, line: string): void {
+    life.lines.push(line);
+    this.#world.history.tell(`${this.name} logs`, line);
+    for (const secret of this.#world.secrets)
+      if (line.includes(secret))
+        this.#world.wrong('secrets', `a log line of ${this.name} holds one: ${line}`);
+  }
+}

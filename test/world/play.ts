@@ -1,0 +1,131 @@
+import { WorldGateway } from './inhabitants/gateway.ts';
+import { Http1Client } from './inhabitants/http1-client.ts';
+import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
+import { WorldProvider } from './inhabitants/provider.ts';
+import { WorldService } from './inhabitants/service.ts';
+import { EVERYONE } from './kernel/timeline.ts';
+import { atMostOnce } from './oracles/at-most-once.ts';
+import type { Oracle } from './oracles/oracle.ts';
+import type { PlannedStep } from './plan.ts';
+import { type Finding, World } from './world.ts';
+
+const ORACLES: readonly Oracle[] = [atMostOnce];
+
+export interface PlayOptions {
+  /** Is handed each line of the history. */
+  readonly show?: ((line: string) => void) | null;
+  /** Whether a step of the plan happens. Default: all do. */
+  readonly takes?: (step: PlannedStep) => boolean;
+}
+
+/** What became of a world. */
+export interface Outcome {
+  readonly seed: number;
+  readonly findings: readonly Finding[];
+  /** Of its whole history. */
+  readonly digest: string;
+  readonly steps: readonly PlannedStep[];
+  readonly events: number;
+  readonly requests: number;
+  /** How long it lasted, in virtual time. */
+  readonly lastedMs: number;
+}
+
+/** Plays the world of a seed from its beginning to its end. */
+export async function play(
+  seed: number,
+  { show = null, takes = () => true }: PlayOptions = {},
+): Promise<Outcome> {
+  const world = new World(seed, show);
+  await world.kernel.takeOver(async () => {
+    try {
+      await live(world, takes);
+    } catch (error) {
+      world.wrong('fault', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+    await world.kernel.enter(EVERYONE, () => world.wires.bury());
+  });
+  const { findings, history, plan, requests, nowMs } = world;
+  const counts = { events: history.events, requests: requests.all.length, lastedMs: nowMs };
+  return { seed, findings, digest: history.digest, steps: plan.steps, ...counts };
+}
+
+async function live(world: World, takes: (step: PlannedStep) => boolean): Promise<void> {
+  const { kernel, plan } = world;
+  populate(world);
+  for (const inhabitant of world.inhabitants) await kernel.until(inhabitant.start?.() ?? Promise.resolve());
+  const beganMs = world.nowMs;
+  for (const inhabitant of world.inhabitants) inhabitant.plan?.();
+  const draws = world.draws.part('steps');
+  for (const step of plan.steps) {
+    if (!takes(step)) continue;
+    kernel.timeline.at(beganMs + step.atMs, world.wires.everyone, () => {
+      world.history.tell('plan', `${step.number} ${step.what}`);
+      step.run(draws.part(String(step.number)));
+    });
+  }
+  await kernel.run(beganMs + FAULTS_END_MS);
+  world.history.tell('plan', 'everything heals');
+  for (const inhabitant of world.inhabitants) await kernel.until(inhabitant.heal?.() ?? Promise.resolve());
+  for (const inhabitant of world.inhabitants)
+    await kernel.until(inhabitant.prove?.() ?? Promise.resolve(), 300_000);
+  // What the faults have left is over after the longest timeout.
+  await kernel.run(world.nowMs + 25_000);
+  // Those who ask leave before those who answer.
+  for (const inhabitant of world.inhabitants.toReversed())
+    await kernel.until(inhabitant.leave?.() ?? Promise.resolve(), 300_000);
+  for (const judge of ORACLES) judge(world);
+}
+
+/** Decides who lives in the world of this seed. */
+function populate(world: World): void {
+  const draws = world.draws.part('population');
+  const provider = new WorldProvider(world);
+  const service = new WorldService(world, 'service');
+  const limits = {
+    global: draws.percent(30) ? { user: '20/2s', bot: '20/2s', address: '20/2s' } : 'off',
+    buckets: {
+      things: {
+        user: `${draws.whole(1, 6)}/${draws.whole(1, 5)}s`,
+        algorithm: draws.one(['fixed', 'smooth']),
+      },
+    },
+    routes: { '/v1/things/**': 'things' },
+  };
+  const workers = draws.one([1, 1, 2]);
+  const filesOf = (address: string) => ({
+    'limits.yaml': limits,
+    'gateway.yaml': {
+      limits: 'limits.yaml',
+      ...(workers > 1 && { workers }),
+      listen: { http: `${address}:80`, admin: 'off' },
+      identity_provider: { issuer: provider.issuer, allow_http: true },
+      access_tokens: { audience: 'api' },
+      upstreams: {
+        api: {
+          url: `http://${service.host.address}:${service.port}`,
+          timeouts: { first_byte: '8s', idle: '8s' },
+        },
+      },
+      routes: [
+        { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
+        { path: '/v1/open', upstream: 'api', authentication: 'none' },
+        { path: '/v1/other', upstream: 'api', authentication: 'required' },
+      ],
+      timeouts: { client_header: '5s', client_body: '8s', client_read: '8s', keep_alive: '10s' },
+      caps: { limit_keys: 10_000 },
+      log: { level: 'info', access: true },
+      shutdown: { delay: '0s', drain: '30s' },
+    },
+  });
+  const gateways = Array.from(
+    { length: draws.whole(1, 3) },
+    (_, i) => new WorldGateway(world, `gateway-${i + 1}`, filesOf),
+  );
+  const clients = Array.from(
+    { length: draws.whole(1, 4) },
+    (_, i) => new Http1Client(world, `client-${i + 1}`, provider),
+  );
+  world.gateways.push(...gateways);
+  world.inhabitants.push(provider, service, ...gateways, new NetworkFaults(world), ...clients);
+}

@@ -1,0 +1,57 @@
+import type { WorldGateway } from './inhabitants/gateway.ts';
+
+/** A request that a client has sent, and what is known of it. */
+export interface Asked {
+  /** Nobody else has it; the service sees it in `X-World`. */
+  readonly id: string;
+  readonly client: string;
+  readonly gateway: WorldGateway;
+  /** Which life of the gateway it was sent to. */
+  readonly life: number;
+  readonly method: string;
+  readonly path: string;
+  /** Whether the gateway may send it a second time, if its connection breaks. */
+  readonly mayRepeat: boolean;
+  readonly token: WorldToken | null;
+  readonly sentMs: number;
+  /** When the process of the gateway had read its head; `null` while it has not. */
+  readMs: number | null;
+  status: number | null;
+  fields: ReadonlyMap<string, string>;
+  /** When it ended, and how; `null` while it has not. */
+  endedMs: number | null;
+  outcome: 'answered' | 'broken' | null;
+  /** When it reached the service. */
+  readonly arrivalsMs: number[];
+}
+
+/** A token of the provider. */
+export interface WorldToken {
+  readonly text: string;
+  readonly subject: string;
+  /** In seconds since the epoch. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  /** False for one that no gateway may accept. */
+  readonly isValid: boolean;
+}
+
+/** All requests of a world. */
+export class Requests {
+  readonly all: Asked[] = [];
+  readonly #byId = new Map<string, Asked>();
+
+  begin(request: Omit<Asked, 'readMs' | 'status' | 'fields' | 'endedMs' | 'outcome' | 'arrivalsMs'>): Asked {
+    const asked: Asked = {
+      ...request,
+      ...{ readMs: null, status: null, fields: new Map(), endedMs: null, outcome: null, arrivalsMs: [] },
+    };
+    this.all.push(asked);
+    this.#byId.set(asked.id, asked);
+    return asked;
+  }
+
+  find(id: string): Asked | undefined {
+    return this.#byId.get(id);
+  }
+}

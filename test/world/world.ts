@@ -1,0 +1,64 @@
+import { Host } from './host.ts';
+import type { WorldGateway } from './inhabitants/gateway.ts';
+import type { Inhabitant } from './inhabitants/inhabitant.ts';
+import { Draws } from './kernel/draws.ts';
+import { History } from './kernel/history.ts';
+import { Kernel } from './kernel/kernel.ts';
+import { Wires } from './network/wires.ts';
+import { Plan } from './plan.ts';
+import { Requests } from './requests.ts';
+
+/** What is wrong with a world, by the oracle that noticed it. */
+export interface Finding {
+  readonly oracle: string;
+  readonly what: string;
+  readonly atMs: number;
+}
+
+/** What all inhabitants share. */
+export class World {
+  readonly seed: number;
+  readonly draws: Draws;
+  readonly kernel: Kernel;
+  readonly wires: Wires;
+  readonly history: History;
+  readonly plan = new Plan();
+  readonly requests = new Requests();
+  readonly gateways: WorldGateway[] = [];
+  readonly inhabitants: Inhabitant[] = [];
+  readonly findings: Finding[] = [];
+  /** What no log may hold. */
+  readonly secrets = new Set<string>();
+  #hosts = 0;
+
+  constructor(seed: number, show: ((line: string) => void) | null) {
+    this.seed = seed;
+    this.draws = new Draws(`world ${seed}`);
+    this.kernel = new Kernel(this.draws.part('kernel'));
+    this.wires = new Wires(this.kernel);
+    this.history = new History(() => this.nowMs, show);
+  }
+
+  /** True time, in milliseconds since the world began. */
+  get nowMs(): number {
+    return this.kernel.timeline.nowMs;
+  }
+
+  /** Another machine. */
+  host(name: string, pace = 1): Host {
+    return new Host(name, `10.0.0.${++this.#hosts}`, this.kernel, this.wires, pace);
+  }
+
+  /** Something broke a rule. */
+  wrong(oracle: string, what: string): void {
+    this.findings.push({ oracle, what, atMs: this.nowMs });
+    this.history.tell(`WRONG ${oracle}`, what);
+  }
+
+  /** Waits, for inhabitants whose work spans time. Only while the world runs. */
+  pause(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      this.kernel.after(ms, this.kernel.current, resolve);
+    });
+  }
+}
