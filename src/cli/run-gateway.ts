@@ -65,16 +65,13 @@ async function untilStopped(
     stop.then(by => [by, null] as const),
     app.failed.then(why => [null, why] as const),
   ]);
-  if (cause !== null) {
-    log.fatal({ cause }, 'stopped: workers die again and again');
-    await output.flush();
-    return ExitCode.failure;
-  }
-  log.info({ signal }, 'draining');
+  if (cause !== null) log.fatal({ cause }, 'draining: workers die again and again');
+  else log.info({ signal }, 'draining');
   const drained = await app.drain();
   if (drained) log.info('stopped');
   else log.warn('stopped before all requests were finished');
   await output.flush();
+  if (cause !== null) return ExitCode.failure;
   return drained ? ExitCode.ok : ExitCode.drainTimeout;
 }
 

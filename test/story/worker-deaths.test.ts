@@ -1,9 +1,13 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
 import { changeConfig } from '../support/edit-config.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
+import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
@@ -136,6 +140,36 @@ test('five deaths within a minute end the process with the cause', async () => {
       );
   }
   expect(await gateway.app.failed).toContain('a fault of a test');
+});
+
+test('a process that ends because workers die again and again finishes what the others serve', async () => {
+  const released = Promise.withResolvers<void>();
+  const upstream = await startUpstream(async exchange => {
+    await released.promise;
+    await exchange.answer(200, [], 'ok');
+  });
+  const doom = join(await tempFolder(), 'doom');
+  const preload = new URL('../support/doomed-worker.ts', import.meta.url);
+  const gateway = await startGatewayProcess(
+    { upstreamPort: upstream.port, config: { workers: 2, log: { level: 'info', access: false } } },
+    { before: `export WEIR_DOOM=${doom} NODE_OPTIONS=--import=${preload}` },
+  );
+  // The kernel spreads them: that all are at worker 1 does not happen.
+  const asked = Array.from({ length: 20 }, () =>
+    gateway.ask(head('GET /a')).then(
+      ({ status }) => status,
+      () => 'closed',
+    ),
+  );
+  await waitFor('all are upstream', () => upstream.requests.length === 20);
+  await writeFile(doom, '');
+  await waitFor('it drains', () => gateway.output.includes('"msg":"draining: workers die again and again"'));
+  released.resolve();
+  const outcomes = await Promise.all(asked);
+  expect(outcomes).toContain(200);
+  expect(outcomes.filter(outcome => outcome !== 200 && outcome !== 'closed')).toEqual([]);
+  expect(await gateway.exit).toBe(1);
+  expect(gateway.output).toContain('a fault of a test');
 });
 
 test('what a dead worker held is free for others, and what the others hold is not', async () => {
