@@ -43,6 +43,7 @@ describe('a request asks for a WebSocket (RFC 9110, 7.8)', () => {
     ['not without Connection', 1, ['Connection', 'keep-alive', 'Upgrade', 'websocket'], 'none'],
     ['not in HTTP/1.0', 0, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], 'none'],
     ['not with another protocol', 1, ['Connection', 'Upgrade', 'Upgrade', 'h2c'], 'none'],
+    ['not behind another', 1, ['Connection', 'Upgrade', 'Upgrade', 'h2c', 'Upgrade', 'websocket'], 'none'],
     ['not beside another', 1, ['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Upgrade', 'h2c'], 'none'],
   ] as const)('%s', (_, httpMinor, fields, upgrade) => {
     const framing = framingOf(httpMinor, ...fields);

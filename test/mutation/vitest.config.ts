@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** What scripts/mutate.ts runs against each change: tests that do not make thousands of rounds, in the folders and files it names. */
+export default defineConfig({
+  test: {
+    setupFiles: ['test/support/setup.ts'],
+    include: (process.env.WEIR_MUTATION_TESTS ?? 'test/unit')
+      .split(',')
+      .map(path => (path.endsWith('.ts') ? path : `${path}/**/*.test.ts`)),
+    exclude: ['test/unit/**/*.fuzz.test.ts'],
+    testTimeout: 60_000,
+  },
+});
