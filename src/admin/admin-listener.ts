@@ -3,15 +3,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../config/index.ts';
-import {
-  type AdminApiListener,
-  type AdminEndpoint,
-  GatewayError,
-  type Network,
-  type RandomBytes,
-  type Timer,
-  type TimerClock,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { GatewayError } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';
@@ -34,8 +27,8 @@ export interface AdminView {
 }
 
 interface AdminListenerDependencies extends AdminAccessDependencies {
-  readonly clock: TimerClock;
-  readonly network: Network;
+  readonly clock: core.TimerClock;
+  readonly network: core.Network;
 }
 
 /**
@@ -58,8 +51,8 @@ export class AdminListener {
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
   readonly #handshakes: HandshakeLimit;
-  readonly #clock: TimerClock;
-  readonly #randomBytes: RandomBytes;
+  readonly #clock: core.TimerClock;
+  readonly #randomBytes: core.RandomBytes;
   #options: TlsOptions | null = null;
   /** The TLS server in front of the listener; `null` for cleartext. */
   #tls: TlsServer | null = null;
@@ -189,10 +182,10 @@ const MAX_MS = 10_000;
 /** Bounds the number and the time of TLS handshakes on the admin listener. If there are too many, closes the oldest. */
 class HandshakeLimit {
   /** Handshakes by remote address and port, which the accepted socket and the TLS socket share. Oldest first. */
-  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: Timer }>();
-  readonly #clock: TimerClock;
+  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: core.Timer }>();
+  readonly #clock: core.TimerClock;
 
-  constructor(clock: TimerClock) {
+  constructor(clock: core.TimerClock) {
     this.#clock = clock;
   }
 
@@ -225,7 +218,7 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-const ENDPOINTS: Readonly<Record<string, AdminEndpoint>> = {
+const ENDPOINTS: Readonly<Record<string, core.AdminEndpoint>> = {
   healthz: 'health',
   readyz: 'health',
   metrics: 'metrics',
@@ -241,7 +234,7 @@ function answerFault(
   request: IncomingMessage,
   response: ServerResponse,
   error: unknown,
-  listener: AdminApiListener,
+  listener: core.AdminApiListener,
 ): void {
   // The client left before its body had arrived: no fault of the gateway.
   if (request.destroyed && !request.complete) return;

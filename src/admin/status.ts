@@ -1,13 +1,7 @@
 import type { ReloadRecord, RestartKey, WorkersModel } from '../config/index.ts';
 import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
-import type {
-  CertificateView,
-  DecisionCounts,
-  LogLosses,
-  RecentError,
-  WorkerView,
-} from '../observe/index.ts';
+import type * as observe from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 import type { EndpointStatus } from './api/index.ts';
 
@@ -68,7 +62,7 @@ export interface GatewayStatus {
     readonly behind: boolean;
   };
   /** Log lines dropped since the start, and why none is written now. */
-  readonly log: LogLosses;
+  readonly log: observe.LogLosses;
   /** Counts by bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
   /** The buckets that bound how many requests of a caller are in flight, and how many are at this gateway. */
@@ -76,14 +70,14 @@ export interface GatewayStatus {
   /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
   /** The certificates that listeners serve. */
-  readonly certificates: readonly CertificateView[];
+  readonly certificates: readonly observe.CertificateView[];
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
-  readonly errors: readonly RecentError[];
+  readonly errors: readonly observe.RecentError[];
 }
 
 /** A worker, as `WorkerView` in the JSON of the status. */
-export interface WorkerStatus extends Omit<WorkerView, 'isUp' | 'loopDelayMs'> {
+export interface WorkerStatus extends Omit<observe.WorkerView, 'isUp' | 'loopDelayMs'> {
   readonly up: boolean;
   /** On the average of a second; `null` if that is not known. */
   readonly eventLoopDelayMs: number | null;
@@ -111,8 +105,8 @@ export interface BucketStatus {
   readonly bucket: string;
   readonly class: string;
   readonly limits: readonly LimitStatus[];
-  readonly lastMinute: DecisionCounts;
-  readonly lastHour: DecisionCounts;
+  readonly lastMinute: observe.DecisionCounts;
+  readonly lastHour: observe.DecisionCounts;
   /** Callers who consumed at least 80 % of a limit in the last minute. Callers beyond a bound are not counted. */
   readonly callersNearLimit: number;
 }
@@ -133,7 +127,7 @@ export interface UpstreamStatus {
   readonly connections: number;
   readonly requestsInFlight: number;
   /** The errors of this upstream; `null` if there was none since the start. */
-  readonly errors: Omit<RecentError, 'kind'> | null;
+  readonly errors: Omit<observe.RecentError, 'kind'> | null;
   /** Its addresses now, the first hundred. None while a name has not been found yet. */
   readonly endpoints: readonly EndpointStatus[];
   readonly endpointCount: number;

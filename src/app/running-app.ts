@@ -1,6 +1,6 @@
 import { AdminListener } from '../admin/index.ts';
+import type * as auth from '../auth/index.ts';
 import {
-  type BudgetOptions,
   NOTICE_BUDGET,
   OwnerChecks,
   REVOCATION_LIMITS,
@@ -243,7 +243,7 @@ class RunningApp implements PlaneApp {
 
   #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts): Generations {
     const { reloads } = this.#observation;
-    const budget = (name: string, options: BudgetOptions) =>
+    const budget = (name: string, options: auth.BudgetOptions) =>
       new VerificationBudget(options, this.#clock, this.#memory, name);
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {

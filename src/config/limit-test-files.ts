@@ -6,17 +6,7 @@ import type { Diagnostic, Environment, Path } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits } from './load.ts';
 import type { Snapshot } from './model/index.ts';
-import type { GatewayConfig, LimitsConfig, TestConfig } from './schema/index.ts';
-import {
-  EffectiveConfig,
-  gatewayJsonSchema,
-  gatewaySchema,
-  gatewaySecrecy,
-  testJsonSchema,
-  testSchema,
-  testSecrecy,
-  validate,
-} from './schema/index.ts';
+import * as schema from './schema/index.ts';
 
 /** A configuration for `weir test`. */
 type ConfigUnderTest =
@@ -34,9 +24,11 @@ async function loadGatewayUnderTest(
   limitsPath: string | null,
   env: Environment,
 ): Promise<ConfigUnderTest> {
-  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schema.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], 'this is a limits file: name it under "limits"');
-  const gateway = holdsLimits(file.value) ? undefined : validate(file, gatewaySchema, gatewayJsonSchema);
+  const gateway = holdsLimits(file.value)
+    ? undefined
+    : schema.validate(file, schema.gatewaySchema, schema.gatewayJsonSchema);
   crossCheck(file);
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
@@ -65,7 +57,7 @@ async function loadLimitsUnderTest(
 }
 
 /** The names of classes that limits.yaml has numbers for, as many as a gateway may have. */
-function classesIn({ global, buckets }: LimitsConfig): readonly string[] {
+function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] {
   const parts = [...(global === 'off' ? [] : [global]), ...Object.values(buckets)];
   const named = parts.flatMap(({ classes = {}, shadow }) => [
     ...Object.keys(classes),
@@ -77,9 +69,9 @@ function classesIn({ global, buckets }: LimitsConfig): readonly string[] {
 const MAX_CLASSES = 8;
 
 /** @param classes those whose tokens say so in the claim `class` */
-function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
+function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): schema.GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
-  return gatewaySchema.parse({
+  return schema.gatewaySchema.parse({
     identity_provider: {
       issuer: 'https://id.invalid',
       client_id: 'gateway',
@@ -102,7 +94,7 @@ function standInGateway(grpcServices: Iterable<string>, classes: readonly string
   });
 }
 
-function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
+function compile(gateway: schema.GatewayConfig, limits: schema.LimitsConfig): Snapshot {
   const sources = {
     gateway,
     limits,
@@ -110,7 +102,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
     workers: { count: 1, why: null },
     // Tests neither explain nor compare.
     settings: new Map(),
-    effective: new EffectiveConfig({}),
+    effective: new schema.EffectiveConfig({}),
     places: { routes: [], limits: new KeyPlaces(null) },
     hash: '',
     files: [],
@@ -125,7 +117,7 @@ function errorsIn(files: ReadLimits['files']): Diagnostic[] {
 type LoadedLimitTest =
   | {
       readonly ok: true;
-      readonly tests: TestConfig['tests'];
+      readonly tests: schema.TestConfig['tests'];
       /** The configuration that they test. */
       readonly snapshot: Snapshot;
       /** Makes a diagnostic about the value at this path. */
@@ -135,7 +127,7 @@ type LoadedLimitTest =
 
 /** Reads a file of `weir test` and the configuration that it names. */
 export async function loadLimitTest(path: string, env: Environment): Promise<LoadedLimitTest> {
-  const file = await ConfigFile.read(path, env, new Readings(), testSecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schema.testSecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');
     return { ok: false, diagnostics: file.diagnostics };
@@ -145,7 +137,7 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Loa
     file.add([], 'this is a gateway.yaml: name a file of tests, which may name this one under "gateway"');
     return { ok: false, diagnostics: file.diagnostics };
   }
-  const config = validate(file, testSchema, testJsonSchema);
+  const config = schema.validate(file, schema.testSchema, schema.testJsonSchema);
   if (config === undefined || file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   const named = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));
   const { gateway, limits, tests } = config;
@@ -166,7 +158,7 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Loa
 const CALL = /^GRPC \/([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\/[A-Za-z_]\w*$/;
 
 /** The services of gRPC that the tests call. */
-function servicesIn(tests: TestConfig['tests']): ReadonlySet<string> {
+function servicesIn(tests: schema.TestConfig['tests']): ReadonlySet<string> {
   const sent = tests.flatMap(({ requests }) => requests.map(({ send }) => CALL.exec(send)?.[1]));
   return new Set(sent.filter(service => service !== undefined));
 }

@@ -4,20 +4,7 @@ import { type Clock, type Files, thisMachine } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
-import type { CallerClaims, ReadLimits } from './compile/index.ts';
-import {
-  authenticationWithoutSecrets,
-  claimsOf,
-  compileGateway,
-  compileLimits,
-  countWorkers,
-  limitsIn,
-  readLimits,
-  readLimitsAlone,
-  readPseudonymKey,
-  readSecrets,
-  withoutSecrets,
-} from './compile/index.ts';
+import * as compile from './compile/index.ts';
 import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
 import {
   asMap,
@@ -30,20 +17,7 @@ import {
 } from './file/index.ts';
 import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
 import { fillAnsweredRoutes } from './policies/index.ts';
-import {
-  accessTokensSchema,
-  EffectiveConfig,
-  gatewayJsonSchema,
-  gatewaySchema,
-  gatewaySecrecy,
-  type LimitsConfig,
-  limitsSchema,
-  limitsSecrecy,
-  listenSchema,
-  logSchema,
-  providerEntrySchema,
-  validate,
-} from './schema/index.ts';
+import * as schemas from './schema/index.ts';
 
 const NAME_THE_GATEWAY = 'this is a limits file: name the gateway.yaml that refers to it under "limits"';
 
@@ -99,7 +73,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const { sources, readings, diagnostics } = read;
   return {
     ok: true,
-    snapshot: compileGateway(sources, options.generation),
+    snapshot: compile.compileGateway(sources, options.generation),
     files: sources.files,
     readings,
     contents,
@@ -111,7 +85,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
 /** What was read and found sound. */
 interface SoundSources {
   readonly ok: true;
-  readonly sources: Parameters<typeof compileGateway>[0];
+  readonly sources: Parameters<typeof compile.compileGateway>[0];
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -122,17 +96,17 @@ async function readSources(
   contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
   const readings = new Readings(options.files, contents);
-  const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
+  const file = await ConfigFile.read(path, options.env, readings, schemas.gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], NAME_THE_GATEWAY);
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
   fillAnsweredRoutes(file);
-  const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
+  const gateway = schemas.validate(file, schemas.gatewaySchema, schemas.gatewayJsonSchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
-  const secrets = await readSecrets(file, clock);
-  const { limits, files: limitsFiles } = await readLimits(file, options.env);
+  const secrets = await compile.readSecrets(file, clock);
+  const { limits, files: limitsFiles } = await compile.readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
   const { mayLackSecrets = false } = options;
@@ -144,16 +118,18 @@ async function readSources(
   ];
   const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
   if (gateway === undefined || limits === undefined || !isSound) return invalid(diagnostics, readings);
-  const read = mayLackSecrets ? withoutSecrets(gateway, authenticationWithoutSecrets) : secrets;
+  const read = mayLackSecrets
+    ? compile.withoutSecrets(gateway, compile.authenticationWithoutSecrets)
+    : secrets;
   if (read.store === null) return invalid(diagnostics, readings);
   const sources = {
     gateway,
     limits,
     ...read,
     store: read.store,
-    workers: await countWorkers(gateway.workers, readings.files),
+    workers: await compile.countWorkers(gateway.workers, readings.files),
     settings: settingsOf(file, gateway),
-    effective: EffectiveConfig.of(file, limitsFiles),
+    effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,
@@ -184,17 +160,17 @@ export type LimitsResult =
 
 /** Reads, checks and compiles limits.yaml, or a folder of such files. How it fits a gateway.yaml is not checked. */
 export async function loadLimits(path: string, env: Environment): Promise<LimitsResult> {
-  const { limits, files } = await readLimitsAlone(path, env);
+  const { limits, files } = await compile.readLimitsAlone(path, env);
   const diagnostics = checkedAlone(files);
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics };
-  const { model, routes } = compileLimits(limits);
+  const { model, routes } = compile.compileLimits(limits);
   return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
 }
 
 /** The content of a file or folder that the command line names. */
 export type Loaded =
   | { readonly kind: 'configuration'; readonly file: string; readonly config: LoadedConfig }
-  | { readonly kind: 'limits'; readonly limits: LimitsConfig }
+  | { readonly kind: 'limits'; readonly limits: schemas.LimitsConfig }
   | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] };
 
 /**
@@ -207,14 +183,14 @@ export async function loadGatewayOrLimits(path: string, env: Environment): Promi
   if (found?.isDirectory() !== true) return loadFile(path, env);
   const inside = join(path, 'gateway.yaml');
   const gateway = await stat(inside).catch(() => null);
-  return gateway !== null ? loadFile(inside, env) : checked(await readLimitsAlone(path, env));
+  return gateway !== null ? loadFile(inside, env) : checked(await compile.readLimitsAlone(path, env));
 }
 
 async function loadFile(path: string, env: Environment): Promise<Loaded> {
   // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
-  const file = await ConfigFile.read(path, env, new Readings(), limitsSecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { kind: 'invalid', diagnostics: file.diagnostics };
-  if (holdsLimits(file.value)) return checked(limitsIn([file]));
+  if (holdsLimits(file.value)) return checked(compile.limitsIn([file]));
   const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
   return config.ok
     ? { kind: 'configuration', file: path, config }
@@ -222,12 +198,12 @@ async function loadFile(path: string, env: Environment): Promise<Loaded> {
 }
 
 /** Checks limits without their gateway.yaml, and returns what was found in their files. */
-function checkedAlone(files: ReadLimits['files']): Diagnostic[] {
+function checkedAlone(files: compile.ReadLimits['files']): Diagnostic[] {
   if (files !== null) checkLimits(files, null);
   return files?.files.flatMap(({ diagnostics }) => diagnostics) ?? [];
 }
 
-function checked({ limits, files }: ReadLimits): Loaded {
+function checked({ limits, files }: compile.ReadLimits): Loaded {
   const diagnostics = checkedAlone(files);
   if (limits !== undefined && files?.hasErrors === false) return { kind: 'limits', limits };
   return { kind: 'invalid', diagnostics: diagnostics.filter(({ severity }) => severity === 'error') };
@@ -236,8 +212,8 @@ function checked({ limits, files }: ReadLimits): Loaded {
 /** Whether a file is limits.yaml and not gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
 export function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
-  const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);
-  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(gatewaySchema.shape, key));
+  const isOfLimits = (key: string) => Object.hasOwn(schemas.limitsSchema.shape, key);
+  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(schemas.gatewaySchema.shape, key));
 }
 
 /**
@@ -270,7 +246,7 @@ export type AdminPlace =
  * nothing. Never throws because of a file's content.
  */
 export async function readAdmin(path: string, env: Environment): Promise<AdminPlace> {
-  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
   if (file.value === undefined && !file.has(['listen', 'admin']) && file.hasErrors)
     return { kind: 'unknown', message: file.diagnostics.map(formatDiagnostic).join('\n') };
   if (holdsLimits(file.value))
@@ -278,7 +254,7 @@ export async function readAdmin(path: string, env: Environment): Promise<AdminPl
       kind: 'unknown',
       message: `${path}: this is a limits file: name the gateway.yaml that refers to it`,
     };
-  const admin = listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
+  const admin = schemas.listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
   if (!admin.success) return { kind: 'unknown', message: `${path}: listen.admin is not an address` };
   if (admin.data === null) return { kind: 'off' };
   return { kind: 'listens', address: admin.data.address, tls: admin.data.tls !== undefined };
@@ -289,18 +265,18 @@ export type CallersResult =
   | {
       readonly ok: true;
       /** The claims that identify callers; empty if every caller is an address. */
-      readonly classes: readonly CallerClaims[];
+      readonly classes: readonly compile.CallerClaims[];
       /** The key of pseudonyms; `null` if each process makes one of its own. */
       readonly pseudonymKey: Buffer | null;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-const { principal, bots } = accessTokensSchema.shape;
-const { name, issuer } = providerEntrySchema.shape;
+const { principal, bots } = schemas.accessTokensSchema.shape;
+const { name, issuer } = schemas.providerEntrySchema.shape;
 const schema = z.object({
   access_tokens: z.object({ principal, bots }).optional(),
   identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
-  log: z.object({ pseudonym_key_file: logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
+  log: z.object({ pseudonym_key_file: schemas.logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
 });
 const KEY_FILE = ['log', 'pseudonym_key_file'];
 
@@ -309,13 +285,15 @@ const KEY_FILE = ['log', 'pseudonym_key_file'];
  * variables that hold them. Never throws because of a file's content.
  */
 export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
-  const config = holdsLimits(file.value) ? undefined : validate(file, schema, gatewayJsonSchema);
-  const pseudonymKey = await readPseudonymKey(file);
+  const config = holdsLimits(file.value)
+    ? undefined
+    : schemas.validate(file, schema, schemas.gatewayJsonSchema);
+  const pseudonymKey = await compile.readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
-  return { ok: true, classes: claimsOf(config), pseudonymKey };
+  return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
 }
 
 /** The prefix of the IPv6 networks that count as one address each, or why it is not known. */
@@ -325,11 +303,11 @@ export type Ipv6PrefixResult =
 
 /** Reads `ipv6_prefix` of the limits that a gateway.yaml names. Never throws because of a file's content. */
 export async function readIpv6Prefix(path: string, env: Environment): Promise<Ipv6PrefixResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
   if (file.value === undefined || holdsLimits(file.value))
     return { ok: false, diagnostics: file.diagnostics };
-  const { limits, files } = await readLimits(file, env);
+  const { limits, files } = await compile.readLimits(file, env);
   if (limits !== undefined) return { ok: true, prefix: limits.ipv6_prefix };
   const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
   return { ok: false, diagnostics };

@@ -3,16 +3,7 @@ import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
 import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
-import {
-  describeAnswered,
-  describeCall,
-  describeForwarding,
-  entryOf,
-  PATH_SENT,
-  rivalsOf,
-  routeRow,
-  routesOf,
-} from './describe-route.ts';
+import * as describe from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import type { ActiveRestrictions } from './explain-restrictions.ts';
 import { describeActive, describeCors, describeRestrictions } from './explain-restrictions.ts';
@@ -67,7 +58,7 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
     target.path === '*'
       ? { rows: describeServerWide(), taken: true }
       : explainRouted(request, host, target, snapshot);
-  const isSentAsRouted = !explained.rows.some(([about]) => about === PATH_SENT);
+  const isSentAsRouted = !explained.rows.some(([about]) => about === describe.PATH_SENT);
   const before = [...describeHost(sent, host, snapshot), ...describeTarget(sent, target, isSentAsRouted)];
   return { ...explained, rows: [...before, ...explained.rows] };
 }
@@ -80,15 +71,15 @@ function explainRouted(
   snapshot: Snapshot,
 ): Explanation {
   const match = snapshot.routes.find(method, host, target.path);
-  const routes = routesOf(snapshot);
-  const route = entryOf(match?.value, host, routes);
-  const found = route === undefined ? [] : [routeRow(route)];
+  const routes = describe.routesOf(snapshot);
+  const route = describe.entryOf(match?.value, host, routes);
+  const found = route === undefined ? [] : [describe.routeRow(route)];
   if (target.semicolon && refusesSemicolons(match?.value ?? null))
     return refused(
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
       found,
     );
-  const rivals = rivalsOf(route, method, host, target.path, routes);
+  const rivals = describe.rivalsOf(route, method, host, target.path, routes);
   if (match === null || route === undefined)
     return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
@@ -139,10 +130,10 @@ function describePolicies(
   { route, path, params, caller }: Matched,
   { identity, limits }: Snapshot,
 ): ExplainedRow[] {
-  if (route.kind === 'answer') return describeAnswered(route, params);
+  if (route.kind === 'answer') return describe.describeAnswered(route, params);
   if (route.kind === 'forward') {
     const chosen = chooseFor(route, caller, limits.ipv6Prefix);
-    return [...chosen.rows, ...describeForwarding(chosen.route, path, params, identity)];
+    return [...chosen.rows, ...describe.describeForwarding(chosen.route, path, params, identity)];
   }
   if (identity === null) return [];
   switch (route.kind) {
@@ -163,8 +154,8 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   const called = target.replace(/^https?:\/\/[^/]*\//i, '/');
   const path = called.startsWith('/') ? called : `/${called}`;
   const match = snapshot.routes.find(GRPC_METHOD, host, path);
-  const routes = routesOf(snapshot);
-  const route = entryOf(match?.value, host, routes);
+  const routes = describe.routesOf(snapshot);
+  const route = describe.entryOf(match?.value, host, routes);
   const before = describeHost(target, host, snapshot);
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
@@ -173,13 +164,13 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   return {
     rows: [
       ...before,
-      routeRow(route),
+      describe.routeRow(route),
       ...chosen.rows,
-      ...describeCall(chosen.route, path, snapshot.identity),
+      ...describe.describeCall(chosen.route, path, snapshot.identity),
       ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
       ...(value.grpcWeb ? describeCors(value, snapshot) : []),
-      ...rivalsOf(route, GRPC_METHOD, host, path, routes),
+      ...describe.rivalsOf(route, GRPC_METHOD, host, path, routes),
     ],
     taken: true,
     route: { route: value, params: match.params },

@@ -7,16 +7,7 @@ import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
 import { errors, RateLimitError, renderError } from './responses/index.ts';
-import {
-  forward,
-  serveAnswer,
-  serveMetadata,
-  serveNotice,
-  serveOptions,
-  servePreflight,
-  serveRedirect,
-  serveSignIn,
-} from './terminals/index.ts';
+import * as terminals from './terminals/index.ts';
 
 /** An exchange that takes longer has its admission recorded apart. */
 const LASTING_MS = 1_000;
@@ -227,21 +218,21 @@ function serve(exchange: Exchange, state: GatewayState): Served {
   const { destination } = exchange;
   switch (destination.kind) {
     case 'forward':
-      return forward(exchange, destination, state);
+      return terminals.forward(exchange, destination, state);
     case 'sign-in':
-      return serveSignIn(exchange, destination);
+      return terminals.serveSignIn(exchange, destination);
     case 'notice':
-      return serveNotice(exchange, destination);
+      return terminals.serveNotice(exchange, destination);
     case 'metadata':
-      return serveMetadata(exchange, destination);
+      return terminals.serveMetadata(exchange, destination);
     case 'preflight':
-      return servePreflight(exchange, destination);
+      return terminals.servePreflight(exchange, destination);
     case 'answer':
-      return serveAnswer(exchange, destination);
+      return terminals.serveAnswer(exchange, destination);
     case 'redirect':
-      return serveRedirect(exchange, destination);
+      return terminals.serveRedirect(exchange, destination);
     case 'options':
-      return serveOptions(exchange, destination);
+      return terminals.serveOptions(exchange, destination);
     case 'nowhere':
       return exchange.answerError(errors.noRoute());
   }

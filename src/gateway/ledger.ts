@@ -1,15 +1,7 @@
 import { type Caller, shortfallOf } from '../auth/index.ts';
 import { isInvalid } from '../config/index.ts';
-import {
-  type ErrorSide,
-  type ExchangeRecord,
-  firstValue,
-  type GatewayError,
-  type Outcome,
-  type Protocol,
-  type RestrictionRecord,
-  type TokenRefusal,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { firstValue } from '../core/index.ts';
 import type { Limiting } from '../runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -48,7 +40,7 @@ function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, c
 }
 
 /** The record of an exchange: at its end, or so far. */
-export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
+export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
   const restriction = exchange.restrictedAtMs === 0 ? null : restrictionRecord(exchange);
   const caller = restriction === null ? exchange.caller : rememberedCaller(exchange);
@@ -95,7 +87,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
 }
 
 /** Step 12e: the record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
-export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
+export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   try {
     return recordOf(exchange, nowMs);
   } catch (fault) {
@@ -111,7 +103,7 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): ExchangeRecord 
 }
 
 /** Which restriction refused the request before its limits were asked, and what a replay needs to ask them instead. */
-function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
+function restrictionRecord(exchange: Exchange): core.RestrictionRecord | null {
   const { response, destination, head, restrictedAtMs: atMs } = exchange;
   const by = response.error instanceof RateLimitError ? response.error.restrictedBy : null;
   if (by === null) return null;
@@ -136,7 +128,7 @@ function rememberedCaller(exchange: Exchange): Caller | null {
 }
 
 /** The scope of a 429 that the service sent, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */
-function scopeOf429({ response, upstreamLeg }: Exchange): ExchangeRecord['scopeOf429'] {
+function scopeOf429({ response, upstreamLeg }: Exchange): core.ExchangeRecord['scopeOf429'] {
   const { limitedBy } = response;
   const isService = response.error === null && upstreamLeg !== null && upstreamLeg.answeredAtMs !== null;
   return isService && limitedBy !== 'restriction' ? limitedBy : null;
@@ -144,33 +136,33 @@ function scopeOf429({ response, upstreamLeg }: Exchange): ExchangeRecord['scopeO
 
 /** How a WebSocket ended. */
 export interface SocketEnd {
-  readonly outcome: Outcome;
+  readonly outcome: core.Outcome;
   readonly bytesReceived: number;
   readonly bytesSent: number;
   readonly durationMs: number;
-  readonly tokenRefused: TokenRefusal | null;
-  readonly error: GatewayError | null;
+  readonly tokenRefused: core.TokenRefusal | null;
+  readonly error: core.GatewayError | null;
 }
 
 /** The record of a request that became a WebSocket, when that ends. */
-export function recordOfSocket(begun: ExchangeRecord, end: SocketEnd): ExchangeRecord {
+export function recordOfSocket(begun: core.ExchangeRecord, end: SocketEnd): core.ExchangeRecord {
   return { ...begun, ...end, error: end.error === null ? null : describe(end.error) };
 }
 
 /** The sender of bytes that never became a request. */
 export interface Refused {
   readonly peer: string;
-  readonly protocol: Protocol;
+  readonly protocol: core.Protocol;
 }
 
 /** The record of bytes that never became a request. */
 export function refusalRecord(
   { peer, protocol }: Refused,
-  error: GatewayError,
+  error: core.GatewayError,
   requestId: string,
   sequence: number,
   nowMs: number,
-): ExchangeRecord {
+): core.ExchangeRecord {
   return {
     requestId,
     arrivedAtMs: nowMs,
@@ -214,7 +206,7 @@ export function refusalRecord(
   };
 }
 
-function describe(error: GatewayError): ExchangeRecord['error'] {
+function describe(error: core.GatewayError): core.ExchangeRecord['error'] {
   const { cause } = error;
   return {
     message: error.message,
@@ -225,7 +217,7 @@ function describe(error: GatewayError): ExchangeRecord['error'] {
 }
 
 /** Returns the code and message of a fault. For the gateway's own faults, the stack, which says more. */
-function describeCause(cause: unknown, side: ErrorSide): string {
+function describeCause(cause: unknown, side: core.ErrorSide): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = (cause as NodeJS.ErrnoException).code;
   if (code !== undefined) return `${code}: ${cause.message}`;

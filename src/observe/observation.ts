@@ -1,20 +1,4 @@
-import type {
-  AdminApiListener,
-  AuthListener,
-  Clock,
-  ConnectionListener,
-  ExchangeListener,
-  LimitListener,
-  NoticeListener,
-  OverloadListener,
-  ProxyListener,
-  RandomBytes,
-  ReloadListener,
-  SignInListener,
-  StoreListener,
-  TimerClock,
-  UpstreamListener,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
 import type { Logger, LoggingOptions, LogLosses } from './log/index.ts';
 import {
   adminLog,
@@ -31,98 +15,72 @@ import {
   storeLog,
   upstreamLog,
 } from './log/index.ts';
-import {
-  AdminMetrics,
-  type CertificateView,
-  type ConnectionGauges,
-  ConnectionMetrics,
-  type EndpointsView,
-  ExchangeMetrics,
-  IdentityMetrics,
-  type LabelModel,
-  type Levels,
-  LimitMetrics,
-  type MetricGrowth,
-  MetricSet,
-  NoticeMetrics,
-  OverloadMetrics,
-  observeCertificates,
-  observeLog,
-  observeRevocations,
-  observeWorkers,
-  ReloadMetrics,
-  type RevocationView,
-  type SharingView,
-  StoreMetrics,
-  type StoreView,
-  UpstreamMetrics,
-  type WorkerView,
-} from './metrics/index.ts';
+import * as metric from './metrics/index.ts';
 import { Recent, type RecentGrowth } from './recent.ts';
 
 interface ObservationOptions {
-  readonly clock: TimerClock;
+  readonly clock: core.TimerClock;
   readonly log: Logger;
-  readonly randomBytes: RandomBytes;
+  readonly randomBytes: core.RandomBytes;
   readonly logging: LoggingOptions;
   /** The key of the pseudonyms while the configuration has none. */
   readonly pseudonymKey: Buffer;
-  readonly labels: LabelModel;
+  readonly labels: metric.LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
   /** Hears of reloads before metrics and the log do. */
-  readonly reloadRecord: Partial<ReloadListener>;
+  readonly reloadRecord: Partial<core.ReloadListener>;
   /** Where spans go; `null` if they go nowhere. */
-  readonly spans: Partial<ExchangeListener> | null;
+  readonly spans: Partial<core.ExchangeListener> | null;
   /** Whether the main thread of this process tells what concerns all of it. Default false: nobody else does. */
   readonly isWorker?: boolean | undefined;
 }
 
 /** States that are read at each scrape, as opposed to events. */
-interface Gauges extends ConnectionGauges {
-  limitCounts(): StoreView;
-  sharing(): SharingView;
-  certificates(): readonly CertificateView[];
-  revocations(): RevocationView;
-  endpoints(): readonly EndpointsView[];
+interface Gauges extends metric.ConnectionGauges {
+  limitCounts(): metric.StoreView;
+  sharing(): metric.SharingView;
+  certificates(): readonly metric.CertificateView[];
+  revocations(): metric.RevocationView;
+  endpoints(): readonly metric.EndpointsView[];
   /** The workers of the process. Default: there are none. */
-  readonly workers?: { readonly count: number; views(): readonly WorkerView[] } | undefined;
+  readonly workers?: { readonly count: number; views(): readonly metric.WorkerView[] } | undefined;
 }
 
 /** What one thread of a process has counted and noted since it was taken last. */
 export interface ObservationGrowth {
-  readonly metrics: MetricGrowth;
+  readonly metrics: metric.MetricGrowth;
   readonly recent: RecentGrowth;
 }
 
 /** Everything that observes a gateway: metrics and the log, combined into one listener for each part that reports. */
 export class Observation {
-  readonly exchanges: ExchangeListener;
-  readonly connections: ConnectionListener;
-  readonly upstreams: UpstreamListener;
-  readonly limits: LimitListener;
-  readonly store: StoreListener;
-  readonly overload: OverloadListener;
-  readonly reloads: ReloadListener;
-  readonly proxies: ProxyListener;
-  readonly notices: NoticeListener;
-  readonly admin: AdminApiListener;
+  readonly exchanges: core.ExchangeListener;
+  readonly connections: core.ConnectionListener;
+  readonly upstreams: core.UpstreamListener;
+  readonly limits: core.LimitListener;
+  readonly store: core.StoreListener;
+  readonly overload: core.OverloadListener;
+  readonly reloads: core.ReloadListener;
+  readonly proxies: core.ProxyListener;
+  readonly notices: core.NoticeListener;
+  readonly admin: core.AdminApiListener;
   /** What happened within the last hour. */
   readonly recent: Recent;
-  readonly #metrics = new MetricSet();
-  readonly #exchangeMetrics: ExchangeMetrics;
-  readonly #identityMetrics: IdentityMetrics;
-  readonly #identities = new Map<string | null, AuthListener & SignInListener>();
+  readonly #metrics = new metric.MetricSet();
+  readonly #exchangeMetrics: metric.ExchangeMetrics;
+  readonly #identityMetrics: metric.IdentityMetrics;
+  readonly #identities = new Map<string | null, core.AuthListener & core.SignInListener>();
   readonly #log: Logger;
-  readonly #clock: Clock;
-  readonly #limitMetrics: LimitMetrics;
-  readonly #storeMetrics: StoreMetrics | null;
-  readonly #upstreamMetrics: UpstreamMetrics;
+  readonly #clock: core.Clock;
+  readonly #limitMetrics: metric.LimitMetrics;
+  readonly #storeMetrics: metric.StoreMetrics | null;
+  readonly #upstreamMetrics: metric.UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   /** The events that the main thread tells in the place of this one, by method. */
   readonly #unheard: ReadonlySet<string>;
-  #labels: LabelModel;
+  #labels: metric.LabelModel;
 
   constructor({
     clock,
@@ -144,11 +102,11 @@ export class Observation {
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, randomBytes, pseudonymKey);
-    this.#exchangeMetrics = new ExchangeMetrics(metrics);
-    this.#identityMetrics = new IdentityMetrics(metrics);
-    this.#limitMetrics = new LimitMetrics(metrics);
-    this.#storeMetrics = sharesStore ? new StoreMetrics(metrics) : null;
-    this.#upstreamMetrics = new UpstreamMetrics(metrics);
+    this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
+    this.#identityMetrics = new metric.IdentityMetrics(metrics);
+    this.#limitMetrics = new metric.LimitMetrics(metrics);
+    this.#storeMetrics = sharesStore ? new metric.StoreMetrics(metrics) : null;
+    this.#upstreamMetrics = new metric.UpstreamMetrics(metrics);
     this.#labels = labels;
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
@@ -157,17 +115,21 @@ export class Observation {
       ...[this.#exchangeMetrics, new FaultLog(log), accessLog, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = join(CONNECTIONS, [new ConnectionMetrics(metrics), connectionLog(log, clock), errors]);
+    this.connections = join(CONNECTIONS, [
+      new metric.ConnectionMetrics(metrics),
+      connectionLog(log, clock),
+      errors,
+    ]);
     this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, upstreamLog(log)]);
     this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms), callers, errors]);
     this.store = join(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, storeLog(log), errors]);
-    this.overload = join(OVERLOAD, [new OverloadMetrics(metrics), overloadLog(log)]);
-    const reloadMetrics = new ReloadMetrics(metrics, clock);
+    this.overload = join(OVERLOAD, [new metric.OverloadMetrics(metrics), overloadLog(log)]);
+    const reloadMetrics = new metric.ReloadMetrics(metrics, clock);
     this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
     this.proxies = join(PROXIES, [proxyLog(log)]);
-    this.notices = join(NOTICES, [new NoticeMetrics(metrics), noticeLog(log, clock), errors]);
-    this.admin = join(ADMIN, [new AdminMetrics(metrics), adminLog(log, clock)]);
-    observeLog(metrics, () => this.logLosses);
+    this.notices = join(NOTICES, [new metric.NoticeMetrics(metrics), noticeLog(log, clock), errors]);
+    this.admin = join(ADMIN, [new metric.AdminMetrics(metrics), adminLog(log, clock)]);
+    metric.observeLog(metrics, () => this.logLosses);
     this.#prepare(labels);
   }
 
@@ -177,7 +139,7 @@ export class Observation {
   }
 
   /** Follows the configuration. */
-  use(logging: LoggingOptions, labels: LabelModel): void {
+  use(logging: LoggingOptions, labels: metric.LabelModel): void {
     this.#logging.use(logging);
     this.#labels = labels;
     this.#prepare(labels);
@@ -187,7 +149,7 @@ export class Observation {
    * The listener for one provider, by its name, or for tokens of none (`none`). Null: the only provider, which metrics and logs do
    * not name. The same one for as long as the gateway runs: its log tells changes of state.
    */
-  identityOf(provider: string | null): AuthListener & SignInListener {
+  identityOf(provider: string | null): core.AuthListener & core.SignInListener {
     const known = this.#identities.get(provider);
     if (known !== undefined) return known;
     const log = new IdentityLog(this.#log, this.#clock, provider);
@@ -201,7 +163,7 @@ export class Observation {
     return made;
   }
 
-  #prepare(labels: LabelModel): void {
+  #prepare(labels: metric.LabelModel): void {
     this.#exchangeMetrics.use(labels);
     this.#identityMetrics.use(labels);
     this.#metrics.use(labels);
@@ -216,12 +178,12 @@ export class Observation {
   observe(gauges: Gauges): void {
     this.#exchangeMetrics.observe(gauges);
     this.#limitMetrics.observe(() => gauges.limitCounts());
-    observeCertificates(this.#metrics, () => gauges.certificates());
-    observeRevocations(this.#metrics, () => gauges.revocations());
+    metric.observeCertificates(this.#metrics, () => gauges.certificates());
+    metric.observeRevocations(this.#metrics, () => gauges.revocations());
     this.#upstreamMetrics.observe(() => gauges.endpoints());
     this.#storeMetrics?.observe(() => gauges.sharing());
     const { workers } = gauges;
-    if (workers !== undefined) observeWorkers(this.#metrics, () => workers.views());
+    if (workers !== undefined) metric.observeWorkers(this.#metrics, () => workers.views());
   }
 
   /** Takes what this thread has counted and noted since the last call. */
@@ -236,17 +198,17 @@ export class Observation {
   }
 
   /** What each thread has for itself, for `scrape`. */
-  levels(): Promise<Levels> {
+  levels(): Promise<metric.Levels> {
     return this.#metrics.levels();
   }
 
   /** All metrics in the text format of Prometheus, joined with what other threads have for themselves. */
-  async scrape(others: readonly Levels[] = []): Promise<{ contentType: string; text: string }> {
+  async scrape(others: readonly metric.Levels[] = []): Promise<{ contentType: string; text: string }> {
     return { contentType: this.#metrics.registry.contentType, text: await this.#metrics.text(others) };
   }
 }
 
-const EXCHANGE: MethodNames<ExchangeListener> = {
+const EXCHANGE: MethodNames<core.ExchangeListener> = {
   started: true,
   switched: true,
   lasting: true,
@@ -254,13 +216,13 @@ const EXCHANGE: MethodNames<ExchangeListener> = {
   untrustedForwarding: true,
 };
 
-const CONNECTIONS: MethodNames<ConnectionListener> = {
+const CONNECTIONS: MethodNames<core.ConnectionListener> = {
   proxyHeaderRefused: true,
   handshakeEnded: true,
   http2Closed: true,
 };
 
-const UPSTREAMS: MethodNames<UpstreamListener> = {
+const UPSTREAMS: MethodNames<core.UpstreamListener> = {
   endpointChanged: true,
   addressesChanged: true,
   retried: true,
@@ -268,7 +230,7 @@ const UPSTREAMS: MethodNames<UpstreamListener> = {
   lookupWorks: true,
 };
 
-const IDENTITY: MethodNames<AuthListener & SignInListener> = {
+const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
   tokenKnown: true,
   signatureChecked: true,
   tokenRefused: true,
@@ -283,7 +245,7 @@ const IDENTITY: MethodNames<AuthListener & SignInListener> = {
   discovered: true,
 };
 
-const LIMITS: MethodNames<LimitListener> = {
+const LIMITS: MethodNames<core.LimitListener> = {
   decided: true,
   refusedByRestriction: true,
   shadowRefused: true,
@@ -296,7 +258,7 @@ const LIMITS: MethodNames<LimitListener> = {
   evicted: true,
 };
 
-const STORE: MethodNames<StoreListener> = {
+const STORE: MethodNames<core.StoreListener> = {
   decidedBy: true,
   failed: true,
   lost: true,
@@ -308,15 +270,15 @@ const STORE: MethodNames<StoreListener> = {
   beat: true,
 };
 
-const ADMIN: MethodNames<AdminApiListener> = { refused: true, changed: true, failed: true };
+const ADMIN: MethodNames<core.AdminApiListener> = { refused: true, changed: true, failed: true };
 
-const PROXIES: MethodNames<ProxyListener> = { unlistedProxy: true };
+const PROXIES: MethodNames<core.ProxyListener> = { unlistedProxy: true };
 
-const NOTICES: MethodNames<NoticeListener> = { noticeReceived: true };
+const NOTICES: MethodNames<core.NoticeListener> = { noticeReceived: true };
 
-const OVERLOAD: MethodNames<OverloadListener> = { began: true, ended: true };
+const OVERLOAD: MethodNames<core.OverloadListener> = { began: true, ended: true };
 
-const RELOADS: MethodNames<ReloadListener> = {
+const RELOADS: MethodNames<core.ReloadListener> = {
   started: true,
   warned: true,
   applied: true,
@@ -328,7 +290,7 @@ const RELOADS: MethodNames<ReloadListener> = {
 
 /** What every thread of a process hears, and its main thread alone tells: keys that it fetches for all, and names that each looks up. */
 const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
-  keyof AuthListener | keyof SignInListener | keyof UpstreamListener
+  keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >([
   ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
   ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
@@ -393,7 +355,7 @@ function callAll(
 function ignore(): void {}
 
 /** Logs senders that look like a proxy missing from `trusted_proxies`. */
-function proxyLog(log: Logger): ProxyListener {
+function proxyLog(log: Logger): core.ProxyListener {
   return {
     unlistedProxy: ({ address, field, message }) => log.warn({ type: 'proxy', address, field }, message),
   };

@@ -1,30 +1,5 @@
-import {
-  type AuthListener,
-  type Clock,
-  type ConnectionListener,
-  type DecisionEvent,
-  type DiscoveryEvent,
-  type EvictionEvent,
-  type ExchangeListener,
-  type ExchangeRecord,
-  errorText,
-  type HandshakeOutcome,
-  type Http2FaultReason,
-  type IntrospectionEvent,
-  type InvalidReason,
-  type LimitListener,
-  type NoticeEvent,
-  type NoticeListener,
-  type ProxyHeaderFault,
-  type RedeemEvent,
-  type RestrictionRefusal,
-  type SignInListener,
-  type SignOutEvent,
-  type StoreFailure,
-  type StoreListener,
-  type Timer,
-  type TimerClock,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { errorText } from '../core/index.ts';
 import type { LimitTallies, TakenCallers, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
 
@@ -50,11 +25,11 @@ export class Recent {
   readonly callers: RecentCallers;
   readonly errors: RecentErrors;
   readonly #upstreams: () => Iterable<string>;
-  readonly #clock: TimerClock;
-  #timer: Timer | null = null;
+  readonly #clock: core.TimerClock;
+  #timer: core.Timer | null = null;
 
   /** @param upstreams the names of those configured */
-  constructor(clock: TimerClock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
+  constructor(clock: core.TimerClock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
     this.#clock = clock;
     this.decisions = new RecentDecisions(tallies);
     this.callers = new RecentCallers(clock);
@@ -94,22 +69,22 @@ const CAPACITY = 128;
 const MINUTE_MS = 60_000;
 
 /** Which callers limits and restrictions refuse most, and which are close to that. */
-class RecentCallers implements Partial<LimitListener> {
-  readonly #clock: Clock;
+class RecentCallers implements Partial<core.LimitListener> {
+  readonly #clock: core.Clock;
   readonly #refused = new TopCallers(CAPACITY);
   readonly #nearLimit = new TopCallers(CAPACITY);
 
-  constructor(clock: Clock) {
+  constructor(clock: core.Clock) {
     this.#clock = clock;
   }
 
-  decided({ bucket, callerClass, caller, outcome, nearLimit }: DecisionEvent): void {
+  decided({ bucket, callerClass, caller, outcome, nearLimit }: core.DecisionEvent): void {
     if (outcome !== 'admitted')
       this.#refused.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs()).why = outcome;
     else if (nearLimit) this.#nearLimit.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
   }
 
-  refusedByRestriction({ callerClass, caller, why }: RestrictionRefusal): void {
+  refusedByRestriction({ callerClass, caller, why }: core.RestrictionRefusal): void {
     const entry = this.#refused.note('none', callerClass, caller, this.#clock.epochMs());
     entry.restricted++;
     entry.why = why;
@@ -166,25 +141,25 @@ interface Kept {
   readonly lately: SlidingCount;
 }
 
-type Heard = ExchangeListener &
-  AuthListener &
-  SignInListener &
-  StoreListener &
-  ConnectionListener &
-  LimitListener &
-  NoticeListener;
+type Heard = core.ExchangeListener &
+  core.AuthListener &
+  core.SignInListener &
+  core.StoreListener &
+  core.ConnectionListener &
+  core.LimitListener &
+  core.NoticeListener;
 
 /** The last error of each kind, and how many there were. */
 export class RecentErrors implements Partial<Heard> {
-  readonly #clock: Clock;
+  readonly #clock: core.Clock;
   readonly #kinds = new Map<string, Kept>();
   readonly #upstreams = new Map<string, Kept>();
 
-  constructor(clock: Clock) {
+  constructor(clock: core.Clock) {
     this.#clock = clock;
   }
 
-  finished({ error, outcome, upstream }: ExchangeRecord): void {
+  finished({ error, outcome, upstream }: core.ExchangeRecord): void {
     if (error === null) {
       if (outcome === 'truncated') this.#note(this.#upstreams, upstream ?? 'none', 'the response broke off');
       return;
@@ -195,7 +170,7 @@ export class RecentErrors implements Partial<Heard> {
     else if (error.side === 'gateway') this.#note(this.#kinds, 'gateway', describe(error));
   }
 
-  tokenRefused(reason: InvalidReason, claim: string | null): void {
+  tokenRefused(reason: core.InvalidReason, claim: string | null): void {
     this.#note(this.#kinds, `token refused: ${reason}`, claim);
   }
 
@@ -207,46 +182,46 @@ export class RecentErrors implements Partial<Heard> {
     this.#note(this.#kinds, 'keys of the provider', errorText(cause));
   }
 
-  discovered({ outcome, cause }: DiscoveryEvent): void {
+  discovered({ outcome, cause }: core.DiscoveryEvent): void {
     if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', errorText(cause));
   }
 
-  redeemed(event: RedeemEvent): void {
+  redeemed(event: core.RedeemEvent): void {
     this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
   }
 
-  introspected({ error, outcome }: IntrospectionEvent): void {
+  introspected({ error, outcome }: core.IntrospectionEvent): void {
     if (error !== null)
       this.#note(this.#kinds, `introspection: ${outcome}`, errorText(error.cause ?? error.message));
   }
 
-  signedOut(event: SignOutEvent): void {
+  signedOut(event: core.SignOutEvent): void {
     this.#noteAttempt('sign-out', event);
   }
 
-  noticeReceived({ kind, outcome, flaw, claim }: NoticeEvent): void {
+  noticeReceived({ kind, outcome, flaw, claim }: core.NoticeEvent): void {
     if (outcome !== 'accepted' && outcome !== 'outdated')
       this.#note(this.#kinds, `${kind}: ${outcome}`, claim ?? flaw);
   }
 
-  failed(failure: StoreFailure, cause: string): void {
+  failed(failure: core.StoreFailure, cause: string): void {
     this.#note(this.#kinds, `Redis: ${failure}`, cause);
   }
 
-  proxyHeaderRefused(fault: ProxyHeaderFault): void {
+  proxyHeaderRefused(fault: core.ProxyHeaderFault): void {
     this.#note(this.#kinds, `PROXY protocol: ${fault}`, null);
   }
 
-  handshakeEnded(listener: string, outcome: HandshakeOutcome): void {
+  handshakeEnded(listener: string, outcome: core.HandshakeOutcome): void {
     if (outcome !== 'full' && outcome !== 'resumed')
       this.#note(this.#kinds, `TLS handshake: ${outcome}`, `listen.${listener}`);
   }
 
-  http2Closed(fault: Http2FaultReason): void {
+  http2Closed(fault: core.Http2FaultReason): void {
     this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
   }
 
-  evicted({ reason }: EvictionEvent): void {
+  evicted({ reason }: core.EvictionEvent): void {
     this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
   }
 
@@ -281,7 +256,7 @@ export class RecentErrors implements Partial<Heard> {
   }
 
   /** Leaves out errors of clients, which are everyday events. */
-  #noteAttempt(what: string, { error, outcome }: RedeemEvent | SignOutEvent): void {
+  #noteAttempt(what: string, { error, outcome }: core.RedeemEvent | core.SignOutEvent): void {
     if (error === null || error.side === 'client') return;
     const cause = error.cause === undefined ? error.message : errorText(error.cause);
     this.#note(this.#kinds, `${what}: ${outcome}`, cause);
@@ -325,6 +300,6 @@ function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentErr
   };
 }
 
-function describe({ message, cause }: NonNullable<ExchangeRecord['error']>): string {
+function describe({ message, cause }: NonNullable<core.ExchangeRecord['error']>): string {
   return cause ?? message;
 }

@@ -1,42 +1,15 @@
 import { isPrincipal, type Revocations } from '../auth/index.ts';
 import type { BucketLimits, LimitRequest, LimitsModel, StoreModel } from '../config/index.ts';
-import type {
-  Clock,
-  Facts,
-  LimitListener,
-  NewPermits,
-  RandomBytes,
-  StoreListener,
-  TableMemory,
-  Timer,
-  TimerClock,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
+import type * as limits from '../limits/index.ts';
 import {
-  type AllowanceReading,
-  type AllowanceStore,
-  type BucketInFlight,
   bucketsInFlight,
-  type CountedIn,
   DEFAULT_MAX_EVENT_KEYS,
-  type Decision,
-  type IgnoredRefusals,
-  type InFlightCount,
-  type InvalidRequests,
   LIMIT_ROLES,
-  type Limit,
-  type LimitSet,
-  type LimitStore,
-  type LocalStore,
   MemoryStore,
-  type MemoryStoreOptions,
-  type OffenceFeed,
-  type RestrictionListener,
   Restrictions,
-  type ShadowRestrictions,
   SharedInFlight,
-  type StoreCounts,
-  type WebhookNotFound,
 } from '../limits/index.ts';
 import type { Replication, ThreadPart } from './replication.ts';
 import {
@@ -60,22 +33,22 @@ const SWEEP_MS = 250;
 /** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
 export class Limiting {
   /** Decides about each request. */
-  readonly store: LimitStore;
+  readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
-  readonly memory: LocalStore;
+  readonly memory: limits.LocalStore;
   /** The shared store; `null` if limits are counted in this process alone. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
   /** The restrictions that rules in shadow would have made. */
-  readonly shadowRestrictions: ShadowRestrictions;
-  readonly invalidRequests: InvalidRequests;
-  readonly webhookNotFound: WebhookNotFound;
-  readonly ignoredRefusals: IgnoredRefusals;
+  readonly shadowRestrictions: limits.ShadowRestrictions;
+  readonly invalidRequests: limits.InvalidRequests;
+  readonly webhookNotFound: limits.WebhookNotFound;
+  readonly ignoredRefusals: limits.IgnoredRefusals;
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
-  readonly listener: LimitListener;
+  readonly listener: core.LimitListener;
   /** The part of this thread in its process; `null` if it is alone. */
   readonly #thread: ThreadPart | null;
   /** How gateways inform each other; `null` if there is one alone. */
@@ -83,37 +56,37 @@ export class Limiting {
   /** Whether what is revoked and restricted is still known after a restart. */
   readonly outlivesRestart: boolean;
   /** What gateways tell each other, and what this one keeps over a restart; `null` if neither. */
-  readonly #facts: Facts | null;
+  readonly #facts: core.Facts | null;
   /** Adds up offences across all gateways. */
-  readonly #feed: OffenceFeed | null;
+  readonly #feed: limits.OffenceFeed | null;
   readonly #restricting: Restricting;
   #buckets: LimitsModel['buckets'] = [];
-  readonly #clock: TimerClock;
+  readonly #clock: core.TimerClock;
   readonly #restrictingClock: StoppableClock;
-  #sweeper: Timer | null = null;
+  #sweeper: core.Timer | null = null;
 
   constructor(
     model: LimitsModel,
     store: StoreModel,
     dependencies: {
-      readonly clock: TimerClock;
-      readonly randomBytes: RandomBytes;
-      readonly listener: LimitListener;
-      readonly storeListener: StoreListener;
+      readonly clock: core.TimerClock;
+      readonly randomBytes: core.RandomBytes;
+      readonly listener: core.LimitListener;
+      readonly storeListener: core.StoreListener;
       /** Most counters held in this process. */
       readonly limitKeys: number;
       /** The part of this thread in its process. Default: it is alone. */
       readonly thread?: ThreadPart | undefined;
       /** Keeps facts over a restart, those of other gateways (`null` if there is one alone) included. Default: nothing is kept. */
-      readonly keepFacts?: ((shared: Facts | null) => Facts) | undefined;
+      readonly keepFacts?: ((shared: core.Facts | null) => core.Facts) | undefined;
       /** Makes the permits of requests in flight, if threads count them together. */
-      readonly newPermits?: NewPermits | undefined;
+      readonly newPermits?: core.NewPermits | undefined;
       /** What other threads told of their requests in flight. Default: nothing. */
-      readonly inFlightElsewhere?: (() => readonly InFlightCount[]) | undefined;
+      readonly inFlightElsewhere?: (() => readonly limits.InFlightCount[]) | undefined;
       /** Where requests and offences are counted. Default: memory of this thread alone. */
-      readonly memory?: TableMemory | undefined;
+      readonly memory?: core.TableMemory | undefined;
       /** The counters on this machine. Default: those in this memory. */
-      readonly counters?: LocalStore | undefined;
+      readonly counters?: limits.LocalStore | undefined;
     },
   ) {
     const { clock, randomBytes, listener, storeListener, memory, thread = null } = dependencies;
@@ -189,7 +162,7 @@ export class Limiting {
   }
 
   /** Notes a refusal that was just decided, at the moment of that decision where this process made it. */
-  noteRefusal(limitRequest: LimitRequest, decision: Decision, sender: RefusedSender): void {
+  noteRefusal(limitRequest: LimitRequest, decision: limits.Decision, sender: RefusedSender): void {
     const note = () => noteRefusal(this.ignoredRefusals, limitRequest, decision, sender);
     if (this.shared === null) this.#restrictingClock.stopAt(this.memory.momentMs, note);
     else note();
@@ -206,7 +179,7 @@ export class Limiting {
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
-  get counts(): StoreCounts & { readonly concurrent: readonly BucketInFlight[] } {
+  get counts(): limits.StoreCounts & { readonly concurrent: readonly limits.BucketInFlight[] } {
     const { counts, inFlight } = this.memory;
     return {
       ...counts,
@@ -244,7 +217,7 @@ export class Limiting {
     return this.#thread?.isMain !== false;
   }
 
-  #makeRestrictions(clock: Clock, listener: RestrictionListener): Restrictions {
+  #makeRestrictions(clock: core.Clock, listener: limits.RestrictionListener): Restrictions {
     const facts = this.#facts;
     if (facts === null) return new Restrictions({ clock, listener, networkOf: networkOfKey });
     const restrictions = new Restrictions({
@@ -260,7 +233,7 @@ export class Limiting {
     return restrictions;
   }
 
-  #makeFeed(): OffenceFeed | null {
+  #makeFeed(): limits.OffenceFeed | null {
     if (this.#replication === null) return null;
     return this.#replication.feed((offence, { restrictForMs, shadow }) => {
       if (this.restrictions.isExempt(offence.key)) return;
@@ -272,7 +245,7 @@ export class Limiting {
 }
 
 /** Hears nothing: what all threads of a process know, its main thread reports. */
-const SILENT: RestrictionListener & Pick<LimitListener, 'shadowRestricted'> = {
+const SILENT: limits.RestrictionListener & Pick<core.LimitListener, 'shadowRestricted'> = {
   restricted() {},
   prolonged() {},
   released() {},
@@ -282,20 +255,20 @@ const SILENT: RestrictionListener & Pick<LimitListener, 'shadowRestricted'> = {
 
 /** Makes the counters of this process, or of the threads that share `memory`. Call `followLimits` with each configuration. */
 export function memoryCounters(
-  options: Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,
+  options: Pick<limits.MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,
 ): MemoryStore {
   const networkOf = (caller: string) => (isPrincipal(caller) ? null : networkOfKey(caller));
   return new MemoryStore({ ...options, networkOf });
 }
 
 /** Divides the room for counters among the limits of this configuration. Existing counts stay. */
-export function followLimits(counters: LocalStore, model: LimitsModel): void {
+export function followLimits(counters: limits.LocalStore, model: LimitsModel): void {
   counters.keysPerCaller = model.keysPerCaller;
   counters.share(limitsIn(model));
 }
 
 /** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
-function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
+function* limitsIn({ global, buckets }: LimitsModel): Generator<limits.Limit> {
   for (const set of global.all) yield* limitsOfSet(set);
   for (const bucket of buckets) {
     yield* limitsOfBucket(bucket);
@@ -303,11 +276,11 @@ function* limitsIn({ global, buckets }: LimitsModel): Generator<Limit> {
   }
 }
 
-function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
+function* limitsOfBucket({ sets }: BucketLimits): Generator<limits.Limit> {
   for (const set of sets.all) yield* limitsOfSet(set);
 }
 
-function* limitsOfSet(set: LimitSet): Generator<Limit> {
+function* limitsOfSet(set: limits.LimitSet): Generator<limits.Limit> {
   for (const role of LIMIT_ROLES)
     for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
 }
@@ -316,11 +289,11 @@ function* limitsOfSet(set: LimitSet): Generator<Limit> {
  * A clock that can stand still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
  * replay of the log could not know whether it fell before or after the end of a window.
  */
-export class StoppableClock implements Clock {
-  readonly #clock: Clock;
+export class StoppableClock implements core.Clock {
+  readonly #clock: core.Clock;
   #stoppedMs: number | null = null;
 
-  constructor(clock: Clock) {
+  constructor(clock: core.Clock) {
     this.#clock = clock;
   }
 
@@ -344,13 +317,13 @@ export class StoppableClock implements Clock {
 }
 
 interface AllowancesDependencies {
-  readonly store: AllowanceStore;
+  readonly store: limits.AllowanceStore;
   /** What gateways tell each other; `null` if there is one alone. */
-  readonly facts: Facts | null;
-  readonly randomBytes: RandomBytes;
+  readonly facts: core.Facts | null;
+  readonly randomBytes: core.RandomBytes;
   /** Makes the store ask again about the keys that it knows to be exhausted. */
   readonly forgetKnown: () => void;
-  readonly ignoredRefusals: IgnoredRefusals;
+  readonly ignoredRefusals: limits.IgnoredRefusals;
 }
 
 /** Shows and resets what callers have consumed, for an operator. A reset counts at all gateways that share the limits. */
@@ -363,12 +336,16 @@ export class Allowances {
   }
 
   /** Reads what is left of these limits, and how much is in flight; `null` if nothing counts now. */
-  async read(...asked: Parameters<AllowanceStore['read']>): Promise<AllowanceReading | null> {
+  async read(...asked: Parameters<limits.AllowanceStore['read']>): Promise<limits.AllowanceReading | null> {
     return this.#dependencies.store.read(...asked);
   }
 
   /** Says where the counters were that it has reset; `null` if nothing counts now. */
-  async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
+  async reset(
+    limits: readonly limits.Limit[],
+    caller: string,
+    main: string | null,
+  ): Promise<limits.CountedIn | null> {
     const { store, facts, randomBytes } = this.#dependencies;
     const countedIn = await store.reset(limits, caller, main);
     this.#forgetRefusals();

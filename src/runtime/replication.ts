@@ -1,22 +1,14 @@
 import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../auth/index.ts';
 import type { Claims, Fact, Facts, RandomBytes } from '../core/index.ts';
 import { RESTRICTED_KINDS, RESTRICTION_REASONS, randomName } from '../core/index.ts';
-import type {
-  AdoptedShadow,
-  AnonymousRestriction,
-  Lift,
-  OffenceFeed,
-  OffencesExceeded,
-  Restrictions,
-  ShadowRestrictions,
-} from '../limits/index.ts';
+import type * as limits from '../limits/index.ts';
 
 /** How the gateways of one service inform each other. Redis is one way (`SharedStore`). */
 export interface Replication {
   readonly facts: Facts;
   readonly claims: Claims;
   /** Makes the feed that adds up this gateway's offences with those of the others; `null` if all count them together. */
-  feed(exceeded: OffencesExceeded): OffenceFeed | null;
+  feed(exceeded: limits.OffencesExceeded): limits.OffenceFeed | null;
 }
 
 /** The part of one thread in a process that has several. */
@@ -43,27 +35,27 @@ const RESET_MS = 5_000;
 const REVOCATION = 'revocation';
 
 /** Announces a restriction that began here. `shareRestrictions` takes in what other gateways announce. */
-export function announceRestriction(facts: Facts, restriction: AnonymousRestriction): void {
+export function announceRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.post(factOf(restriction));
 }
 
 /** Names the client of a restriction, which another process announced, to the other threads. */
-export function announceMet(facts: Facts, restriction: AnonymousRestriction): void {
+export function announceMet(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.post(factOf(restriction, MET));
 }
 
 /** Takes back a restriction that was given up here while it lasts. Gateways that know it keep it. */
-export function withdrawRestriction(facts: Facts, restriction: AnonymousRestriction): void {
+export function withdrawRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.withdraw(factOf(restriction).name, restriction.lifts);
 }
 
 /** Announces a restriction that was lifted here. `shareRestrictions` takes in what other gateways announce. */
-export function announceLift(facts: Facts, lift: Lift): void {
+export function announceLift(facts: Facts, lift: limits.Lift): void {
   facts.post(factOfLift(lift));
 }
 
 /** Applies restrictions and lifts that other gateways announce. Their order does not matter. */
-export function shareRestrictions(facts: Facts, restrictions: Restrictions): void {
+export function shareRestrictions(facts: Facts, restrictions: limits.Restrictions): void {
   const learn = ({ name, value: lifts, forMs, whom }: Fact) => {
     const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
     const kind = RESTRICTED_KINDS.find(each => each === kindName);
@@ -89,7 +81,7 @@ export function shareRestrictions(facts: Facts, restrictions: Restrictions): voi
 }
 
 /** Shares restrictions in shadow with the other threads of this process. */
-export function shareShadow(facts: Facts, shadow: ShadowRestrictions): void {
+export function shareShadow(facts: Facts, shadow: limits.ShadowRestrictions): void {
   facts.join(SHADOW, {
     isOfProcess: true,
     learn({ name, forMs, whom }) {
@@ -106,7 +98,7 @@ export function shareShadow(facts: Facts, shadow: ShadowRestrictions): void {
 }
 
 /** Announces a restriction in shadow that began here. */
-export function announceShadow(facts: Facts, shadow: AdoptedShadow): void {
+export function announceShadow(facts: Facts, shadow: limits.AdoptedShadow): void {
   facts.post(factOfShadow(shadow));
 }
 
@@ -146,17 +138,17 @@ export function shareRevocations(facts: Facts, revocations: Revocations): void {
  * Makes the fact of a restriction. Of two facts about one restriction the one that began after more lifts wins, then the one that
  * lasts longer. Gateways of older versions read the name up to the digest.
  */
-function factOf(restriction: AnonymousRestriction, topic = RESTRICTION): Fact {
+function factOf(restriction: limits.AnonymousRestriction, topic = RESTRICTION): Fact {
   const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom } = restriction;
   const name = [topic, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
   return { name, value: lifts, forMs, whom };
 }
 
-function factOfShadow({ kind, reason, key, webhook, forMs }: AdoptedShadow): Fact {
+function factOfShadow({ kind, reason, key, webhook, forMs }: limits.AdoptedShadow): Fact {
   return { name: [SHADOW, kind, reason].join(':'), value: 0, forMs, whom: { key, webhook } };
 }
 
-function factOfLift({ digest, count, forMs }: Lift): Fact {
+function factOfLift({ digest, count, forMs }: limits.Lift): Fact {
   return { name: `${LIFT}:${digest}`, value: count, forMs };
 }
 

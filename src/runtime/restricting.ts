@@ -3,15 +3,11 @@ import type { LimitRequest, LimitsModel, Listed } from '../config/index.ts';
 import type { Clock, LimitListener, RandomBytes, TableMemory } from '../core/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressOfKey, networkOfKey } from '../http/index.ts';
+import type * as limits from '../limits/index.ts';
 import {
-  type AdoptedShadow,
-  type Decision,
   IgnoredRefusals,
   InvalidRequests,
-  type OffenceTally,
   OTHER_PARTS,
-  type RestrictedClient,
-  type Restrictions,
   ShadowRestrictions,
   WebhookNotFound,
 } from '../limits/index.ts';
@@ -20,11 +16,11 @@ interface RestrictingDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
-  readonly restrictions: Restrictions;
+  readonly restrictions: limits.Restrictions;
   /** Tells the other threads of a restriction in shadow; `null` if there is none. Default null. */
-  readonly announceShadow?: ((shadow: AdoptedShadow) => void) | null;
+  readonly announceShadow?: ((shadow: limits.AdoptedShadow) => void) | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
-  readonly tally: OffenceTally | null;
+  readonly tally: limits.OffenceTally | null;
   /** Where offences are counted. Default: memory of this thread alone. */
   readonly memory?: TableMemory | undefined;
   /** The most keys that are counted for each offence. */
@@ -33,7 +29,7 @@ interface RestrictingDependencies {
 
 /** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
-  readonly restrictions: Restrictions;
+  readonly restrictions: limits.Restrictions;
   /** The restrictions that rules in shadow would have made. */
   readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
@@ -79,7 +75,9 @@ function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } 
 }
 
 /** The clients that the list names one by one, rather than by a network. */
-function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<RestrictedClient> {
+function* namedIn({
+  neverRestrict: { addresses, callers },
+}: LimitsModel): Generator<limits.RestrictedClient> {
   for (const key of addresses.keys) yield { kind: 'address', key };
   for (const key of callers) yield { kind: 'principal', key };
 }
@@ -129,7 +127,7 @@ export interface RefusedSender {
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
   { set, main, cost }: LimitRequest,
-  { role, atOnce, sharedKey, otherParts, retryAfterMs }: Decision,
+  { role, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
   // The limit of a resource is noted where the caller's own counter for further values refused.

@@ -1,14 +1,6 @@
 import type { StoreModel } from '../config/index.ts';
-import {
-  type Claims,
-  type Facts,
-  type FailurePolicy,
-  type RandomBytes,
-  randomName,
-  type StoreListener,
-  type Timer,
-  type TimerClock,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { randomName } from '../core/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../limits/index.ts';
 import {
   Board,
@@ -29,9 +21,9 @@ const LOST = 'redis_lost';
 const RENEW_MS = 1_000;
 
 export interface SharedStoreDependencies {
-  readonly clock: TimerClock;
-  readonly randomBytes: RandomBytes;
-  readonly listener: StoreListener;
+  readonly clock: core.TimerClock;
+  readonly randomBytes: core.RandomBytes;
+  readonly listener: core.StoreListener;
   /** Counts while Redis does not. */
   readonly local: LocalStore;
   readonly keysPerCaller: number;
@@ -44,21 +36,21 @@ export class SharedStore implements Replication {
   readonly health: Health;
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
-  readonly policy: FailurePolicy;
-  readonly facts: Facts;
-  readonly claims: Claims;
+  readonly policy: core.FailurePolicy;
+  readonly facts: core.Facts;
+  readonly claims: core.Claims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
   /** Whether this thread tells other processes what all threads know. */
   readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
-  readonly #clock: TimerClock;
-  readonly #listener: StoreListener;
+  readonly #clock: core.TimerClock;
+  readonly #listener: core.StoreListener;
   #lostHere: () => void = () => {};
   #waited = false;
-  #timer: Timer | null = null;
-  #renewer: Timer | null = null;
+  #timer: core.Timer | null = null;
+  #renewer: core.Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, randomBytes, local, keysPerCaller, thread } = dependencies;
@@ -138,7 +130,7 @@ export class SharedStore implements Replication {
    *
    * @param facts those of the process
    */
-  shareHealth(facts: Facts): void {
+  shareHealth(facts: core.Facts): void {
     if (this.#isVoice)
       facts.join(LOST, { isOfProcess: true, learn: () => this.health.lostElsewhere(), everything: () => [] });
     else this.#lostHere = () => facts.post({ name: `${LOST}:`, value: 0, forMs: 1 });
@@ -167,7 +159,7 @@ export class SharedStore implements Replication {
 }
 
 /** Reports how the requests of a worker are decided. Whether Redis is there, the main thread reports. */
-function ofWorker(listener: StoreListener, lost: () => void): StoreListener {
+function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreListener {
   return {
     decidedBy: who => listener.decidedBy(who),
     failed: (failure, cause) => listener.failed(failure, cause),

@@ -1,22 +1,6 @@
-import type {
-  CapsModel,
-  HostPort,
-  Http2Model,
-  LimitsModel,
-  ListenerModel,
-  ListenModel,
-  TimeoutsModel,
-} from '../config/index.ts';
-import {
-  type ConnectionListener,
-  finishedWithin,
-  type NewPermits,
-  ownMemory,
-  ownPermits,
-  pause,
-  type System,
-  type Timer,
-} from '../core/index.ts';
+import type * as config from '../config/index.ts';
+import type * as core from '../core/index.ts';
+import { finishedWithin, ownMemory, ownPermits, pause } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { DateField } from '../http1/index.ts';
@@ -31,13 +15,13 @@ const SWEEP_MS = 500;
 /** What the listeners work with, and their limits. */
 export interface ListenersOptions
   extends ListenerLimits,
-    Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'> {
+    Pick<core.System, 'clock' | 'random' | 'randomBytes' | 'network'> {
   readonly gateway: Gateway;
-  readonly connectionListener: ConnectionListener;
+  readonly connectionListener: core.ConnectionListener;
   /** Says which IPv6 networks count as one address each. Default: each /64. */
-  readonly limits?: Pick<LimitsModel, 'ipv6Prefix'>;
+  readonly limits?: Pick<config.LimitsModel, 'ipv6Prefix'>;
   /** Makes the permits of connections. Default: permits of this gateway alone. */
-  readonly newPermits?: NewPermits | undefined;
+  readonly newPermits?: core.NewPermits | undefined;
   /** Default: keys of these listeners alone. */
   readonly ticketKeys?: TicketKeys;
 }
@@ -45,18 +29,18 @@ export interface ListenersOptions
 /** What a reload may change. */
 export interface ListenerLimits {
   /** The listeners; their addresses stay those of the start. */
-  readonly listen: ListenModel;
-  readonly timeouts: TimeoutsModel;
-  readonly caps: CapsModel;
-  readonly http2: Http2Model;
+  readonly listen: config.ListenModel;
+  readonly timeouts: config.TimeoutsModel;
+  readonly caps: config.CapsModel;
+  readonly http2: config.Http2Model;
   readonly trustedProxies: AddressSet;
 }
 
 /** The addresses that were bound, with the actual port where the configuration says 0. */
 export interface BoundAddresses {
-  readonly http: HostPort;
-  readonly redirect: HostPort | null;
-  readonly grpc: HostPort | null;
+  readonly http: config.HostPort;
+  readonly redirect: config.HostPort | null;
+  readonly grpc: config.HostPort | null;
 }
 
 /** The listeners for clients, under common caps. They pass requests to the gateway. */
@@ -69,7 +53,7 @@ export class Listeners {
   readonly #redirect: Listener | null;
   readonly #grpc: Listener | null;
   readonly #all: readonly Listener[];
-  #sweeper: Timer | null = null;
+  #sweeper: core.Timer | null = null;
 
   constructor({
     listen,
@@ -107,7 +91,7 @@ export class Listeners {
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { network, state: this.#state, caps: this.#caps };
-    const open = (listener: ListenerModel, name: string, redirects: boolean) =>
+    const open = (listener: config.ListenerModel, name: string, redirects: boolean) =>
       new Listener(listener, {
         ...shared,
         redirects,
@@ -189,6 +173,6 @@ export class Listeners {
   }
 }
 
-function keepAliveHintOf({ keepAliveMs }: TimeoutsModel): string {
+function keepAliveHintOf({ keepAliveMs }: config.TimeoutsModel): string {
   return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
 }

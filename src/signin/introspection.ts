@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
-import {
-  type Clock,
-  GatewayError,
-  type Permits,
-  RecentMap,
-  retryAfterField,
-  type SignInListener,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { GatewayError, RecentMap, retryAfterField } from '../core/index.ts';
 import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
@@ -16,10 +10,10 @@ import type { Provider, ProviderMetadata } from './provider.ts';
 
 interface IntrospectionDependencies {
   readonly provider: Provider;
-  readonly clock: Clock;
-  readonly listener: Pick<SignInListener, 'introspected'>;
+  readonly clock: core.Clock;
+  readonly listener: Pick<core.SignInListener, 'introspected'>;
   /** The permits of questions in flight, by client address. Default: permits of its own. */
-  readonly permits?: Permits | undefined;
+  readonly permits?: core.Permits | undefined;
 }
 
 /** Whether the provider still holds a token valid. */

@@ -1,14 +1,8 @@
 import { extname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import {
-  clockOriginMs,
-  clockSince,
-  errorStack,
-  type LockWait,
-  type System,
-  thisMachine,
-} from '../core/index.ts';
+import type * as core from '../core/index.ts';
+import { clockOriginMs, clockSince, errorStack, thisMachine } from '../core/index.ts';
 import { type Logger, makeLogger } from '../observe/index.ts';
 import { runDataPlane } from './data-plane.ts';
 import { collectWhatStartingLeft } from './heap.ts';
@@ -19,7 +13,7 @@ import type { PlaneSeed } from './messages.ts';
 /** Where planes run: each in a thread of its own, or all in this one. */
 export interface PlaneHost {
   /** How a plane waits for memory that another one has locked. */
-  readonly wait?: LockWait;
+  readonly wait?: core.LockWait;
   start(seed: PlaneSeed): HostedPlane;
 }
 
@@ -37,7 +31,7 @@ const wait = () => {
 };
 
 /** Runs all planes in this thread, by one clock. What they tell each other arrives at once. */
-export function inThreadHost(system: System, log: Logger): PlaneHost {
+export function inThreadHost(system: core.System, log: Logger): PlaneHost {
   return {
     wait,
     start(seed) {

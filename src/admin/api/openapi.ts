@@ -3,18 +3,7 @@ import { z } from 'zod';
 import { type OwnRoute, type SignInEndpoint, type Snapshot, signInProvider } from '../../config/index.ts';
 import { readVersion } from '../../core/index.ts';
 import { configSchema } from './explain-api.ts';
-import {
-  bucketsReadSchema,
-  bucketsResetSchema,
-  bucketsSchema,
-  errorSchema,
-  explainSchema,
-  explanationSchema,
-  listSchema,
-  newRestrictionSchema,
-  restrictionSchema,
-  restrictionsSchema,
-} from './shapes.ts';
+import * as shapes from './shapes.ts';
 import { upstreamsStatusSchema } from './upstreams-api.ts';
 
 /** Makes the description of the API, in the form of OpenAPI 3.1. */
@@ -66,14 +55,14 @@ export const ADMIN_PATHS: Readonly<
     get: {
       operationId: 'readBuckets',
       summary: 'Shows what a client has left of each limit. Draws on none.',
-      parameters: parametersOf(bucketsSchema),
+      parameters: parametersOf(shapes.bucketsSchema),
       responses: { 200: json('What is left.', 'Buckets'), ...errors(400, 401, 403, 404, 429, 503) },
     },
     delete: {
       operationId: 'resetBuckets',
       summary:
         'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: what all clients share of one value.',
-      parameters: parametersOf(bucketsSchema),
+      parameters: parametersOf(shapes.bucketsSchema),
       responses: { 200: json('What was reset.', 'BucketsReset'), ...errors(400, 401, 403, 404, 429, 503) },
     },
   },
@@ -88,7 +77,7 @@ export const ADMIN_PATHS: Readonly<
     get: {
       operationId: 'explainRequest',
       summary: 'Shows what the gateway would do with a request, and why. Sends nothing.',
-      parameters: parametersOf(explainSchema),
+      parameters: parametersOf(shapes.explainSchema),
       responses: { 200: json('The explanation.', 'Explanation'), ...errors(400, 401, 403, 429) },
     },
   },
@@ -96,7 +85,7 @@ export const ADMIN_PATHS: Readonly<
     get: {
       operationId: 'listRestrictions',
       summary: 'Lists the restrictions in force, all or those of one client.',
-      parameters: parametersOf(listSchema),
+      parameters: parametersOf(shapes.listSchema),
       responses: { 200: json('The restrictions.', 'Restrictions'), ...errors(400, 401, 403, 429) },
     },
     post: {
@@ -149,14 +138,14 @@ function parametersOf(schema: z.ZodType): object[] {
 
 function schemas(): object {
   const registry = z.registry<{ id: string }>();
-  registry.add(errorSchema, { id: 'Error' });
-  registry.add(bucketsReadSchema, { id: 'Buckets' });
-  registry.add(bucketsResetSchema, { id: 'BucketsReset' });
+  registry.add(shapes.errorSchema, { id: 'Error' });
+  registry.add(shapes.bucketsReadSchema, { id: 'Buckets' });
+  registry.add(shapes.bucketsResetSchema, { id: 'BucketsReset' });
   registry.add(configSchema, { id: 'Config' });
-  registry.add(explanationSchema, { id: 'Explanation' });
-  registry.add(restrictionSchema, { id: 'Restriction' });
-  registry.add(restrictionsSchema, { id: 'Restrictions' });
-  registry.add(newRestrictionSchema, { id: 'NewRestriction' });
+  registry.add(shapes.explanationSchema, { id: 'Explanation' });
+  registry.add(shapes.restrictionSchema, { id: 'Restriction' });
+  registry.add(shapes.restrictionsSchema, { id: 'Restrictions' });
+  registry.add(shapes.newRestrictionSchema, { id: 'NewRestriction' });
   registry.add(upstreamsStatusSchema, { id: 'Upstreams' });
   const made = z.toJSONSchema(registry, { uri: id => `#/components/schemas/${id}`, io: 'input' });
   return Object.fromEntries(

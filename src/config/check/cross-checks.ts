@@ -11,13 +11,7 @@ import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
-import {
-  checkNotices,
-  checkProtectedResource,
-  checkSignIn,
-  isOfOnePath,
-  ownRoutesIn,
-} from './sign-in-checks.ts';
+import * as signIn from './sign-in-checks.ts';
 import { checkUpstreamHealth, checkUpstreamUrls } from './upstream-checks.ts';
 
 /**
@@ -40,9 +34,9 @@ export function crossCheck(file: ConfigFile): void {
   checkIdentity(file);
   checkClasses(file);
   checkIntrospection(file);
-  checkSignIn(file);
-  checkNotices(file);
-  checkProtectedResource(file);
+  signIn.checkSignIn(file);
+  signIn.checkNotices(file);
+  signIn.checkProtectedResource(file);
   checkSecrets(file);
   checkSpanExport(file);
   checkState(file);
@@ -119,9 +113,9 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     const host = patterns[position]?.host ?? null;
     return host === null ? '' : ` on "${host}"`;
   };
-  const own = ownRoutesIn(file);
+  const own = signIn.ownRoutesIn(file);
   for (const [position, { pattern, at }] of sound.entries()) {
-    const twin = at > 0 ? undefined : own.find(route => isOfOnePath(route.pattern, pattern));
+    const twin = at > 0 ? undefined : own.find(route => signIn.isOfOnePath(route.pattern, pattern));
     if (twin === undefined) continue;
     const what = WHAT[twin.value.kind];
     const where = pattern.host === null ? '' : ' on every host';

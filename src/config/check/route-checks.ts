@@ -2,16 +2,7 @@ import { AddressSet, foldName } from '../../http/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
-import {
-  checkPolicies,
-  checkServed,
-  checkShares,
-  FORWARD_ONLY,
-  isAnswered,
-  PATH_ONLY,
-  SERVED_BY,
-  upstreamsNamed,
-} from '../policies/index.ts';
+import * as policies from '../policies/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { network } from '../values/index.ts';
 
@@ -96,21 +87,21 @@ function checkRoutePolicies(file: ConfigFile): void {
   if (!Array.isArray(routes)) return;
   for (const [index, value] of routes.entries()) {
     const [route, path] = [asMap(value), ['routes', index]];
-    checkServed(file, path, route);
-    checkShares(file, path, route);
-    if (isAnswered(route)) checkAnswered(file, path, route);
+    policies.checkServed(file, path, route);
+    policies.checkShares(file, path, route);
+    if (policies.isAnswered(route)) checkAnswered(file, path, route);
     addUnserved(file, path, route);
-    const named = upstreamsNamed(route, path).map(({ name }) => name);
+    const named = policies.upstreamsNamed(route, path).map(({ name }) => name);
     for (const upstream of named.length === 0 ? [undefined] : named) {
       const keys = upstream === undefined ? {} : asMap(asMap(upstreams)[upstream]);
-      checkPolicies({ file, path, route: { ...route, upstream }, upstream: keys });
+      policies.checkPolicies({ file, path, route: { ...route, upstream }, upstream: keys });
     }
   }
 }
 
 /** Reports that nothing serves a route, unless a misspelt key, which validation reports, may say what does. */
 function addUnserved(file: ConfigFile, path: Path, route: RawMap): void {
-  if (SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
+  if (policies.SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
   file.add(path, 'missing key "upstream": expected the name of an upstream');
 }
 
@@ -120,7 +111,7 @@ function hasKnownKeys(route: RawMap): boolean {
 
 /** Reports keys about an upstream on a route that has none. */
 function checkAnswered(file: ConfigFile, path: Path, route: RawMap): void {
-  for (const key of FORWARD_ONLY) {
+  for (const key of policies.FORWARD_ONLY) {
     const message = `"${key}" is about an upstream, and none serves this route: leave it out`;
     if (route[key] !== undefined) file.add([...path, key], message, { about: 'key' });
   }
@@ -158,20 +149,20 @@ function checkListeners(file: ConfigFile, routes: readonly RawMap[]): void {
 function checkKeys(file: ConfigFile, index: number, route: RawMap): void {
   const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
   if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
-  for (const key of ['methods', ...PATH_ONLY])
+  for (const key of ['methods', ...policies.PATH_ONLY])
     if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
 }
 
 /** Reports a missing path, unless a misspelt key, which validation reports, may be it. */
 function addMissing(file: ConfigFile, index: number, route: RawMap): void {
   const path = ['routes', index];
-  if (hasKnownKeys(route) && SERVED_BY.some(key => file.has([...path, key])))
+  if (hasKnownKeys(route) && policies.SERVED_BY.some(key => file.has([...path, key])))
     file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
 }
 
 function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams: RawMap): void {
   const { grpc, path } = route;
-  for (const { name, path: at, about } of upstreamsNamed(route, ['routes', index])) {
+  for (const { name, path: at, about } of policies.upstreamsNamed(route, ['routes', index])) {
     if (!Object.hasOwn(upstreams, name)) continue;
     const speaksGrpc = asMap(upstreams[name]).protocol === 'grpc';
     const add = (message: string) => file.add(at, message, { about });

@@ -2,14 +2,7 @@ import { formatDuration } from '../../core/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
-import type { ClassQuotas } from './compare-buckets.ts';
-import {
-  classQuotas,
-  compareBuckets,
-  compareClasses,
-  compareLimitRoutes,
-  compareShadow,
-} from './compare-buckets.ts';
+import * as buckets from './compare-buckets.ts';
 
 /** Compares two limits.yaml. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
@@ -17,8 +10,8 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));
   return [
     ...about('global limit', compareGlobal(now, before)),
-    ...compareBuckets(now, before),
-    ...compareLimitRoutes(now, before),
+    ...buckets.compareBuckets(now, before),
+    ...buckets.compareLimitRoutes(now, before),
     ...about('invalid_requests', compareOffences(now.invalid_requests, before.invalid_requests)),
     ...about('webhook_not_found', compareOffences(now.webhook_not_found, before.webhook_not_found)),
     ...about('ignored_refusals', compareOffences(now.ignored_refusals, before.ignored_refusals)),
@@ -36,13 +29,13 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
 }
 
 function compareGlobal(now: LimitsConfig, before: LimitsConfig): Difference[] {
-  const numbers = compareClasses(globalOf(now), globalOf(before));
+  const numbers = buckets.compareClasses(globalOf(now), globalOf(before));
   if (now.global === 'off' || before.global === 'off') return numbers;
-  return compareShadow(now.global, before.global, numbers);
+  return buckets.compareShadow(now.global, before.global, numbers);
 }
 
-function globalOf({ global }: LimitsConfig): ClassQuotas {
-  return classQuotas(global === 'off' ? undefined : global);
+function globalOf({ global }: LimitsConfig): buckets.ClassQuotas {
+  return buckets.classQuotas(global === 'off' ? undefined : global);
 }
 
 function compareOffences(now: OffenceConfig, before: OffenceConfig): (Difference | null)[] {

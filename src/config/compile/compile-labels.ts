@@ -2,30 +2,20 @@ import type { NoticeKind, Protocol } from '../../core/index.ts';
 import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
-import type {
-  BucketModel,
-  ClassName,
-  IdentityModel,
-  LimitRouteModel,
-  LimitsModel,
-  ListenModel,
-  OwnRoute,
-  RouteOfFile,
-  SignInEndpoint,
-} from '../model/index.ts';
+import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 
 /** The parts of a configuration that label values come from. */
 interface LabelSources {
-  readonly listen: ListenModel;
+  readonly listen: model.ListenModel;
   readonly upstreams: Iterable<string>;
-  readonly routes: readonly RouteEntry<RouteOfFile>[];
+  readonly routes: readonly RouteEntry<model.RouteOfFile>[];
   /** The gateway's own routes. */
-  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
-  readonly limits: LimitsModel;
-  readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
+  readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
+  readonly limits: model.LimitsModel;
+  readonly limitRoutes: readonly RouteEntry<model.LimitRouteModel>[];
   /** `null` without an identity provider. */
-  readonly identity: IdentityModel | null;
+  readonly identity: model.IdentityModel | null;
   readonly routeDurations: boolean;
 }
 
@@ -58,9 +48,9 @@ export function compileLabels(sources: LabelSources): LabelModel {
 }
 
 function routeLabels(
-  routes: readonly RouteOfFile[],
-  own: readonly OwnRoute[],
-  { http, grpc }: ListenModel,
+  routes: readonly model.RouteOfFile[],
+  own: readonly model.OwnRoute[],
+  { http, grpc }: model.ListenModel,
 ): RouteLabels[] {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const takesCalls = grpc !== null || routes.some(isGrpc);
@@ -82,12 +72,12 @@ function routeLabels(
 }
 
 /** A route for each of the upstreams that share its callers. */
-function waysOf(route: RouteOfFile): readonly RouteOfFile[] {
+function waysOf(route: model.RouteOfFile): readonly model.RouteOfFile[] {
   if (route.kind === 'answer' || route.shares === null) return [route];
   return route.shares.map(share => share.route);
 }
 
-function labelsOfRoute(forward: RouteOfFile, ofPaths: readonly Protocol[]): RouteLabels[] {
+function labelsOfRoute(forward: model.RouteOfFile, ofPaths: readonly Protocol[]): RouteLabels[] {
   const { id: route, authentication, requirement, websocket } = forward;
   const known = authentication === 'required' ? 'guarded' : 'open';
   const access = requirement === null ? known : 'restricted';
@@ -105,7 +95,7 @@ function labelsOfRoute(forward: RouteOfFile, ofPaths: readonly Protocol[]): Rout
   return [requests, { route, upstream, protocols: ['websocket'], endings: WEB_SOCKET[access] }];
 }
 
-function endingsOfOwn(own: OwnRoute): readonly Ending[] {
+function endingsOfOwn(own: model.OwnRoute): readonly Ending[] {
   switch (own.kind) {
     case 'sign-in':
       return SIGN_IN[own.endpoint];
@@ -116,7 +106,7 @@ function endingsOfOwn(own: OwnRoute): readonly Ending[] {
   }
 }
 
-function isGrpc(route: RouteOfFile): boolean {
+function isGrpc(route: model.RouteOfFile): boolean {
   return route.kind === 'forward' && route.pool.name === 'grpc_calls';
 }
 
@@ -141,7 +131,7 @@ const ANSWER = {
   restricted: answered('401', '403', '429', '503'),
 };
 const ANONYMOUS = answered('200', '400', '405', '429', '500', '502', '503', '504');
-const SIGN_IN: Readonly<Record<SignInEndpoint, readonly Ending[]>> = {
+const SIGN_IN: Readonly<Record<model.SignInEndpoint, readonly Ending[]>> = {
   'authorize-url': ANONYMOUS,
   auth: ANONYMOUS,
   refresh: [...ANONYMOUS, ...answered('401')],
@@ -191,12 +181,12 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
   return [...ofBuckets, ...withoutBucket];
 }
 
-function classesOf(identity: LabelSources['identity']): readonly ClassName[] {
+function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {
   if (identity === null) return ['address'];
   return [...(hasBots(identity) ? ['bot'] : []), 'user', ...classNames(identity), 'address'];
 }
 
-function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: LimitsModel): string[] {
+function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: model.LimitsModel): string[] {
   const rules = {
     invalid_requests: invalidRequests,
     webhook_not_found: webhookNotFound,
@@ -210,7 +200,10 @@ function rolesIn(limits: LimitsByRole | null): readonly string[] {
   return limits === null ? [] : LIMIT_ROLES.filter(role => limits[role] !== null);
 }
 
-function shadowRolesIn({ sets, rollout }: BucketModel, callerClass: ClassName): readonly string[] {
+function shadowRolesIn(
+  { sets, rollout }: model.BucketModel,
+  callerClass: model.ClassName,
+): readonly string[] {
   const others = rollout === null ? [] : rolesIn(rollout.others.sets.of(callerClass).shadow);
   return [...new Set([...rolesIn(sets.of(callerClass).shadow), ...others])];
 }

@@ -2,15 +2,8 @@ import { AddressSet, policyItem } from '../../http/index.ts';
 import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
 import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
-import {
-  type BucketModel,
-  LimitClaims,
-  type LimitPolicies,
-  type LimitPolicyModel,
-  type LimitRouteModel,
-  type LimitsModel,
-  type Listed,
-} from '../model/index.ts';
+import type * as model from '../model/index.ts';
+import { LimitClaims } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
@@ -19,8 +12,8 @@ import { claimsInLimits } from './named-claims.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */
 interface CompiledLimits {
-  readonly model: LimitsModel;
-  readonly routes: readonly RouteEntry<LimitRouteModel>[];
+  readonly model: model.LimitsModel;
+  readonly routes: readonly RouteEntry<model.LimitRouteModel>[];
 }
 
 /** Compiles valid limits for the data plane. `classes` says how callers are identified. */
@@ -79,11 +72,11 @@ export function compileLimits(
 }
 
 function compileRoute(
-  { line, cost }: Pick<LimitRouteModel, 'line' | 'cost'>,
+  { line, cost }: Pick<model.LimitRouteModel, 'line' | 'cost'>,
   pattern: RoutePattern,
-  bucket: BucketModel | undefined,
+  bucket: model.BucketModel | undefined,
   config: BucketConfig | undefined,
-): RouteEntry<LimitRouteModel> {
+): RouteEntry<model.LimitRouteModel> {
   if (bucket === undefined || config === undefined)
     throw new Error(`the line ${line} was not checked: there is no such bucket`);
   const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
@@ -108,13 +101,13 @@ function blockedIn(
   { addresses, callers }: LimitsConfig['blocked'],
   prefix: number,
   classes: readonly CallerClaims[],
-): Listed | null {
+): model.Listed | null {
   return addresses.length + callers.length === 0
     ? null
     : listedIn([...addresses, ...callers], prefix, classes);
 }
 
-function listedIn(entries: readonly Entry[], prefix: number, classes: readonly CallerClaims[]): Listed {
+function listedIn(entries: readonly Entry[], prefix: number, classes: readonly CallerClaims[]): model.Listed {
   const callers = entries.filter(entry => typeof entry !== 'string');
   return {
     addresses: new AddressSet(
@@ -130,16 +123,16 @@ const GLOBAL = 'global';
 const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
 
 /** Writes once what responses say about each set of limits, so that no request has to. */
-class SetPolicies implements LimitPolicies {
+class SetPolicies implements model.LimitPolicies {
   readonly #config: LimitsConfig;
   /** Weak, since what tokens say makes sets of its own. */
-  readonly #known = new WeakMap<LimitSet, LimitPolicyModel>();
+  readonly #known = new WeakMap<LimitSet, model.LimitPolicyModel>();
 
   constructor(config: LimitsConfig) {
     this.#config = config;
   }
 
-  get(set: LimitSet): LimitPolicyModel {
+  get(set: LimitSet): model.LimitPolicyModel {
     let policy = this.#known.get(set);
     if (policy === undefined) {
       const { buckets, bucket_hash: hashing } = this.#config;
@@ -153,7 +146,7 @@ class SetPolicies implements LimitPolicies {
 }
 
 /** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
-function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): LimitPolicyModel {
+function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
   const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   const listOf = (roles: readonly LimitRole[]) =>
     roles

@@ -12,19 +12,7 @@ import {
   parseRoutePattern,
   placeOf,
 } from '../../routing/index.ts';
-import type {
-  AnswerRoute,
-  ForwardRoute,
-  IdentityModel,
-  NoticePlaces,
-  NoticeRoute,
-  OwnRoute,
-  RouteOfFile,
-  SignInEndpoint,
-  SignInRoute,
-  UpstreamModel,
-  UpstreamShare,
-} from '../model/index.ts';
+import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
@@ -33,7 +21,7 @@ import { metadataRoutes, ownRoute } from './protected-resource.ts';
 /** Where routes lead, and what they require. */
 interface RouteContext {
   readonly config: GatewayConfig;
-  readonly upstreams: ReadonlyMap<string, UpstreamModel>;
+  readonly upstreams: ReadonlyMap<string, model.UpstreamModel>;
   readonly requirements: Requirements;
 }
 
@@ -44,9 +32,9 @@ interface RouteContext {
 export function compileRoute(
   config: RouteConfig,
   gateway: GatewayConfig,
-  upstreams: ReadonlyMap<string, UpstreamModel>,
+  upstreams: ReadonlyMap<string, model.UpstreamModel>,
   requirements: Requirements,
-): RouteEntry<RouteOfFile>[] {
+): RouteEntry<model.RouteOfFile>[] {
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
   if (first === undefined) throw new Error('a route without a path was not checked');
@@ -55,10 +43,10 @@ export function compileRoute(
   return patterns.map(pattern => ({ pattern, value }));
 }
 
-type RouteName = Pick<ForwardRoute, 'id' | 'parameters'>;
+type RouteName = Pick<model.ForwardRoute, 'id' | 'parameters'>;
 
 /** Compiles what a route does with its requests. */
-function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): RouteOfFile {
+function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): model.RouteOfFile {
   const answer = compileAnswer(config);
   if (answer !== null) return compileAnswered(config, name, answer, context);
   const parts = partsOf(config.upstream ?? '');
@@ -75,9 +63,9 @@ function compileTarget(config: RouteConfig, name: RouteName, context: RouteConte
  * among them: if one gets a share later, the others keep most of their callers.
  */
 function sharesOf(
-  routes: readonly { readonly percent: number; readonly route: ForwardRoute }[],
+  routes: readonly { readonly percent: number; readonly route: model.ForwardRoute }[],
   named: readonly { readonly name: string }[],
-): UpstreamShare[] {
+): model.UpstreamShare[] {
   const seed = named.map(({ name }) => name).join(' ');
   let sum = 0;
   return routes.map(({ percent, route }) => {
@@ -91,7 +79,7 @@ function compileForwarding(
   name: RouteName,
   upstreamName: string,
   { config: { upstreams: configs }, upstreams, requirements }: RouteContext,
-): ForwardRoute {
+): model.ForwardRoute {
   const upstream = upstreams.get(upstreamName);
   const defaults = configs[upstreamName]?.timeouts;
   if (upstream === undefined || defaults === undefined)
@@ -115,9 +103,9 @@ const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 }
 function compileAnswered(
   config: RouteConfig,
   { id, parameters }: RouteName,
-  answer: AnswerRoute['answer'],
+  answer: model.AnswerRoute['answer'],
   { requirements }: RouteContext,
-): AnswerRoute {
+): model.AnswerRoute {
   const policies = compilePolicies(config, 'paths', {
     id,
     upstream: null,
@@ -161,20 +149,22 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
  * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
  * all of them for the path.
  */
-export function preflightRoutes(routes: readonly RouteEntry<RouteOfFile>[]): RouteEntry<RouteOfFile>[] {
+export function preflightRoutes(
+  routes: readonly RouteEntry<model.RouteOfFile>[],
+): RouteEntry<model.RouteOfFile>[] {
   const left = routes.filter(({ pattern, value }) => !value.cors && !isGrpc(pattern));
   const byPath = Map.groupBy(left, ({ pattern }) => placeOf(pattern));
   return [...byPath.values()].flatMap(ofOnePath);
 }
 
-function ofOnePath(routes: readonly RouteEntry<RouteOfFile>[]): RouteEntry<RouteOfFile>[] {
+function ofOnePath(routes: readonly RouteEntry<model.RouteOfFile>[]): RouteEntry<model.RouteOfFile>[] {
   const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
   const others = named === undefined ? routes : [];
   const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
   return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
 }
 
-function forEveryMethod({ pattern, value }: RouteEntry<RouteOfFile>): RouteEntry<RouteOfFile> {
+function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): RouteEntry<model.RouteOfFile> {
   return { pattern: { ...pattern, methods: null }, value };
 }
 
@@ -193,10 +183,10 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
 /** The gateway's own routes: those of sign-in, and those on which providers send notices. */
 export function ownRoutesOf(
   { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
-  identity: IdentityModel | null,
+  identity: model.IdentityModel | null,
   requirements: Requirements,
   asksForCertificates: boolean,
-): readonly RouteEntry<OwnRoute>[] {
+): readonly RouteEntry<model.OwnRoute>[] {
   const providers = identity?.providers ?? [];
   const metadata =
     resource === undefined
@@ -214,7 +204,7 @@ export function ownRoutesOf(
  * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
  * ever receives the codes that clients send there.
  */
-const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
+const ANONYMOUS_ROUTES: readonly RouteEntry<model.SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
   signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
 ];
@@ -226,7 +216,7 @@ const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
 /** The routes of sign-in: the anonymous ones and those of `sign_in`, which take every method, too. */
-export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<SignInRoute>[] {
+export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<model.SignInRoute>[] {
   const { refresh, sign_out: signOut } = config ?? {};
   return [
     ...ANONYMOUS_ROUTES,
@@ -239,16 +229,16 @@ type SignInPaths = Pick<Partial<NonNullable<SignInConfig>>, 'refresh' | 'sign_ou
 
 function signInRoute(
   path: string,
-  endpoint: SignInEndpoint,
+  endpoint: model.SignInEndpoint,
   methods: readonly string[],
-  authentication: SignInRoute['authentication'] = 'none',
-): RouteEntry<SignInRoute> {
+  authentication: model.SignInRoute['authentication'] = 'none',
+): RouteEntry<model.SignInRoute> {
   return ownRoute(path, { kind: 'sign-in', endpoint, methods, authentication });
 }
 
 /** The routes of notices on public paths. Several providers may share one. */
-export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<NoticeRoute>[] {
-  const routes: RouteEntry<NoticeRoute>[] = [];
+export function noticeRoutes(all: readonly model.NoticePlaces[]): readonly RouteEntry<model.NoticeRoute>[] {
+  const routes: RouteEntry<model.NoticeRoute>[] = [];
   for (const places of all)
     for (const notice of NOTICE_KINDS) {
       const place = places[notice];

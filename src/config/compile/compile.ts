@@ -4,19 +4,8 @@ import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import { ServerNames } from '../../tls/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import {
-  formatHostPort,
-  type ListenModel,
-  type Outline,
-  type OwnRoute,
-  type RedirectModel,
-  type RouteModel,
-  type RouteOfFile,
-  type Snapshot,
-  type StoreModel,
-  type UpstreamModel,
-  type WorkersModel,
-} from '../model/index.ts';
+import type * as model from '../model/index.ts';
+import { formatHostPort } from '../model/index.ts';
 import { claimFieldsIn, compileUpstreamSettings, Requirements } from '../policies/index.ts';
 import type {
   CorsConfig,
@@ -38,9 +27,9 @@ import type { SecretParts } from './secrets.ts';
 interface Sources extends SecretParts {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
-  readonly store: StoreModel;
-  readonly workers: WorkersModel;
-  readonly settings: Outline['settings'];
+  readonly store: model.StoreModel;
+  readonly workers: model.WorkersModel;
+  readonly settings: model.Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
@@ -51,7 +40,7 @@ interface Sources extends SecretParts {
 }
 
 /** Compiles a valid configuration for the data plane. */
-export function compileGateway(sources: Sources, generation: number): Snapshot {
+export function compileGateway(sources: Sources, generation: number): model.Snapshot {
   const { gateway: config, limits, providers, pseudonymKey, listenerTls, upstreamTls, hash, files } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [
@@ -84,7 +73,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       ],
     }),
     upstreams: [...upstreams.values()],
-    routes: new RouteTable<RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
+    routes: new RouteTable<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
     preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
     limits: compiledLimits.model,
     store: sources.store,
@@ -125,9 +114,9 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
 
 function outlineOf(
   { settings, limits, places, effective }: Sources,
-  byRoute: readonly (readonly RouteEntry<RouteOfFile>[])[],
-  ownRoutes: readonly RouteEntry<OwnRoute>[],
-): Outline {
+  byRoute: readonly (readonly RouteEntry<model.RouteOfFile>[])[],
+  ownRoutes: readonly RouteEntry<model.OwnRoute>[],
+): model.Outline {
   const written = byRoute.flatMap((entries, index) => {
     const place = places.routes[index];
     return place === undefined ? [] : entries.map(entry => ({ ...entry, place }));
@@ -155,7 +144,7 @@ function stateOf({ state, store }: GatewayConfig, [gatewayFile = '']: readonly s
   return { folder: resolve(dirname(gatewayFile), folder), countersMs };
 }
 
-function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {
+function tracingOf({ tracing }: GatewayConfig): model.Snapshot['tracing'] {
   if (tracing === null) return null;
   const { sample, export: receiver } = tracing;
   if (receiver === null) return { share: sample, export: null };
@@ -163,7 +152,7 @@ function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {
   return { share: sample, export: { ...to, timeoutMs } };
 }
 
-function timeoutsOf({ timeouts }: GatewayConfig): Snapshot['timeouts'] {
+function timeoutsOf({ timeouts }: GatewayConfig): model.Snapshot['timeouts'] {
   return {
     tlsHandshakeMs: timeouts.tls_handshake,
     clientHeaderMs: timeouts.client_header,
@@ -174,7 +163,7 @@ function timeoutsOf({ timeouts }: GatewayConfig): Snapshot['timeouts'] {
   };
 }
 
-function capsOf({ caps }: GatewayConfig): Snapshot['caps'] {
+function capsOf({ caps }: GatewayConfig): model.Snapshot['caps'] {
   return {
     connections: caps.connections,
     connectionsPerAddress: caps.connections_per_address,
@@ -188,7 +177,7 @@ function capsOf({ caps }: GatewayConfig): Snapshot['caps'] {
   };
 }
 
-function http2Of({ http2 }: GatewayConfig, routes: readonly RouteOfFile[]): Snapshot['http2'] {
+function http2Of({ http2 }: GatewayConfig, routes: readonly model.RouteOfFile[]): model.Snapshot['http2'] {
   return {
     maxStreams: http2.max_streams,
     streamWindowBytes: http2.stream_window,
@@ -203,7 +192,7 @@ function compileListen(
   config: GatewayConfig['listen'],
   tls: ListenerTls,
   adminTokenHash: Buffer | null,
-): ListenModel {
+): model.ListenModel {
   const { http, redirect, grpc, admin } = config;
   const { address, h2c, proxy_protocol: proxyProtocol } = http;
   return {
@@ -223,7 +212,7 @@ function compileListen(
 function compileRedirect(
   { address, proxy_protocol: proxyProtocol, port }: NonNullable<GatewayConfig['listen']['redirect']>,
   tls: ListenerTls,
-): RedirectModel {
+): model.RedirectModel {
   const names = (tls.http?.certificates ?? []).flatMap(({ serverNames }) => serverNames);
   const hosts = new ServerNames(names.map(name => [name, true] as const));
   return { address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
@@ -240,7 +229,11 @@ function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
  *
  * @param files what it names under `tls`
  */
-function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+function compileUpstream(
+  name: string,
+  config: UpstreamConfig,
+  files: TlsFiles | undefined,
+): model.UpstreamModel {
   const listed = listedUrls(config);
   const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
   const hasOthers = others.some(other => other !== authority);

@@ -1,15 +1,6 @@
 import type { FailurePolicy } from '../../core/index.ts';
 import type { AddressSet } from '../../http/index.ts';
-import type {
-  BucketHash,
-  ByClass,
-  CallerShare,
-  ClaimedLimits,
-  IgnoredRefusalsRule,
-  LimitRole,
-  LimitSet,
-  OffenceRule,
-} from '../../limits/index.ts';
+import type * as limits from '../../limits/index.ts';
 import type { RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
@@ -18,16 +9,16 @@ import type { LimitClaims } from './limit-claims.ts';
 /** limits.yaml, compiled. */
 export interface LimitsModel {
   /** For requests without a bucket: only the global limit. */
-  readonly global: ByClass<LimitSet>;
+  readonly global: limits.ByClass<limits.LimitSet>;
   /** Reads what tokens say about limits; `null` if no limit follows a claim. */
   readonly claims: LimitClaims | null;
   readonly routes: Routes<LimitRouteModel>;
   /** The buckets that routes use, in the order of the file. */
   readonly buckets: readonly BucketModel[];
   /** The rules that restrict; each is `null` if it is off. */
-  readonly invalidRequests: OffenceRule | null;
-  readonly webhookNotFound: OffenceRule | null;
-  readonly ignoredRefusals: IgnoredRefusalsRule | null;
+  readonly invalidRequests: limits.OffenceRule | null;
+  readonly webhookNotFound: limits.OffenceRule | null;
+  readonly ignoredRefusals: limits.IgnoredRefusalsRule | null;
   /** The clients that are never restricted or blocked. */
   readonly neverRestrict: Listed;
   /** The clients that are refused as long as this configuration serves; `null` if there are none. */
@@ -46,7 +37,7 @@ export interface LimitsModel {
 
 /** What responses say about each set of limits. */
 export interface LimitPolicies {
-  get(set: LimitSet): LimitPolicyModel;
+  get(set: limits.LimitSet): LimitPolicyModel;
 }
 
 /** What responses say about a set of limits (docs/contract.md, 4.10). */
@@ -56,7 +47,7 @@ export interface LimitPolicyModel {
   /** The value where the limit of the group refused. */
   readonly listWithGroup: string;
   /** The name of each limit in `RateLimit`. */
-  readonly names: Readonly<Record<LimitRole, string>>;
+  readonly names: Readonly<Record<limits.LimitRole, string>>;
   /** Whether each main value of the bucket has a quota of its own. */
   readonly isPartitioned: boolean;
 }
@@ -81,10 +72,10 @@ export interface LimitRouteModel {
 /** The limits on requests to a bucket. */
 export interface BucketLimits {
   /** The limits with the global one, and without it for exempt routes. */
-  readonly sets: ByClass<LimitSet>;
-  readonly exemptSets: ByClass<LimitSet>;
+  readonly sets: limits.ByClass<limits.LimitSet>;
+  readonly exemptSets: limits.ByClass<limits.LimitSet>;
   /** Chooses among the limits of one of these sets by what the caller's token says; `null` if they are the same for all. */
-  readonly claimed: ClaimedLimits | null;
+  readonly claimed: limits.ClaimedLimits | null;
 }
 
 /** A named group of routes whose requests consume one quota. */
@@ -92,14 +83,14 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   readonly name: string;
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
-  readonly hash: BucketHash;
+  readonly hash: limits.BucketHash;
   /** The share of callers that it limits differently; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }
 
 /** A roll-out: the bucket limits only a share of callers, or has other numbers for them. */
 export interface Rollout {
-  readonly share: CallerShare;
+  readonly share: limits.CallerShare;
   /** The limits of callers outside the share: in shadow, or with the numbers that hold while others are tried on the share. */
   readonly others: BucketLimits;
   /** Whether the numbers under `shadow` are in force for the share. */

@@ -1,11 +1,4 @@
-import type {
-  CallerClass,
-  ClaimedValues,
-  ClassName,
-  ConsumedLimits,
-  NoticeKind,
-  PoolModel,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import { type CallerShare, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
@@ -34,7 +27,7 @@ export interface ForwardRoute extends RouteWithPolicies {
   readonly kind: 'forward';
   readonly upstream: UpstreamModel;
   /** The pool of its upstream that its exchanges take their permits from. */
-  readonly pool: PoolModel;
+  readonly pool: core.PoolModel;
   /** Where its requests really go, if several upstreams share its callers: then the rest is that of the largest share. Else `null`. */
   readonly shares: readonly UpstreamShare[] | null;
 }
@@ -91,7 +84,7 @@ export interface SignInRoute extends OwnMatchRule {
 /** A public path on which a provider sends notices. */
 export interface NoticeRoute extends OwnMatchRule {
   readonly kind: 'notice';
-  readonly notice: NoticeKind;
+  readonly notice: core.NoticeKind;
   readonly authentication: 'none';
 }
 
@@ -114,8 +107,8 @@ export function refusesSemicolons(route: RouteModel | null): boolean {
 export function callerClassesOf(
   authentication: RouteModel['authentication'],
   hasBots: boolean,
-): readonly CallerClass[] {
-  const known: readonly CallerClass[] = hasBots ? ['user', 'bot'] : ['user'];
+): readonly core.CallerClass[] {
+  const known: readonly core.CallerClass[] = hasBots ? ['user', 'bot'] : ['user'];
   switch (authentication) {
     case 'required':
       return known;
@@ -130,7 +123,7 @@ export function callerClassesOf(
 export function classesOn(
   authentication: RouteModel['authentication'],
   identity: IdentityModel | null,
-): readonly ClassName[] {
+): readonly core.ClassName[] {
   const builtIn = callerClassesOf(authentication, identity !== null && hasBots(identity));
   const named = authentication === 'none' ? [] : classNames(identity);
   return [
@@ -146,7 +139,7 @@ export function classesOn(
  */
 export function consumesBuckets(
   authentication: RouteModel['authentication'],
-  callerClass: ClassName,
+  callerClass: core.ClassName,
 ): boolean {
   return authentication !== 'required' || callerClass !== 'address';
 }
@@ -165,19 +158,19 @@ export interface LimitedRequest {
   readonly host: string;
   /** The path in its canonical form. */
   readonly path: string;
-  readonly callerClass: ClassName;
+  readonly callerClass: core.ClassName;
   /** The key that the caller is counted under. */
   readonly caller: string;
   /** What its token says about limits; `null` if it says nothing. */
-  readonly claimed: ClaimedValues | null;
-  readonly consumes: ConsumedLimits;
+  readonly claimed: core.ClaimedValues | null;
+  readonly consumes: core.ConsumedLimits;
 }
 
 /** The limits of which a request consumes a unit each, and its caller. */
 export interface LimitRequest {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
-  readonly callerClass: ClassName;
+  readonly callerClass: core.ClassName;
   readonly caller: string;
   /** The value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
@@ -185,15 +178,15 @@ export interface LimitRequest {
   readonly group: string;
   /** The units that it consumes of each limit but the global one. */
   readonly cost: number;
-  readonly consumes: ConsumedLimits;
+  readonly consumes: core.ConsumedLimits;
 }
 
 /** Which limits a request consumes, by the policies of its route. */
 export function limitsOf(
   authentication: 'required' | 'optional' | 'none',
-  callerClass: ClassName,
+  callerClass: core.ClassName,
   exempt: boolean,
-): ConsumedLimits {
+): core.ConsumedLimits {
   if (consumesBuckets(authentication, callerClass)) return exempt ? 'bucket' : 'all';
   return exempt ? 'none' : 'global';
 }
@@ -201,7 +194,7 @@ export function limitsOf(
 /** The limits of a request that no route serves: the global limit alone. */
 export function globalLimitRequest(
   limits: LimitsModel,
-  callerClass: ClassName,
+  callerClass: core.ClassName,
   caller: string,
 ): LimitRequest {
   return withoutBucket(limits.global.of(callerClass), callerClass, caller, 'global');
@@ -209,9 +202,9 @@ export function globalLimitRequest(
 
 function withoutBucket(
   set: LimitSet,
-  callerClass: ClassName,
+  callerClass: core.ClassName,
   caller: string,
-  consumes: ConsumedLimits,
+  consumes: core.ConsumedLimits,
 ): LimitRequest {
   return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, consumes };
 }

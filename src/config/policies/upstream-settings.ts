@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import { formatDuration, type PoolModel, type PoolName } from '../../core/index.ts';
-import type {
-  Balance,
-  ConnectionOptions,
-  EndpointOptions,
-  HealthOptions,
-  UpstreamProtocol,
-} from '../../upstream/index.ts';
+import type * as upstream from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
@@ -21,7 +15,7 @@ interface UpstreamContext {
   readonly authority: string;
   /** True if its URLs have different hosts. */
   readonly hasOthers: boolean;
-  readonly protocol: UpstreamProtocol;
+  readonly protocol: upstream.UpstreamProtocol;
 }
 
 /** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that make one part of the model. */
@@ -93,7 +87,7 @@ const balance = upstreamSetting({
         'Which of several addresses a request goes to. least_requests: of two drawn by chance, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
       ),
   },
-  compile: ({ balance }): { readonly balance: Balance } => ({ balance }),
+  compile: ({ balance }): { readonly balance: upstream.Balance } => ({ balance }),
 });
 
 const http2 = upstreamSetting({
@@ -265,7 +259,7 @@ const responseHeads = upstreamSetting({
 
 interface HealthModel {
   /** How its endpoints are checked; `null` if they are not. */
-  readonly health: HealthOptions | null;
+  readonly health: upstream.HealthOptions | null;
 }
 
 const PATH_EXPECTED = 'expected a path such as /healthz';
@@ -331,7 +325,7 @@ const health = upstreamSetting({
   describe: ({ health }) => (health === null ? [] : [['health', describeHealth(health)]]),
 });
 
-function describeHealth({ target, everyMs }: HealthOptions): string {
+function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
   const asked =
     target.kind === 'path'
       ? `GET ${target.path}`
@@ -353,12 +347,12 @@ type SettingModels = ModelsOf<Setting>;
 /** A named service behind the gateway. */
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
-  readonly protocol: UpstreamProtocol;
+  readonly protocol: upstream.UpstreamProtocol;
   /** The path of its URL, which goes before every path that it is sent: canonical, without a slash at its end; '' if it has none. */
   readonly base: string;
   /** Its addresses as they are configured: at least one. */
-  readonly endpoints: readonly EndpointOptions[];
-  readonly options: ConnectionOptions;
+  readonly endpoints: readonly upstream.EndpointOptions[];
+  readonly options: upstream.ConnectionOptions;
 }
 
 /** The schemas of all keys, by their names. */

@@ -1,12 +1,5 @@
 import { hash } from 'node:crypto';
-import type {
-  AnswerRoute,
-  ForwardRoute,
-  MetadataRoute,
-  NoticeRoute,
-  RouteModel,
-  SignInRoute,
-} from '../../config/index.ts';
+import type * as config from '../../config/index.ts';
 import type { GatewayError, PoolModel } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
@@ -29,22 +22,22 @@ export type Nowhere = DestinationOf<'nowhere', null>;
 export type Redirected = DestinationOf<'redirect', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsHere = DestinationOf<'options', RouteModel | null>;
+export type OptionsHere = DestinationOf<'options', config.RouteModel | null>;
 
 /** A browser's preflight that the gateway answers by these rules. */
-export type PreflightHere = DestinationOf<'preflight', RouteModel, CorsRules>;
+export type PreflightHere = DestinationOf<'preflight', config.RouteModel, CorsRules>;
 
-export type SignInHere = DestinationOf<'sign-in', SignInRoute>;
+export type SignInHere = DestinationOf<'sign-in', config.SignInRoute>;
 
-export type NoticeHere = DestinationOf<'notice', NoticeRoute>;
+export type NoticeHere = DestinationOf<'notice', config.NoticeRoute>;
 
 /** Where clients find out whose tokens are accepted. */
-export type MetadataHere = DestinationOf<'metadata', MetadataRoute>;
+export type MetadataHere = DestinationOf<'metadata', config.MetadataRoute>;
 
 /** An answer that the operator wrote. */
-export type AnsweredHere = DestinationOf<'answer', AnswerRoute>;
+export type AnsweredHere = DestinationOf<'answer', config.AnswerRoute>;
 
-export type Forwarded = DestinationOf<'forward', ForwardRoute, null, PoolModel>;
+export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 
 /** The part of a destination that does not depend on its kind. */
 export interface DestinationTarget {
@@ -55,7 +48,7 @@ export interface DestinationTarget {
   /** The query with its `?`; empty without one. */
   readonly query: string;
   /** What the route requires of this request. It requires nothing of a preflight, which carries no token. */
-  readonly authentication: RouteModel['authentication'];
+  readonly authentication: config.RouteModel['authentication'];
   /** Whether this is a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
   /** Why the request may not go there, which the gate `findRoute` answers; `null` if it may. */
@@ -65,7 +58,7 @@ export interface DestinationTarget {
 /** A destination of one kind. */
 export interface DestinationOf<
   Kind extends string,
-  Route extends RouteModel | null,
+  Route extends config.RouteModel | null,
   Cors extends CorsRules | null = null,
   Pool extends PoolModel | null = null,
 > extends DestinationTarget {
@@ -91,6 +84,6 @@ export const NOWHERE: Nowhere = {
 };
 
 /** Identifies a webhook without revealing its parameters, which are the credentials to call it. */
-export function webhookOf(route: ForwardRoute, params: readonly string[]): string {
+export function webhookOf(route: config.ForwardRoute, params: readonly string[]): string {
   return hash('sha256', `${route.id}\0${params.join('\0')}`, 'base64url');
 }

@@ -5,18 +5,7 @@ import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../http/ind
 import type { Rejection } from '../../http1/index.ts';
 import { GRPC_METHOD as GRPC_CALL, type Routes } from '../../routing/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
-import {
-  callReset,
-  errors,
-  grpcCodeOf,
-  grpcStatusFields,
-  grpcStatusIn,
-  meantScope,
-  type RenderedResponse,
-  renderError,
-  renderGrpcError,
-  renderGrpcWebError,
-} from '../responses/index.ts';
+import * as responses from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
 
 /**
@@ -35,7 +24,7 @@ export interface Dialect {
   /** The error for an upstream that fails. */
   upstreamFailed(failure: UpstreamFailure): GatewayError;
   /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
-  render(error: GatewayError, anonymous: boolean): RenderedResponse;
+  render(error: GatewayError, anonymous: boolean): responses.RenderedResponse;
   /** The status of a call that ends with an error of the gateway; `null` if this is no call. */
   codeOf(error: GatewayError): RpcCode | null;
   /** The trailers that end a response that cannot go on; `null` if it can only be broken off. */
@@ -83,8 +72,8 @@ export const HTTP_DIALECT: Dialect = {
   isPaced: true,
   routedMethod: ({ method }) => method,
   timeoutMs: () => null,
-  upstreamFailed: ({ cause }) => errors.upstreamFailed(cause),
-  render: renderError,
+  upstreamFailed: ({ cause }) => responses.errors.upstreamFailed(cause),
+  render: responses.renderError,
   codeOf: () => null,
   trailersFor: () => null,
   keepTrailers: keepTrailerFields,
@@ -99,17 +88,17 @@ export const GRPC_DIALECT: Dialect = {
   routedMethod: () => GRPC_CALL,
   timeoutMs: readGrpcTimeout,
   upstreamFailed: ({ resetCode, cause }) =>
-    resetCode === null ? errors.upstreamFailed(cause) : callReset(resetCode, cause),
-  render: renderGrpcError,
-  codeOf: grpcCodeOf,
-  trailersFor: grpcStatusFields,
+    resetCode === null ? responses.errors.upstreamFailed(cause) : responses.callReset(resetCode, cause),
+  render: responses.renderGrpcError,
+  codeOf: responses.grpcCodeOf,
+  trailersFor: responses.grpcStatusFields,
   keepTrailers: keepCallTrailers,
   translation: () => null,
   noteEnd: (response, fields) => {
-    const code = grpcStatusIn(fields);
+    const code = responses.grpcStatusIn(fields);
     if (code === null) return;
     response.grpcStatus = code;
-    if (code === RpcCode.resourceExhausted) response.limitedBy = meantScope(fields);
+    if (code === RpcCode.resourceExhausted) response.limitedBy = responses.meantScope(fields);
   },
 };
 
@@ -121,7 +110,7 @@ const grpcWebDialect = (isText: boolean): Dialect => ({
   ...GRPC_DIALECT,
   protocol: 'grpc_web',
   isPaced: true,
-  render: error => renderGrpcWebError(error, isText),
+  render: error => responses.renderGrpcWebError(error, isText),
   translation: fields => new WebCall(fields),
 });
 export const GRPC_WEB_DIALECT = grpcWebDialect(false);

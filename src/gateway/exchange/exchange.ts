@@ -1,21 +1,6 @@
 import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { isOfFile, type LimitedBy, limitsOf, type RouteModel, type Snapshot } from '../../config/index.ts';
-import type {
-  BodyLength,
-  ClassName,
-  ConsumedLimits,
-  DecisionRecord,
-  Fields,
-  MomentRecord,
-  Outcome,
-  Protocol,
-  Release,
-  RpcCode,
-  ShadowRefuser,
-  Timer,
-  TimerClock,
-  UpstreamPermit,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { GatewayError, ownString } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
 import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
@@ -39,8 +24,8 @@ import type { Arrival, Downstream, Successor, ValidToken } from './downstream.ts
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 
-const NOTHING: readonly ShadowRefuser[] = [];
-const NO_FIELDS: Fields = [];
+const NOTHING: readonly core.ShadowRefuser[] = [];
+const NO_FIELDS: core.Fields = [];
 
 /** Why an upstream takes no further request, or none from this caller. */
 interface NoRoom {
@@ -57,7 +42,7 @@ export class Exchange {
   /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: RequestGeneration;
   readonly snapshot: Snapshot;
-  readonly clock: TimerClock;
+  readonly clock: core.TimerClock;
   readonly sequence: number;
   readonly arrivedAtMs: number;
   readonly startedAtMs: number;
@@ -68,7 +53,7 @@ export class Exchange {
   readonly trace: Trace | null;
 
   /** The protocol for the record: the dialect's or the connection's, or `websocket` once an upgrade is asked for. */
-  protocol: Protocol;
+  protocol: core.Protocol;
   /** Set by `capacity`: it counts among all requests in flight, and among those of its address. */
   hasPermit = false;
   /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
@@ -82,11 +67,11 @@ export class Exchange {
   /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0 if none did. */
   restrictedAtMs = 0;
   /** Set at its end, if it counts towards a restriction. */
-  offence: MomentRecord | null = null;
+  offence: core.MomentRecord | null = null;
   /** Set at its end, if it gave a unit back to a resource limit because the upstream denied its caller access. */
-  returned: MomentRecord | null = null;
+  returned: core.MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
-  deadline: Timer | null = null;
+  deadline: core.Timer | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */
@@ -94,7 +79,7 @@ export class Exchange {
   /** Set by `judge`: what its token lacks for the route; `null` if nothing. */
   shortfall: Shortfall | null = null;
   /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
-  upstreamPermit: UpstreamPermit | null = null;
+  upstreamPermit: core.UpstreamPermit | null = null;
   /** Set by `upstreamCapacity` if the upstream has no room for it, so that its limits are checked but not consumed. */
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */
@@ -102,7 +87,7 @@ export class Exchange {
   /** Set by `limit`: its place among the requests in flight of its caller; `null` if its bucket limits none, or once another has taken it over. */
   place: Place | null = null;
   /** Set by `limit`: the limits in shadow that would have refused it. */
-  shadowRefusals: readonly ShadowRefuser[] = NOTHING;
+  shadowRefusals: readonly core.ShadowRefuser[] = NOTHING;
   /** True once its admission has been recorded early, because it takes long. */
   lasted = false;
   /** Set by `limit` while it is held: takes it out of the line. */
@@ -151,7 +136,7 @@ export class Exchange {
   }
 
   /** The class that decides the limits of its sender. */
-  get callerClass(): ClassName {
+  get callerClass(): core.ClassName {
     return this.token === null ? 'address' : this.token.caller.class;
   }
 
@@ -171,7 +156,7 @@ export class Exchange {
   }
 
   /** The length of the body. 0 as well if that is ambiguous, which the gate `readHead` rejects. */
-  get bodyLength(): BodyLength {
+  get bodyLength(): core.BodyLength {
     const { bodyLength } = this.downstream.framing;
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
@@ -278,10 +263,10 @@ function acceptableRequestId(id: string | null): string | null {
  * @param shortfall what the caller's token lacks there: then it consumes units of no bucket, as without a token
  */
 export function limitsConsumedBy(
-  callerClass: ClassName,
+  callerClass: core.ClassName,
   { kind, route, authentication, isPreflight }: Destination,
   shortfall: Shortfall | null,
-): ConsumedLimits {
+): core.ConsumedLimits {
   // An OPTIONS about the gateway itself asks for nothing, and costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
   // A preflight carries no token, so its route's policies do not apply to it.
@@ -312,7 +297,7 @@ export interface UpstreamLeg {
 }
 
 /** What the limits decided about a request: for its response, its record, and the unit to return at its end. */
-interface Ruling extends DecisionRecord {
+interface Ruling extends core.DecisionRecord {
   /** The state of its bucket, for the client; `null` if no bucket took part. */
   readonly rate: RateReport | null;
   /** The consumed units of shared limits, to return if the upstream denies the caller access. */
@@ -378,8 +363,8 @@ export class ExchangeResponse {
   /** The status; 0 until a response begins. For a gRPC call that the gateway refused, the equivalent HTTP status. */
   status = 0;
   /** How a gRPC call ended; `null` if it was broken off, and for other requests. */
-  grpcStatus: RpcCode | null = null;
-  outcome: Outcome = 'abandoned';
+  grpcStatus: core.RpcCode | null = null;
+  outcome: core.Outcome = 'abandoned';
   /** Why the gateway answered by itself; `null` if it did not, or if the answer is no error. */
   error: GatewayError | null = null;
   bytesSent = 0;
@@ -424,7 +409,7 @@ export class ExchangeResponse {
     outcome: 'answered' | 'forwarded',
     status: number,
     reason: string,
-    fields: Fields,
+    fields: core.Fields,
     body: string,
     close = false,
   ): Served {
@@ -436,13 +421,13 @@ export class ExchangeResponse {
   }
 
   /** Begins a response whose body follows. */
-  begin(status: number, reason: string, fields: Fields): void {
+  begin(status: number, reason: string, fields: core.Fields): void {
     this.status = status;
     this.#downstream.head(status, reason, fields);
   }
 
   /** Switches to another protocol. Returns false if the client has disconnected. */
-  switchTo(fields: Fields, successor: Successor): boolean {
+  switchTo(fields: core.Fields, successor: Successor): boolean {
     this.status = 101;
     if (this.#downstream.switchProtocols(fields, successor)) return true;
     this.status = 0;
@@ -450,7 +435,7 @@ export class ExchangeResponse {
   }
 
   /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
-  write(chunk: Buffer, release: Release | null): boolean {
+  write(chunk: Buffer, release: core.Release | null): boolean {
     const bytes = this.#translation === null ? chunk : this.#translation.responseBytes(chunk);
     if (bytes === null) throw errors.upstreamFailed('the response holds something else than messages');
     this.bytesSent += bytes.length;
@@ -460,13 +445,13 @@ export class ExchangeResponse {
   }
 
   /** Ends a response that was begun. */
-  end(trailers: Fields): void {
+  end(trailers: core.Fields): void {
     if (!this.#endWith(trailers, 'forwarded'))
       throw errors.upstreamFailed('the response ends within a message');
   }
 
   /** Ends the response with these trailers, unless a message is incomplete that would swallow them. Returns whether it did. */
-  #endWith(trailers: Fields, outcome: Outcome): boolean {
+  #endWith(trailers: core.Fields, outcome: core.Outcome): boolean {
     if (this.#translation === null) {
       this.outcome = outcome;
       this.#downstream.end(trailers);
@@ -485,7 +470,7 @@ export class ExchangeResponse {
    * Cuts short a response that has begun, so that the client cannot take it for complete. Ends it with these trailers, which say
    * so, or without trailers breaks it off.
    */
-  cutShort(trailers: Fields | null): Served {
+  cutShort(trailers: core.Fields | null): Served {
     const { isWhole } = this;
     this.outcome = 'truncated';
     if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) {

@@ -1,21 +1,7 @@
 import { type Fields, firstValue, GrowingBytes, type Release, type Timer } from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
-import type { ContractHead, Scope } from '../responses/index.ts';
-import {
-  addOwnFields,
-  bodyFollowsContract,
-  completionOf,
-  contractHead,
-  fieldsBeside,
-  isWhole,
-  isWholeBucket,
-  meantScope,
-  readFamily,
-  renderError,
-  rewritten429,
-  without,
-} from '../responses/index.ts';
+import * as responses from '../responses/index.ts';
 
 /** The contract's body is far shorter, so longer ones are not examined. */
 const HELD_MAX_BYTES = 16_384;
@@ -46,7 +32,7 @@ export class UpstreamRefusal {
   /** Its fields as they go out if it passes. */
   readonly #passing: string[];
   /** What its head says; `null` if the response is rewritten whatever the body says. */
-  readonly #spoken: ContractHead | null;
+  readonly #spoken: responses.ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
   #bytes = 0;
@@ -57,16 +43,16 @@ export class UpstreamRefusal {
   constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
     this.#passing = this.#keep(true);
-    const spoken = contractHead(this.#passing);
+    const spoken = responses.contractHead(this.#passing);
     // Without a bucket, nothing could complete what the head leaves out.
-    const mayPass = spoken !== null && (isWhole(spoken) || parts.exchange.rate !== null);
+    const mayPass = spoken !== null && (responses.isWhole(spoken) || parts.exchange.rate !== null);
     this.#spoken = mayPass ? spoken : null;
   }
 
   /** Takes the whole body, of which every character is one byte. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
-    if (this.#spoken !== null && (method === 'HEAD' || bodyFollowsContract(body, this.#spoken)))
+    if (this.#spoken !== null && (method === 'HEAD' || responses.bodyFollowsContract(body, this.#spoken)))
       this.#pass(this.#spoken, body);
     else this.#rewrite();
   }
@@ -108,29 +94,32 @@ export class UpstreamRefusal {
     queueMicrotask(this.#parts.abort);
   }
 
-  #pass(head: ContractHead, body: string): void {
+  #pass(head: responses.ContractHead, body: string): void {
     const { exchange, reason, via } = this.#parts;
     const { rate, clock } = exchange;
-    const completion = rate === null ? null : completionOf(head, this.#passing, rate, clock);
-    const fields = without(completion?.fields ?? this.#passing, name => name === 'cache-control');
+    const completion = rate === null ? null : responses.completionOf(head, this.#passing, rate, clock);
+    const fields = responses.without(completion?.fields ?? this.#passing, name => name === 'cache-control');
     if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
       fields.push('Content-Length', String(body.length));
     fields.push('Cache-Control', 'no-store');
-    addOwnFields(fields, exchange, completion?.report ?? null, via);
+    responses.addOwnFields(fields, exchange, completion?.report ?? null, via);
     this.#answer(head.scope, reason, fields, body);
   }
 
   #rewrite(): void {
     const { exchange, fields: theirs, via } = this.#parts;
-    const { reason, fields, body } = renderError(rewritten429(theirs, exchange.clock.epochMs()));
-    const family = readFamily(this.#passing);
+    const { reason, fields, body } = responses.renderError(
+      responses.rewritten429(theirs, exchange.clock.epochMs()),
+    );
+    const family = responses.readFamily(this.#passing);
     // Six headers of their own describe their bucket; ours would have room left, which some clients believe more than the wait.
-    const isTheirs = family !== null && isWholeBucket(family);
-    for (const part of fieldsBeside(isTheirs ? this.#passing : this.#keep(false))) fields.push(part);
+    const isTheirs = family !== null && responses.isWholeBucket(family);
+    for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
+      fields.push(part);
     const rate = isTheirs ? null : exchange.rate;
     if (rate === null && !isTheirs) fields.push('X-RateLimit-Scope', 'shared');
-    addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope: 'shared' }, via);
-    this.#answer(meantScope(theirs), reason, fields, body);
+    responses.addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope: 'shared' }, via);
+    this.#answer(responses.meantScope(theirs), reason, fields, body);
   }
 
   #keep(rateLimits: boolean): string[] {
@@ -142,7 +131,7 @@ export class UpstreamRefusal {
     return edits === null ? kept : edits.applyToService(kept);
   }
 
-  #answer(scope: Scope, reason: string, fields: Fields, body: string): void {
+  #answer(scope: responses.Scope, reason: string, fields: Fields, body: string): void {
     const { response } = this.#parts.exchange;
     this.#answered = true;
     this.#held = NO_BYTES;
@@ -165,12 +154,13 @@ export function fieldsOf429(
 ): string[] {
   const { response, rate, clock } = exchange;
   const theirs = keep(true);
-  const spoken = contractHead(theirs);
-  const completion = spoken === null || rate === null ? null : completionOf(spoken, theirs, rate, clock);
+  const spoken = responses.contractHead(theirs);
+  const completion =
+    spoken === null || rate === null ? null : responses.completionOf(spoken, theirs, rate, clock);
   const out = spoken === null ? keep(false) : (completion?.fields ?? theirs);
   const report = spoken === null ? rate : (completion?.report ?? null);
   response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
   if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
-  addOwnFields(out, exchange, report, via);
+  responses.addOwnFields(out, exchange, report, via);
   return out;
 }

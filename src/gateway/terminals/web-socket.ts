@@ -1,11 +1,4 @@
-import type {
-  ByteStream,
-  ExchangeRecord,
-  Fields,
-  Outcome,
-  TokenRefusal,
-  UpstreamPermit,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { CLOSE_TEXTS, GatewayError, RpcCode } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
@@ -17,13 +10,13 @@ import { errors } from '../responses/index.ts';
 /** A WebSocket handshake that the upstream has accepted. */
 interface AgreedHandshake {
   /** The fields of the request that went upstream. */
-  readonly asked: Fields;
+  readonly asked: core.Fields;
   /** The fields of the upstream's response. */
-  readonly answered: Fields;
+  readonly answered: core.Fields;
   /** The fields of the 101 for the client, except `Connection` and `Upgrade`. */
   readonly out: string[];
   /** The connection to the upstream. */
-  readonly stream: ByteStream;
+  readonly stream: core.ByteStream;
 }
 
 /** Answers 101 and joins both connections. From then on the exchange is over, and a session has taken its place. */
@@ -68,25 +61,25 @@ interface SessionOptions {
 /** An open WebSocket, from its 101 to its end. */
 export class WebSocketSession implements Successor {
   readonly #state: GatewayState;
-  readonly #upstream: ByteStream;
+  readonly #upstream: core.ByteStream;
   readonly #standing: Standing;
   readonly #options: SessionOptions;
   #tunnel: Tunnel | null = null;
-  #record: ExchangeRecord | null = null;
-  #permit: UpstreamPermit | null = null;
+  #record: core.ExchangeRecord | null = null;
+  #permit: core.UpstreamPermit | null = null;
   #place: Place | null = null;
   /** Why the gateway ended it. */
   #error: GatewayError | null = null;
-  #tokenRefused: TokenRefusal | null = null;
+  #tokenRefused: core.TokenRefusal | null = null;
 
-  constructor(state: GatewayState, upstream: ByteStream, standing: Standing, options: SessionOptions) {
+  constructor(state: GatewayState, upstream: core.ByteStream, standing: Standing, options: SessionOptions) {
     this.#state = state;
     this.#upstream = upstream;
     this.#standing = standing;
     this.#options = options;
   }
 
-  start(client: ByteStream): void {
+  start(client: core.ByteStream): void {
     const { idleMs, extended } = this.#options;
     const nowMs = this.#state.clock.monotonicMs();
     const over = () => this.#over();
@@ -103,7 +96,7 @@ export class WebSocketSession implements Successor {
    * @param permit the place at the upstream, which the session holds to its end
    * @param place the place among the requests in flight of its caller, likewise
    */
-  begun(record: ExchangeRecord, permit: UpstreamPermit | null, place: Place | null): void {
+  begun(record: core.ExchangeRecord, permit: core.UpstreamPermit | null, place: Place | null): void {
     this.#record = record;
     this.#permit = permit;
     this.#place = place;
@@ -167,7 +160,7 @@ function closeReason({ refusedToken }: EndedBy): string {
   return refusedToken === null ? 'restricted' : CLOSE_TEXTS[refusedToken.reason];
 }
 
-const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
+const OUTCOMES: Readonly<Record<TunnelEnd, core.Outcome>> = {
   open: 'abandoned',
   closed: 'forwarded',
   client: 'abandoned',

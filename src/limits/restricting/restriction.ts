@@ -1,26 +1,20 @@
-import type {
-  Clock,
-  FactSubject,
-  RestrictedKind,
-  RestrictionReason,
-  RestrictionTableName,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { digestOf, ownString } from '../../core/index.ts';
 import type { Member } from './eviction-order.ts';
 
 /** The table that holds a restriction. */
-export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): RestrictionTableName {
+export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): core.RestrictionTableName {
   return reason === 'operator' ? 'operator' : kind;
 }
 
 /** Says who or what is refused. */
 export interface Restricted {
-  readonly kind: RestrictedKind;
+  readonly kind: core.RestrictedKind;
   /** The address, the principal, or the address of the webhook's caller. */
   readonly key: string;
   /** Hash of the webhook; empty for the other kinds. */
   readonly webhook: string;
-  readonly reason: RestrictionReason;
+  readonly reason: core.RestrictionReason;
 }
 
 /** An address or a principal. */
@@ -28,10 +22,10 @@ export type RestrictedClient = Pick<Restricted, 'key'> & { readonly kind: 'addre
 
 /** A restriction as announced to other gateways, with a digest in place of the client. */
 export interface AnonymousRestriction {
-  readonly kind: RestrictedKind;
+  readonly kind: core.RestrictedKind;
   /** The digest of the kind, the key and the webhook. */
   readonly digest: string;
-  readonly reason: RestrictionReason;
+  readonly reason: core.RestrictionReason;
   readonly forMs: number;
   /** How often restrictions of this client had been lifted when this one began. */
   readonly lifts: number;
@@ -42,15 +36,15 @@ export interface AnonymousRestriction {
   /** The digest of the address that calls a webhook, as in a restriction of that address; '' for the other kinds. */
   readonly owner: string;
   /** Names the client after all: to the threads of this process alone. */
-  readonly whom?: FactSubject | undefined;
+  readonly whom?: core.FactSubject | undefined;
 }
 
 /** A restriction in force. */
 export interface ListedRestriction {
-  readonly kind: RestrictedKind;
+  readonly kind: core.RestrictedKind;
   /** The digest of the client, which an automatic restriction and an operator's share. */
   readonly digest: string;
-  readonly reason: RestrictionReason;
+  readonly reason: core.RestrictionReason;
   readonly sinceEpochMs: number;
   readonly untilEpochMs: number;
   /** The client; `null` if another gateway announced the restriction and the client has not been seen here. */
@@ -66,7 +60,7 @@ export interface Restriction extends Restricted {
 /** A restriction that ended early because its table was full. `key` is null if the client has not been seen here. */
 export interface EvictedRestriction extends Omit<Restriction, 'key'> {
   readonly key: string | null;
-  readonly table: RestrictionTableName;
+  readonly table: core.RestrictionTableName;
 }
 
 /** Hears of restrictions, for logs and for streams that have to be closed. Must not throw. */
@@ -89,7 +83,7 @@ export interface Lift {
 }
 
 export interface RestrictionsOptions {
-  readonly clock: Clock;
+  readonly clock: core.Clock;
   readonly listener: RestrictionListener;
   /** Called for each restriction that begins here, for other gateways to adopt. Default null: there are no others. */
   readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
@@ -103,7 +97,7 @@ export interface RestrictionsOptions {
    */
   readonly thread?: RestrictionThread | null;
   /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
-  readonly places?: Readonly<Record<RestrictionTableName, number>>;
+  readonly places?: Readonly<Record<core.RestrictionTableName, number>>;
   /** Returns the network of an address, given its key. Default: all addresses are of one. */
   readonly networkOf?: (address: string) => string;
 }
@@ -121,7 +115,7 @@ export interface RestrictionThread {
 
 /** A restriction in its table. */
 export interface Entry extends ListedRestriction, Member {
-  readonly kind: RestrictedKind;
+  readonly kind: core.RestrictedKind;
   /** The hash of the webhook. Empty for other kinds, and if another gateway announced it and its client never came here. */
   readonly webhook: string;
   /** On the monotonic clock. */

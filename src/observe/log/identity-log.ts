@@ -1,16 +1,5 @@
-import {
-  type AuthListener,
-  type Clock,
-  type DiscoveryEvent,
-  errorText,
-  type FlawedKey,
-  type IntrospectionEvent,
-  type NoticeEvent,
-  type NoticeListener,
-  type RedeemEvent,
-  type SignInListener,
-  type SignOutEvent,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
+import { errorText } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
 
@@ -21,7 +10,7 @@ const MAX_LOGGED = 10;
  * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
  * side. Refused tokens and codes are everyday events: metrics count them and the access log gives the reason.
  */
-export class IdentityLog implements Partial<AuthListener & SignInListener> {
+export class IdentityLog implements Partial<core.AuthListener & core.SignInListener> {
   readonly #log: Logger;
   /** Anyone can send tokens that lack a claim. */
   readonly #lacking: OncePerMinute;
@@ -33,7 +22,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   #flawed: ReadonlySet<string> = new Set();
 
   /** @param provider whose name is added to each line; null: the only one */
-  constructor(log: Logger, clock: Clock, provider: string | null = null) {
+  constructor(log: Logger, clock: core.Clock, provider: string | null = null) {
     this.#log = log;
     this.#lacking = new OncePerMinute(clock);
     this.#of = provider === null ? {} : { provider };
@@ -47,7 +36,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
       this.#log.warn({ type: 'token', ...this.#of, reason, claim, tokens }, 'tokens lack a required claim');
   }
 
-  keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void {
+  keySetLoaded(usable: number, unusable: number, flawed: readonly core.FlawedKey[]): void {
     this.#warnOf(flawed);
     if (usable === this.#keys && !this.#keySetFails) return;
     this.#keys = usable;
@@ -56,7 +45,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   }
 
   /** Once for each key, for as long as the issuer publishes it. */
-  #warnOf(flawed: readonly FlawedKey[]): void {
+  #warnOf(flawed: readonly core.FlawedKey[]): void {
     const current = new Map(flawed.map(key => [JSON.stringify(key), key]));
     const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
     const line = { type: 'provider', ...this.#of };
@@ -79,17 +68,17 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#keySetFails = true;
   }
 
-  redeemed(event: RedeemEvent): void {
+  redeemed(event: core.RedeemEvent): void {
     if (event.grant === 'code') this.#attempted('sign-in', 'a sign-in', event);
     else this.#attempted('refresh', 'a refresh of tokens', event);
   }
 
-  signedOut(event: SignOutEvent): void {
+  signedOut(event: core.SignOutEvent): void {
     this.#attempted('sign-out', 'a sign-out at the provider', event);
   }
 
   /** There may be many a second: only the first of a series of failures is logged, and its end. */
-  introspected({ outcome, error }: IntrospectionEvent): void {
+  introspected({ outcome, error }: core.IntrospectionEvent): void {
     const of = { type: 'introspection', ...this.#of };
     if (error !== null && !this.#introspectionFails)
       this.#attempted('introspection', 'asking whether a token is still valid', { outcome, error });
@@ -98,7 +87,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#introspectionFails = error !== null;
   }
 
-  discovered({ outcome, ready, cause }: DiscoveryEvent): void {
+  discovered({ outcome, ready, cause }: core.DiscoveryEvent): void {
     if (outcome === 'failed' && !this.#discoveryFails) {
       this.#log.warn(
         { type: 'provider', ...this.#of, ready, cause: textOf(cause) },
@@ -113,7 +102,10 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   #attempted(
     type: string,
     what: string,
-    { outcome, error }: Pick<RedeemEvent | SignOutEvent | IntrospectionEvent, 'outcome' | 'error'>,
+    {
+      outcome,
+      error,
+    }: Pick<core.RedeemEvent | core.SignOutEvent | core.IntrospectionEvent, 'outcome' | 'error'>,
   ): void {
     if (error === null || error.side === 'client') return;
     const line = { type, ...this.#of, outcome, cause: textOf(error.cause) };
@@ -132,10 +124,10 @@ function textOf(cause: unknown): string | null {
 }
 
 /** Logs what providers tell. A logout is an everyday event, which metrics count. */
-export function noticeLog(log: Logger, clock: Clock): NoticeListener {
+export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
   /** Anyone who reaches the endpoint can cause these lines. */
   const counts = new OncePerMinute(clock);
-  const logBad = ({ kind, outcome, flaw, claim }: NoticeEvent) => {
+  const logBad = ({ kind, outcome, flaw, claim }: core.NoticeEvent) => {
     const notices = counts.count(`${kind} ${outcome} ${flaw} ${claim}`);
     if (notices === 0) return;
     const why = { reason: flaw ?? undefined, claim: claim ?? undefined };

@@ -1,3 +1,4 @@
+import type * as core from '../../core/index.ts';
 import {
   ADMIN_CHANGES,
   ADMIN_ENDPOINTS,
@@ -23,27 +24,7 @@ import {
   SIGNATURE_ALGORITHMS,
   STORE_FAILURES,
 } from '../../core/index.ts';
-import type { LabelModel, Rows } from './label-model.ts';
-import {
-  bucketRows,
-  callRows,
-  capRows,
-  certainRestrictions,
-  checkRows,
-  decisionRows,
-  durationRows,
-  endpointRows,
-  errorRows,
-  perProvider,
-  RESPONSE_CLASSES,
-  refusalRows,
-  requestRows,
-  responseRows,
-  restrictionRefusalRows,
-  shadowRows,
-  TOKEN_OUTCOMES,
-  tokenRows,
-} from './label-model.ts';
+import * as labels from './label-model.ts';
 
 /** Declares one metric: its name and text for Prometheus and the documents, and the series that exist from the start. */
 export interface MetricDeclaration {
@@ -54,9 +35,9 @@ export interface MetricDeclaration {
   /** Upper bounds of a histogram's buckets, rising. */
   readonly buckets?: readonly number[];
   /** The series of a configuration, as rows of label values. Default: each combination of the closed lists, if all labels have one. */
-  readonly series?: (model: LabelModel) => Rows;
+  readonly series?: (model: labels.LabelModel) => labels.Rows;
   /** The label that names something configured: a reload drops the series whose value is in no row. Default: it drops none. */
-  readonly configured?: string | ((model: LabelModel) => string);
+  readonly configured?: string | ((model: labels.LabelModel) => string);
   /**
    * How a gauge that each thread has for itself becomes one value of the process. Default: the main thread knows that value. Counters
    * and histograms add up.
@@ -82,7 +63,7 @@ const WORKER = 'its number, from 1';
 const ONLY_WORKERS = 'Only with several [workers](more-cores.md).';
 const PARTITION = { bucket: '`none`: the global limit', limit: '`global`, `caller` or `resource`' };
 
-const byUpstream = ({ upstreams }: LabelModel): Rows => upstreams.map(upstream => [upstream]);
+const byUpstream = ({ upstreams }: labels.LabelModel): labels.Rows => upstreams.map(upstream => [upstream]);
 const exceptFor = <Word extends string>(words: readonly Word[], ...others: Word[]): Word[][] =>
   words.filter(word => !others.includes(word)).map(word => [word]);
 
@@ -108,19 +89,19 @@ export const METRICS = {
   weir_requests_total: counter(
     'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
     { route: ROUTE, status: '`none`: no response', outcome: OUTCOMES, protocol: PROTOCOLS },
-    { series: requestRows, configured: 'route' },
+    { series: labels.requestRows, configured: 'route' },
   ),
   weir_grpc_calls_total: counter(
     'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
     { route: ROUTE, code: 'such as `OK` or `RESOURCE_EXHAUSTED`' },
-    { series: callRows, configured: 'route' },
+    { series: labels.callRows, configured: 'route' },
   ),
   weir_request_duration_seconds: histogram(
     'Time from the head of a request to the last byte of its response, by upstream ("none" if the gateway answered) and, with metrics.route_durations, by route.',
     { upstream: UPSTREAM_OR_NONE },
     {
       buckets: DURATION_BUCKETS,
-      series: durationRows,
+      series: labels.durationRows,
       configured: ({ routeDurations }) => (routeDurations ? 'route' : 'upstream'),
       more: 'With `metrics.route_durations: true` also `route`, which costs up to 36 lines per route.',
     },
@@ -140,9 +121,9 @@ export const METRICS = {
   ),
   weir_upstream_responses_total: counter(
     'Responses of each upstream, by the class of their status ("none" if none came and the upstream is to blame).',
-    { upstream: UPSTREAM, class: RESPONSE_CLASSES },
+    { upstream: UPSTREAM, class: labels.RESPONSE_CLASSES },
     {
-      series: responseRows,
+      series: labels.responseRows,
       configured: 'upstream',
       more: 'A request that was sent again counts once, a WebSocket (`1xx`) at its end, a gRPC call by the HTTP status that its own stands for. What clients gave up before a response came counts nowhere here.',
     },
@@ -173,7 +154,7 @@ export const METRICS = {
   weir_upstream_endpoints_out_total: counter(
     'How often an endpoint of the upstream was taken out, by reason.',
     { upstream: UPSTREAM, reason: OUT_REASONS },
-    { series: endpointRows, configured: 'upstream' },
+    { series: labels.endpointRows, configured: 'upstream' },
   ),
   weir_upstream_lookup_failed: gauge(
     '1 while a name of the upstream cannot be looked up, so that its last addresses stay in use. Alert on 1.',
@@ -182,12 +163,12 @@ export const METRICS = {
   weir_errors_total: counter(
     'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
     { side: ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
-    { series: errorRows, configured: 'upstream' },
+    { series: labels.errorRows, configured: 'upstream' },
   ),
   weir_caps_met_total: counter(
     'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
     { cap: 'its key in gateway.yaml', upstream: UPSTREAM_OR_NONE },
-    { series: capRows, configured: 'upstream' },
+    { series: labels.capRows, configured: 'upstream' },
   ),
   weir_untrusted_forwarding_headers_total: counter(
     'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
@@ -274,18 +255,18 @@ export const METRICS = {
   weir_log_blocked: gauge('1 while standard output takes no log lines, such as on a full disk, else 0.'),
   weir_tokens_total: counter(
     'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
-    { provider: PROVIDER, outcome: TOKEN_OUTCOMES },
-    { series: tokenRows },
+    { provider: PROVIDER, outcome: labels.TOKEN_OUTCOMES },
+    { series: labels.tokenRows },
   ),
   weir_tokens_refused_total: counter(
     'Refused tokens by reason.',
     { provider: PROVIDER, reason: INVALID_REASONS },
-    { series: refusalRows },
+    { series: labels.refusalRows },
   ),
   weir_signature_checks_total: counter(
     'Signatures checked, by algorithm and result.',
     { provider: PROVIDER, algorithm: SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
-    { series: checkRows },
+    { series: labels.checkRows },
   ),
   weir_key_set_keys: gauge(
     'Keys of the issuer that can verify tokens; 0 until the first key set is loaded.',
@@ -295,7 +276,7 @@ export const METRICS = {
   weir_key_set_fetches_total: counter(
     "Fetches of the issuer's key set, by outcome.",
     { provider: PROVIDER, outcome: ['loaded', 'failed'] },
-    { series: model => perProvider(model, ['loaded', 'failed']) },
+    { series: model => labels.perProvider(model, ['loaded', 'failed']) },
   ),
   weir_revocations: gauge(
     'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
@@ -342,13 +323,13 @@ export const METRICS = {
   weir_provider_discoveries_total: counter(
     "Attempts to discover the provider's endpoints, by outcome.",
     { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
-    { series: model => perProvider(model, DISCOVERY_OUTCOMES) },
+    { series: model => labels.perProvider(model, DISCOVERY_OUTCOMES) },
   ),
   weir_introspections_total: counter(
     'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
     { provider: PROVIDER, outcome: INTROSPECTION_OUTCOMES },
     {
-      series: model => (model.introspects ? perProvider(model, INTROSPECTION_OUTCOMES) : []),
+      series: model => (model.introspects ? labels.perProvider(model, INTROSPECTION_OUTCOMES) : []),
       more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
     },
   ),
@@ -358,17 +339,17 @@ export const METRICS = {
   weir_limit_decisions_total: counter(
     'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
     { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
-    { series: decisionRows, configured: 'bucket' },
+    { series: labels.decisionRows, configured: 'bucket' },
   ),
   weir_restriction_refusals_total: counter(
     'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
     { class: CLASS, reason: [...RESTRICTION_REASONS, 'blocked'] },
-    { series: restrictionRefusalRows, configured: 'class' },
+    { series: labels.restrictionRefusalRows, configured: 'class' },
   ),
   weir_limit_near_total: counter(
     'Requests admitted with at least 80 % of their limit used.',
     { bucket: BUCKET, class: CLASS },
-    { series: bucketRows, configured: 'bucket' },
+    { series: labels.bucketRows, configured: 'bucket' },
   ),
   weir_shadow_refused_total: counter(
     'Requests served that a limit or restriction in shadow would have refused, by bucket ("none" without one), caller class and what it is.',
@@ -377,7 +358,7 @@ export const METRICS = {
       class: CLASS,
       limit: '`global`, `caller`, `group`, `resource`, `concurrent`, or the key of the rule that restricts',
     },
-    { series: shadowRows, configured: 'bucket' },
+    { series: labels.shadowRows, configured: 'bucket' },
   ),
   weir_limit_held_total: counter(
     'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
@@ -390,12 +371,12 @@ export const METRICS = {
   weir_restrictions_total: counter(
     'Restrictions started, by kind (address, principal, webhook) and reason.',
     { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => certainRestrictions(RESTRICTION_REASONS) },
+    { series: () => labels.certainRestrictions(RESTRICTION_REASONS) },
   ),
   weir_shadow_restrictions_total: counter(
     'Restrictions that rules in shadow would have started, by kind and reason.',
     { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => certainRestrictions(RESTRICTION_REASONS.filter(reason => reason !== 'operator')) },
+    { series: () => labels.certainRestrictions(RESTRICTION_REASONS.filter(reason => reason !== 'operator')) },
   ),
   weir_restricted: gauge('Restrictions in force now.', { kind: RESTRICTED_KINDS }),
   weir_restrictions_evicted_total: counter(

@@ -1,26 +1,10 @@
 import type { Gauge } from 'prom-client';
-import type {
-  AdminApiListener,
-  AdminChange,
-  AdminEndpoint,
-  AdminRefusal,
-  AppliedEvent,
-  Clock,
-  ConnectionListener,
-  DecidedBy,
-  HandshakeOutcome,
-  Http2FaultReason,
-  OverloadListener,
-  ProxyHeaderFault,
-  ReloadListener,
-  StoreFailure,
-  StoreListener,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import type { LogLosses } from '../log/index.ts';
 import type { MetricSet, Tally, TallyHistogram } from './metric-set.ts';
 
 /** Counts how connections begin, and those that were closed for what their client sent. */
-export class ConnectionMetrics implements ConnectionListener {
+export class ConnectionMetrics implements core.ConnectionListener {
   readonly #proxyHeaderFaults: Tally;
   readonly #handshakes: Tally;
   readonly #http2Faults: Tally;
@@ -31,21 +15,21 @@ export class ConnectionMetrics implements ConnectionListener {
     this.#http2Faults = set.counter('weir_http2_faults_total');
   }
 
-  proxyHeaderRefused(fault: ProxyHeaderFault): void {
+  proxyHeaderRefused(fault: core.ProxyHeaderFault): void {
     this.#proxyHeaderFaults.of(fault).count++;
   }
 
-  handshakeEnded(listener: string, outcome: HandshakeOutcome): void {
+  handshakeEnded(listener: string, outcome: core.HandshakeOutcome): void {
     this.#handshakes.of(listener).of(outcome).count++;
   }
 
-  http2Closed(fault: Http2FaultReason): void {
+  http2Closed(fault: core.Http2FaultReason): void {
     this.#http2Faults.of(fault).count++;
   }
 }
 
 /** Shows when the gateway sheds. What it refuses is in `weir_caps_met_total`. */
-export class OverloadMetrics implements OverloadListener {
+export class OverloadMetrics implements core.OverloadListener {
   readonly #overloaded: Gauge;
   readonly #episodes: Tally;
 
@@ -65,7 +49,7 @@ export class OverloadMetrics implements OverloadListener {
 }
 
 /** Counts what the admin API refuses and changes, and what the admin listener fails to answer. */
-export class AdminMetrics implements AdminApiListener {
+export class AdminMetrics implements core.AdminApiListener {
   readonly #refused: Tally;
   readonly #changes: Tally;
   readonly #faults: Tally;
@@ -76,15 +60,15 @@ export class AdminMetrics implements AdminApiListener {
     this.#faults = set.counter('weir_admin_faults_total');
   }
 
-  changed({ what }: AdminChange): void {
+  changed({ what }: core.AdminChange): void {
     this.#changes.of(what).count++;
   }
 
-  failed(endpoint: AdminEndpoint): void {
+  failed(endpoint: core.AdminEndpoint): void {
     this.#faults.of(endpoint).count++;
   }
 
-  refused(reason: AdminRefusal): void {
+  refused(reason: core.AdminRefusal): void {
     this.#refused.of(reason).count++;
   }
 }
@@ -96,8 +80,8 @@ export function observeLog(set: MetricSet, losses: () => LogLosses): void {
 }
 
 /** The metrics of the configuration: what is in use, and how the last reload ended. */
-export class ReloadMetrics implements Partial<ReloadListener> {
-  readonly #clock: Clock;
+export class ReloadMetrics implements Partial<core.ReloadListener> {
+  readonly #clock: core.Clock;
   readonly #reloads: Tally;
   readonly #successful: Gauge;
   readonly #last: Gauge;
@@ -106,7 +90,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
   readonly #needsRestart: Gauge;
   readonly #watched: Gauge;
 
-  constructor(set: MetricSet, clock: Clock) {
+  constructor(set: MetricSet, clock: core.Clock) {
     this.#clock = clock;
     this.#reloads = set.counter('weir_config_reloads_total');
     this.#successful = set.gauge('weir_config_last_reload_successful');
@@ -118,12 +102,12 @@ export class ReloadMetrics implements Partial<ReloadListener> {
     this.#watched.set(1);
   }
 
-  started(event: AppliedEvent): void {
+  started(event: core.AppliedEvent): void {
     this.#show(event);
     this.#note(true);
   }
 
-  applied(event: AppliedEvent): void {
+  applied(event: core.AppliedEvent): void {
     this.#show(event);
     this.#ended('applied');
   }
@@ -144,7 +128,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
     this.#watched.set(0);
   }
 
-  #show({ hash, generation, needsRestart }: AppliedEvent): void {
+  #show({ hash, generation, needsRestart }: core.AppliedEvent): void {
     this.#applied.set(this.#clock.epochMs() / 1_000);
     this.#info.reset();
     this.#info.set({ hash, generation: String(generation) }, 1);
@@ -225,7 +209,7 @@ export interface SharingView {
 }
 
 /** The metrics of the shared store of limits. */
-export class StoreMetrics implements StoreListener {
+export class StoreMetrics implements core.StoreListener {
   readonly #set: MetricSet;
   readonly #decisions: Tally;
   readonly #failures: Tally;
@@ -260,11 +244,11 @@ export class StoreMetrics implements StoreListener {
     this.#set.read('weir_store_unshared_offences_total', () => sharing().unshared);
   }
 
-  decidedBy(who: DecidedBy): void {
+  decidedBy(who: core.DecidedBy): void {
     this.#decisions.of(who).count++;
   }
 
-  failed(reason: StoreFailure): void {
+  failed(reason: core.StoreFailure): void {
     this.#failures.of(reason).count++;
   }
 

@@ -1,15 +1,11 @@
+import type * as core from '../../core/index.ts';
 import {
   CALL_PROTOCOLS,
   GATEWAY_CAPS,
   INVALID_REASONS,
-  type NoticeKind,
   OUT_REASONS,
-  type Outcome,
-  type Protocol,
   RESTRICTION_REASONS,
   RESTRICTS,
-  type RestrictionReason,
-  type RestrictionRefusal,
   RpcCode,
   rpcCodeName,
   SIGNATURE_ALGORITHMS,
@@ -39,7 +35,7 @@ export interface LabelModel {
   /** Whether there is an endpoint to sign out. */
   readonly signsOut: boolean;
   /** What providers may tell the gateway. */
-  readonly notices: readonly NoticeKind[];
+  readonly notices: readonly core.NoticeKind[];
   /** Whether durations of requests are told apart by route too. */
   readonly routeDurations: boolean;
 }
@@ -48,12 +44,12 @@ export interface RouteLabels {
   readonly route: string;
   /** "none": the gateway answers by itself. */
   readonly upstream: string;
-  readonly protocols: readonly Protocol[];
+  readonly protocols: readonly core.Protocol[];
   /** How requests commonly end: a status and an outcome. */
   readonly endings: readonly Ending[];
 }
 
-export type Ending = readonly [status: string, outcome: Outcome];
+export type Ending = readonly [status: string, outcome: core.Outcome];
 
 export interface BucketLabels {
   readonly bucket: string;
@@ -192,14 +188,14 @@ export function restrictionRefusalRows({ buckets }: LabelModel): Rows {
 }
 
 /** Lists why a class of callers may be refused before its limits are asked. Every restriction of a webhook refuses an address. */
-function refusalsOf(callerClass: string): readonly RestrictionRefusal['why'][] {
-  const concerns = (reason: RestrictionReason) =>
+function refusalsOf(callerClass: string): readonly core.RestrictionRefusal['why'][] {
+  const concerns = (reason: core.RestrictionReason) =>
     callerClass === 'address' || RESTRICTS[reason].some(kind => kind === 'principal');
   return [...RESTRICTION_REASONS.filter(concerns), 'blocked'];
 }
 
 /** Lists what can be restricted for these reasons, as rows of kind and reason. */
-export function certainRestrictions(reasons: readonly RestrictionReason[]): Rows {
+export function certainRestrictions(reasons: readonly core.RestrictionReason[]): Rows {
   return reasons.flatMap(reason => RESTRICTS[reason].map(kind => [kind, reason]));
 }
 

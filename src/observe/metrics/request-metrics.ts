@@ -1,27 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, type Gauge, type Metric, Registry } from 'prom-client';
-import type {
-  AuthListener,
-  DecisionEvent,
-  DecisionOutcome,
-  DiscoveryEvent,
-  EvictionEvent,
-  ExchangeListener,
-  ExchangeRecord,
-  HeldOutcome,
-  IntrospectionEvent,
-  InvalidReason,
-  LimitListener,
-  NoticeEvent,
-  NoticeListener,
-  RedeemEvent,
-  RestrictionEvent,
-  RestrictionRefusal,
-  ShadowEvent,
-  SignatureAlgorithm,
-  SignInListener,
-  SignOutEvent,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { CALL_PROTOCOLS, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
@@ -60,7 +39,7 @@ function metricsOfThread(): readonly Metric[] {
  * The metrics of exchanges and of the process. Labels come from the configuration and from short fixed lists, never from what clients
  * send, so that the number of series is bounded.
  */
-export class ExchangeMetrics implements ExchangeListener {
+export class ExchangeMetrics implements core.ExchangeListener {
   readonly #set: MetricSet;
   readonly #requests: Tally;
   readonly #grpc: Tally;
@@ -135,7 +114,7 @@ export class ExchangeMetrics implements ExchangeListener {
 
   lasting(): void {}
 
-  finished(record: ExchangeRecord): void {
+  finished(record: core.ExchangeRecord): void {
     const upstream = record.upstream ?? 'none';
     this.#noteEnd(record, upstream);
     this.#requests
@@ -155,7 +134,7 @@ export class ExchangeMetrics implements ExchangeListener {
   }
 
   /** A WebSocket is not among the requests, in number or duration: one would hide thousands of them. */
-  #noteEnd({ protocol, status, durationMs, route }: ExchangeRecord, upstream: string): void {
+  #noteEnd({ protocol, status, durationMs, route }: core.ExchangeRecord, upstream: string): void {
     if (protocol === 'websocket' && status === 101) {
       this.#webSockets.of(upstream).count--;
       this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
@@ -166,12 +145,12 @@ export class ExchangeMetrics implements ExchangeListener {
     }
   }
 
-  #countCall({ route, grpcStatus }: ExchangeRecord): void {
+  #countCall({ route, grpcStatus }: core.ExchangeRecord): void {
     const code = grpcStatus === null ? 'none' : rpcCodeName(grpcStatus);
     this.#grpc.of(route ?? 'none').of(code).count++;
   }
 
-  #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {
+  #countError({ side, cap }: NonNullable<core.ExchangeRecord['error']>, upstream: string): void {
     this.#errors.of(side).of(upstream).count++;
     if (cap !== null) this.#caps.of(cap).of(upstream).count++;
   }
@@ -193,7 +172,7 @@ const SERVICE_FAULTS: ReadonlySet<RpcCode> = new Set([
   ...[RpcCode.internal, RpcCode.unavailable, RpcCode.dataLoss],
 ]);
 
-function responseClass({ status, grpcStatus }: ExchangeRecord): (typeof RESPONSE_CLASSES)[number] {
+function responseClass({ status, grpcStatus }: core.ExchangeRecord): (typeof RESPONSE_CLASSES)[number] {
   if (grpcStatus !== null && grpcStatus !== RpcCode.ok) return SERVICE_FAULTS.has(grpcStatus) ? '5xx' : '4xx';
   // RFC 9110, 15: a status above 599 is processed as one of 5xx.
   return RESPONSE_CLASSES[Math.min(5, Math.floor(status / 100)) - 1] ?? 'none';
@@ -212,13 +191,13 @@ export interface StoreView {
 interface PartitionView {
   /** The bucket as configured; '' for the global limit. */
   readonly bucket: string;
-  readonly role: Exclude<DecisionOutcome, 'admitted'>;
+  readonly role: Exclude<core.DecisionOutcome, 'admitted'>;
   readonly evictions: number;
   readonly overflows: number;
 }
 
 /** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
-export class LimitMetrics implements LimitListener {
+export class LimitMetrics implements core.LimitListener {
   /** Decisions by bucket, class and outcome. */
   readonly decisions: Tally;
   /** Requests that limits in shadow would have refused: by bucket, class and limit. */
@@ -264,28 +243,28 @@ export class LimitMetrics implements LimitListener {
     this.#set.read('weir_limit_shared_overflows_total', () => byPartition(({ overflows }) => overflows));
   }
 
-  decided({ bucket, callerClass, outcome, nearLimit }: DecisionEvent): void {
+  decided({ bucket, callerClass, outcome, nearLimit }: core.DecisionEvent): void {
     const name = bucket ?? 'none';
     this.decisions.of(name).of(callerClass).of(outcome).count++;
     if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
   }
 
-  refusedByRestriction({ callerClass, why }: RestrictionRefusal): void {
+  refusedByRestriction({ callerClass, why }: core.RestrictionRefusal): void {
     this.byRestriction.of(callerClass).of(why).count++;
   }
 
-  shadowRefused({ bucket, callerClass, by }: ShadowEvent): void {
+  shadowRefused({ bucket, callerClass, by }: core.ShadowEvent): void {
     this.inShadow
       .of(bucket ?? 'none')
       .of(callerClass)
       .of(by).count++;
   }
 
-  held(outcome: HeldOutcome): void {
+  held(outcome: core.HeldOutcome): void {
     this.#held.of(outcome).count++;
   }
 
-  shadowRestricted({ kind, reason }: RestrictionEvent): void {
+  shadowRestricted({ kind, reason }: core.RestrictionEvent): void {
     this.#shadowRestrictions.of(kind).of(reason).count++;
   }
 
@@ -293,7 +272,7 @@ export class LimitMetrics implements LimitListener {
     this.#invalid.of(String(status)).count++;
   }
 
-  restricted({ kind, reason }: RestrictionEvent): void {
+  restricted({ kind, reason }: core.RestrictionEvent): void {
     this.#restrictions.of(kind).of(reason).count++;
     this.#restricted.inc({ kind });
   }
@@ -302,11 +281,11 @@ export class LimitMetrics implements LimitListener {
     // It is counted already.
   }
 
-  released({ kind }: RestrictionEvent): void {
+  released({ kind }: core.RestrictionEvent): void {
     this.#restricted.dec({ kind });
   }
 
-  evicted({ kind, key, table }: EvictionEvent): void {
+  evicted({ kind, key, table }: core.EvictionEvent): void {
     this.#evicted.of(table).count++;
     if (key !== null) this.#restricted.dec({ kind });
   }
@@ -355,7 +334,7 @@ export class IdentityMetrics {
    *
    * @param provider its name, or `none`; `null` for the only one, whose series have no such label
    */
-  of(provider: string | null): AuthListener & SignInListener {
+  of(provider: string | null): core.AuthListener & core.SignInListener {
     const label = provider ?? '';
     const tokens = this.#metrics.tokens.of(label);
     const refused = this.#metrics.refused.of(label);
@@ -365,11 +344,11 @@ export class IdentityMetrics {
     const introspections = this.#metrics.introspections.of(label);
     return {
       tokenKnown: counting(tokens, 'known'),
-      signatureChecked: (algorithm: SignatureAlgorithm, good: boolean) => {
+      signatureChecked: (algorithm: core.SignatureAlgorithm, good: boolean) => {
         checks.of(algorithm).of(String(good)).count++;
         if (good) tokens.of('verified').count++;
       },
-      tokenRefused: (reason: InvalidReason) => {
+      tokenRefused: (reason: core.InvalidReason) => {
         tokens.of('refused').count++;
         refused.of(reason).count++;
       },
@@ -383,7 +362,7 @@ export class IdentityMetrics {
       revocationEvicted: () => {
         this.#metrics.revocationsEvicted.count++;
       },
-      redeemed: ({ grant, outcome, durationMs }: RedeemEvent) => {
+      redeemed: ({ grant, outcome, durationMs }: core.RedeemEvent) => {
         const [attempts, duration] =
           grant === 'code'
             ? [this.#metrics.redeemed, this.#metrics.redeemDuration]
@@ -391,14 +370,14 @@ export class IdentityMetrics {
         attempts.of(outcome).count++;
         duration.observe(durationMs / 1_000);
       },
-      signedOut: ({ outcome }: SignOutEvent) => {
+      signedOut: ({ outcome }: core.SignOutEvent) => {
         this.#metrics.signedOut.of(outcome).count++;
       },
-      introspected: ({ outcome, durationMs }: IntrospectionEvent) => {
+      introspected: ({ outcome, durationMs }: core.IntrospectionEvent) => {
         introspections.of(outcome).count++;
         if (outcome !== 'overloaded') this.#metrics.introspectionDuration.observe(durationMs / 1_000);
       },
-      discovered: (event: DiscoveryEvent) => {
+      discovered: (event: core.DiscoveryEvent) => {
         discoveries.of(event.outcome).count++;
       },
     };
@@ -416,14 +395,14 @@ function labelled(provider: string): Partial<Record<'provider', string>> {
 }
 
 /** Counts what providers tell the gateway unasked. */
-export class NoticeMetrics implements NoticeListener {
+export class NoticeMetrics implements core.NoticeListener {
   readonly #received: Tally;
 
   constructor(set: MetricSet) {
     this.#received = set.counter('weir_notices_total');
   }
 
-  noticeReceived({ kind, outcome }: NoticeEvent): void {
+  noticeReceived({ kind, outcome }: core.NoticeEvent): void {
     this.#received.of(kind).of(outcome).count++;
   }
 }

@@ -1,20 +1,12 @@
 import type { FailurePolicy, StoreListener } from '../../core/index.ts';
-import {
-  type AllowanceStore,
-  type CountedIn,
-  type Decision,
-  type Limit,
-  type LimitSet,
-  type LimitsInForce,
-  type LocalStore,
-  UNLIMITED,
-} from '../../limits/index.ts';
+import type * as limits from '../../limits/index.ts';
+import { UNLIMITED } from '../../limits/index.ts';
 import type { Question } from './plan.ts';
 
 export interface FallbackDependencies {
   readonly policy: FailurePolicy;
   /** Counts while Redis does not decide. */
-  readonly local: LocalStore;
+  readonly local: limits.LocalStore;
   /** How many gateways share the limits. */
   readonly replicas: () => number;
   readonly listener: StoreListener;
@@ -22,14 +14,14 @@ export interface FallbackDependencies {
 
 /** The wait announced to clients under the policy `closed`. */
 const CLOSED_RETRY_MS = 1_000;
-const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
+const CLOSED: limits.Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
 
 /** Decides by the policy while Redis does not. */
 export class Fallback {
   readonly #dependencies: FallbackDependencies;
   readonly #divided = new DividedLimits();
   /** The local counters; `null` if the policy decides without them. */
-  readonly allowances: AllowanceStore | null;
+  readonly allowances: limits.AllowanceStore | null;
 
   constructor(dependencies: FallbackDependencies) {
     this.#dependencies = dependencies;
@@ -37,7 +29,7 @@ export class Fallback {
   }
 
   /** May return an object that the next call overwrites. */
-  decide(question: Question): Decision {
+  decide(question: Question): limits.Decision {
     const { policy, listener } = this.#dependencies;
     listener.decidedBy(policy);
     if (policy === 'local') return this.#decideLocally(question);
@@ -45,7 +37,7 @@ export class Fallback {
   }
 
   /** Returns a unit of a local decision. Returns false if the window is not a local one. */
-  refund(limit: Limit, part: string, window: number, cost: number): boolean {
+  refund(limit: limits.Limit, part: string, window: number, cost: number): boolean {
     if (window >= 0) return false;
     const { local, replicas } = this.#dependencies;
     local.refund(divideLimit(limit, replicas()), part, -window, cost);
@@ -53,7 +45,7 @@ export class Fallback {
   }
 
   /** Negates the windows of a local decision, so that a refund finds its way back to the local store. */
-  #decideLocally({ limits, caller, main, group, cost, consuming }: Question): Decision {
+  #decideLocally({ limits, caller, main, group, cost, consuming }: Question): limits.Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
     if (!consuming) return local.peek(divided, caller, main, group, cost);
@@ -69,17 +61,17 @@ export class Fallback {
   }
 }
 
-function negated({ groupWindow, resourceWindow }: Pick<Decision, 'groupWindow' | 'resourceWindow'>) {
+function negated({ groupWindow, resourceWindow }: Pick<limits.Decision, 'groupWindow' | 'resourceWindow'>) {
   return { groupWindow: 0 - groupWindow, resourceWindow: 0 - resourceWindow };
 }
 
-function localAllowances({ local, replicas }: FallbackDependencies): AllowanceStore {
+function localAllowances({ local, replicas }: FallbackDependencies): limits.AllowanceStore {
   return {
     async read(limits, caller, main, concurrent) {
       const divided = limits.map(limit => divideLimit(limit, replicas()));
       return { ...(await local.allowances.read(divided, caller, main, concurrent)), countedIn: 'local' };
     },
-    async reset(limits, caller, main): Promise<CountedIn> {
+    async reset(limits, caller, main): Promise<limits.CountedIn> {
       await local.allowances.reset(limits, caller, main);
       return 'local';
     },
@@ -93,9 +85,9 @@ function localAllowances({ local, replicas }: FallbackDependencies): AllowanceSt
 export class DividedLimits {
   #divisor = 1;
   /** Weak, so that entries go with their configuration. */
-  #divided = new WeakMap<LimitSet, LimitSet>();
+  #divided = new WeakMap<limits.LimitSet, limits.LimitSet>();
 
-  of(limits: LimitSet, divisor: number): LimitSet {
+  of(limits: limits.LimitSet, divisor: number): limits.LimitSet {
     if (divisor <= 1) return limits;
     if (divisor !== this.#divisor) {
       this.#divisor = divisor;
@@ -115,9 +107,9 @@ export class DividedLimits {
 }
 
 function divideEach(
-  { global, caller, group, resource, concurrent }: LimitsInForce,
+  { global, caller, group, resource, concurrent }: limits.LimitsInForce,
   divisor: number,
-): LimitsInForce {
+): limits.LimitsInForce {
   return {
     global: global && divideLimit(global, divisor),
     caller: caller && divideLimit(caller, divisor),
@@ -128,6 +120,6 @@ function divideEach(
 }
 
 /** Keeps the slack of the whole limit. Computed anew from fewer units, a smooth limit would allow more. */
-function divideLimit(limit: Limit, divisor: number): Limit {
+function divideLimit(limit: limits.Limit, divisor: number): limits.Limit {
   return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

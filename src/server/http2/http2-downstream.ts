@@ -1,14 +1,5 @@
 import type { ListenerModel, TimeoutsModel } from '../../config/index.ts';
-import type {
-  BodySource,
-  ErrorSide,
-  FieldNames,
-  Fields,
-  GatewayError,
-  Release,
-  RosterEntry,
-  TimerClock,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import { firstValue, NO_NAMES, StallTimer } from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Exchange, Gateway, Successor } from '../../gateway/index.ts';
 import { errors } from '../../gateway/index.ts';
@@ -32,7 +23,7 @@ export interface SessionSide {
   readonly serves: ListenerModel['serves'];
   /** The value of `Date`, now. */
   readonly date: string;
-  readonly clock: TimerClock;
+  readonly clock: core.TimerClock;
   /** True if the gateway goes down. */
   readonly draining: boolean;
   /**
@@ -44,14 +35,14 @@ export interface SessionSide {
 }
 
 /** One request of HTTP/2 and its response, which are one stream. */
-export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOwner, RosterEntry {
+export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOwner, core.RosterEntry {
   place = -1;
   readonly method: string;
   readonly target: string;
   readonly version = '2';
   readonly protocol = 'h2';
-  readonly fields: Fields;
-  readonly neverIndexed: FieldNames;
+  readonly fields: core.Fields;
+  readonly neverIndexed: core.FieldNames;
   readonly framing: RequestFraming;
   readonly stream: ServerStream;
   /** The body; `null` without one, or if its end is ambiguous. */
@@ -60,9 +51,9 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   readonly #connection: SessionSide;
   #response: 'none' | 'begun' | 'ended' | 'closed' = 'none';
   /** Names of the response's fields that the upstream sent as never indexed. */
-  #neverIndexedBack: FieldNames = NO_NAMES;
+  #neverIndexedBack: core.FieldNames = NO_NAMES;
   /** Give back the bytes that wait to be sent. */
-  #releases: Release[] = [];
+  #releases: core.Release[] = [];
   /** Takes the place of the exchange where it became a WebSocket. */
   #tunnel: StreamTunnel | null = null;
   /** Times the stream; made by the first sweep that finds it, since most are gone before. */
@@ -111,31 +102,31 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return this.requestBody?.bytes ?? 0;
   }
 
-  body(terms: BodyTerms): BodySource {
+  body(terms: BodyTerms): core.BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
     return this.requestBody.withTerms(terms);
   }
 
-  neverIndex(names: FieldNames): void {
+  neverIndex(names: core.FieldNames): void {
     this.#neverIndexedBack = new Set([...this.#neverIndexedBack, ...names]);
   }
 
-  answer(status: number, _reason: string, fields: Fields, body: string): void {
+  answer(status: number, _reason: string, fields: core.Fields, body: string): void {
     this.#begin(status, fields, body === '');
     if (this.#response !== 'begun') return;
     this.stream.write(Buffer.from(body, 'latin1'));
     this.end([]);
   }
 
-  info(status: number, fields: Fields): void {
+  info(status: number, fields: core.Fields): void {
     if (this.#response === 'none') this.stream.info(status, fields, this.#neverIndexedBack);
   }
 
-  head(status: number, _reason: string, fields: Fields): void {
+  head(status: number, _reason: string, fields: core.Fields): void {
     this.#begin(status, fields, false);
   }
 
-  write(chunk: Buffer, release: Release | null): boolean {
+  write(chunk: Buffer, release: core.Release | null): boolean {
     if (this.#response !== 'begun' || this.stream.write(chunk)) {
       release?.();
       return this.#response !== 'closed';
@@ -144,7 +135,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return false;
   }
 
-  end(trailers: Fields): void {
+  end(trailers: core.Fields): void {
     if (this.#response !== 'begun') return;
     this.#response = 'ended';
     this.stream.end(trailers, this.#neverIndexedBack);
@@ -152,7 +143,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   /** Answers 200, which stands for the 101 of HTTP/1.1 (RFC 8441, 5). */
-  switchProtocols(fields: Fields, successor: Successor): boolean {
+  switchProtocols(fields: core.Fields, successor: Successor): boolean {
     this.#begin(200, fields, false);
     if (this.#response !== 'begun') return false;
     const { clock, draining } = this.#connection;
@@ -163,7 +154,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   /** Breaks the response off. A service that fails must not cost its clients their connection. */
-  abort(side: ErrorSide): void {
+  abort(side: core.ErrorSide): void {
     if (this.#response === 'closed') return;
     this.stream.breakOff(side === 'client');
     this.#close(false);
@@ -251,7 +242,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return this.stream.isAnswered && !this.stream.isReceived;
   }
 
-  #begin(status: number, fields: Fields, isEmpty: boolean): void {
+  #begin(status: number, fields: core.Fields, isEmpty: boolean): void {
     if (this.#response !== 'none') return;
     if (status > MAX_STATUS) {
       this.abort('upstream');
@@ -295,9 +286,9 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 }
 
 /** Fields of a handshake that HTTP/2 does without (RFC 8441, 5). */
-const UPGRADE_FIELDS: FieldNames = new Set(['connection', 'upgrade', 'sec-websocket-accept']);
+const UPGRADE_FIELDS: core.FieldNames = new Set(['connection', 'upgrade', 'sec-websocket-accept']);
 
-function withoutUpgrade(fields: Fields): Fields {
+function withoutUpgrade(fields: core.Fields): core.Fields {
   return fields.filter((_, i) => !UPGRADE_FIELDS.has((fields[i - (i % 2)] as string).toLowerCase()));
 }
 
@@ -310,7 +301,7 @@ const DROPPED_MAX_MS = 1_000;
  * - `enough`: the client has had the time to read its response; read no more of its request
  * - `null`: the client is in time
  */
-type StreamLateness = GatewayError | 'reset' | 'enough' | null;
+type StreamLateness = core.GatewayError | 'reset' | 'enough' | null;
 
 /** Measures how long a stream waits for its client. Ask at each sweep, and only then. */
 export class StreamWaits {

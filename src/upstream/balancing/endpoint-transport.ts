@@ -1,11 +1,4 @@
-import type {
-  OutReason,
-  Random,
-  SharedStates,
-  Timer,
-  TimerClock,
-  UpstreamListener,
-} from '../../core/index.ts';
+import type * as core from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
 import {
@@ -15,14 +8,7 @@ import {
   type HealthOptions,
   LearntChecks,
 } from '../health/index.ts';
-import type {
-  CallSink,
-  EndpointAddress,
-  EndpointOptions,
-  EndpointPool,
-  Transport,
-  TransportCall,
-} from '../transport.ts';
+import type * as transport from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
@@ -40,7 +26,7 @@ export interface EndpointsState {
 interface EndpointState {
   /** Is `host:port`, with an IPv6 address in brackets. */
   readonly name: string;
-  readonly outFor: OutReason | null;
+  readonly outFor: core.OutReason | null;
   /** Its last fault; `null` if there was none. */
   readonly why: string | null;
   readonly weight: number;
@@ -50,23 +36,23 @@ interface EndpointState {
 
 /** How requests are spread over the addresses of an upstream. */
 export interface Spreading {
-  readonly endpoints: readonly EndpointOptions[];
+  readonly endpoints: readonly transport.EndpointOptions[];
   readonly balance: Balance;
   /** How addresses are checked; `null` if they are not. */
   readonly health: HealthOptions | null;
 }
 
 interface EndpointTransportDependencies {
-  readonly clock: TimerClock;
-  readonly random: Random;
+  readonly clock: core.TimerClock;
+  readonly random: core.Random;
   /** Opens the source of the addresses of one configured URL. */
-  readonly openSource: (configured: EndpointOptions) => EndpointSource;
-  readonly openPool: (endpoint: SourcedEndpoint) => EndpointPool;
+  readonly openSource: (configured: transport.EndpointOptions) => EndpointSource;
+  readonly openPool: (endpoint: SourcedEndpoint) => transport.EndpointPool;
   /** Makes what counts requests and retries. Default: those of this thread alone. */
   readonly newRetryCounts?: NewRetryCounts | undefined;
-  readonly listener: UpstreamListener;
+  readonly listener: core.UpstreamListener;
   /** How threads share what checks find out: one of them checks. Default: there is one thread. */
-  readonly checks?: SharedStates<CheckState> | undefined;
+  readonly checks?: core.SharedStates<CheckState> | undefined;
 }
 
 interface EndpointTransportOptions {
@@ -78,7 +64,7 @@ interface EndpointTransportOptions {
 }
 
 /** Carries the requests to an upstream: each to one of its endpoints, which may come and go. It has none before it is used. */
-export class EndpointTransport implements Transport, CallShare, EndpointOwner {
+export class EndpointTransport implements transport.Transport, CallShare, EndpointOwner {
   readonly isGrpc: boolean;
   readonly #connectTimeoutMs: number;
   readonly #parts: EndpointTransportDependencies;
@@ -97,9 +83,9 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   /** The only endpoint that serves now, which is used whatever its health. */
   #sole: Endpoint | null = null;
   /** The pool of the only address, if that never changes: requests go straight to it. */
-  #only: EndpointPool | null = null;
+  #only: transport.EndpointPool | null = null;
   /** Pools of addresses that are gone, until what they carry is over. */
-  readonly #draining = new Map<Transport, Promise<void>>();
+  readonly #draining = new Map<transport.Transport, Promise<void>>();
   #isClosed = false;
 
   constructor(
@@ -172,7 +158,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
       if (!known.has(key)) followed.source.start(() => followed.follower.#changed());
   }
 
-  send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {
+  send(request: OutgoingRequest, sink: transport.CallSink, caller: string): transport.TransportCall {
     if (this.#only !== null) return this.#only.send(request, sink, caller);
     return new EndpointCall(this, request, sink, caller).start(this.#firstFor(caller));
   }
@@ -216,7 +202,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
 
   lookAgain(failed: Endpoint | null, then: () => void): () => void {
     const { clock } = this.#parts;
-    let timer: Timer | null = null;
+    let timer: core.Timer | null = null;
     let isOver = false;
     const end = () => {
       isOver = true;
@@ -234,7 +220,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
   }
 
   /** Has the names looked up again. */
-  async #refresh(failed: EndpointAddress | null): Promise<void> {
+  async #refresh(failed: transport.EndpointAddress | null): Promise<void> {
     await Promise.all(this.#sources.map(source => source.refresh(failed)));
   }
 
@@ -247,7 +233,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return this.#balancer.mayEject();
   }
 
-  changed(endpoint: Endpoint, reason: OutReason | null): void {
+  changed(endpoint: Endpoint, reason: core.OutReason | null): void {
     this.#balancer.changed();
     if (this.#checks.isLearning) return;
     const { name } = endpoint;
@@ -259,7 +245,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return this.#checks.failureOf(endpoint) ?? endpoint.health.lastFailure;
   }
 
-  #list(configured: EndpointOptions, known: ReadonlyMap<string, Listed>, isFirst: boolean): Listed {
+  #list(configured: transport.EndpointOptions, known: ReadonlyMap<string, Listed>, isFirst: boolean): Listed {
     const { weight } = configured;
     const followed = known.get(sourceKey(configured))?.followed;
     if (followed === undefined) {
@@ -324,7 +310,7 @@ export class EndpointTransport implements Transport, CallShare, EndpointOwner {
     return endpoint;
   }
 
-  #drain(pool: Transport): void {
+  #drain(pool: transport.Transport): void {
     this.#draining.set(
       pool,
       pool.close().then(() => void this.#draining.delete(pool)),
@@ -358,7 +344,7 @@ interface Followed {
 }
 
 /** Another weight of the same address needs no other source. */
-function sourceKey({ weight: _weight, ...where }: EndpointOptions): string {
+function sourceKey({ weight: _weight, ...where }: transport.EndpointOptions): string {
   return JSON.stringify(where);
 }
 

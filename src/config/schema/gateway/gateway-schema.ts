@@ -17,21 +17,9 @@ import {
   secrecyOf,
   text,
 } from '../../values/index.ts';
-import {
-  capsSchema,
-  clientTimeoutsSchema,
-  http2Schema,
-  shutdownSchema,
-  workersSchema,
-} from './caps-schema.ts';
+import * as caps from './caps-schema.ts';
 import { corsSchema, forwardingHeadersSchema } from './forwarding-schema.ts';
-import {
-  accessTokensSchema,
-  identityProviderSchema,
-  identityProvidersSchema,
-  protectedResourceSchema,
-  signInSchema,
-} from './identity-schema.ts';
+import * as identity from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';
 import { stateSchema, storeSchema } from './store-schema.ts';
@@ -86,7 +74,7 @@ export type RouteConfig = z.output<typeof route>;
 /** The shape of gateway.yaml. cross-checks.ts checks how its parts fit together. */
 export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
-  workers: workersSchema,
+  workers: caps.workersSchema,
   trusted_proxies: z
     .union([z.literal('none').transform(() => [] as string[]), z.array(network())], {
       error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',
@@ -98,23 +86,23 @@ export const gatewaySchema = z.strictObject({
   forwarding_headers: forwardingHeadersSchema.describe(
     'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
   ),
-  identity_provider: doorAsWhole(identityProviderSchema)
+  identity_provider: doorAsWhole(identity.identityProviderSchema)
     .optional()
     .describe(
       'The OpenID Connect provider that issues tokens and signs users in. Without it, every route must say "authentication: none".',
     ),
-  access_tokens: doorAsWhole(accessTokensSchema)
+  access_tokens: doorAsWhole(identity.accessTokensSchema)
     .optional()
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
     ),
-  identity_providers: doorAsWhole(identityProvidersSchema)
+  identity_providers: doorAsWhole(identity.identityProvidersSchema)
     .optional()
     .describe(
       'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
     ),
-  sign_in: signInSchema,
-  protected_resource: protectedResourceSchema,
+  sign_in: identity.signInSchema,
+  protected_resource: identity.protectedResourceSchema,
   upstreams: upstreamsSchema,
   routes: routesSchema,
   cors: doorAsWhole(corsSchema).describe(
@@ -130,10 +118,10 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
     ),
-  timeouts: clientTimeoutsSchema,
-  caps: capsSchema,
-  http2: http2Schema,
-  shutdown: shutdownSchema,
+  timeouts: caps.clientTimeoutsSchema,
+  caps: caps.capsSchema,
+  http2: caps.http2Schema,
+  shutdown: caps.shutdownSchema,
   log: logSchema,
   tracing: tracingSchema,
   metrics: metricsSchema,
