@@ -2,7 +2,6 @@ import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
-import { SlabStore } from './slabs.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
 import { type ConnectionShare, UpstreamConnection } from './upstream-connection.ts';
 
@@ -14,7 +13,6 @@ import { type ConnectionShare, UpstreamConnection } from './upstream-connection.
  * would be one too many, closes a resting connection.
  */
 export class ConnectionPool extends Pool<UpstreamConnection> implements ConnectionShare {
-  readonly slabs = new SlabStore();
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
@@ -81,8 +79,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   protected override sweep(nowMs: number): boolean {
     for (const connection of this.members) connection.sweep(nowMs);
-    this.slabs.trim();
-    return this.slabs.size > 0;
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock, Random, System, Timer, TimerClock } from '../core/index.ts';
+import type { Clock, LendingBytes, Random, Release, System, Timer, TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import type { Connect } from './connect.ts';
 import type { CallSink, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
@@ -16,6 +16,7 @@ export interface PoolTerms {
   readonly options: UpstreamOptions;
   readonly clock: Clock;
   readonly connect: Connect;
+  readonly slabs: SlabStore;
 }
 
 interface PooledConnection {
@@ -28,6 +29,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   readonly options: UpstreamOptions;
   readonly clock: TimerClock;
   readonly connect: Connect;
+  readonly slabs = new SlabStore();
   protected readonly random: Random;
   protected readonly members = new Set<Connection>();
   protected closing = false;
@@ -65,7 +67,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   /** Closes the connection once nothing is in flight on it. */
   protected abstract retire(connection: Connection): void;
 
-  /** Checks whether something has taken too long. Returns whether more than connections has to be swept again. */
+  /** Checks whether something has taken too long. Returns whether more than connections and slabs has to be swept again. */
   protected abstract sweep(nowMs: number): boolean;
 
   protected add(connection: Connection): void {
@@ -80,7 +82,8 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 
   #onSweep(): void {
     const goesOn = this.sweep(this.clock.monotonicMs());
-    if (goesOn || this.members.size > 0 || this.#sweeper === null) return;
+    this.slabs.trim();
+    if (goesOn || this.slabs.size > 0 || this.members.size > 0 || this.#sweeper === null) return;
     this.clock.cancel(this.#sweeper);
     this.#sweeper = null;
   }
@@ -131,5 +134,101 @@ export class Lifetime {
   /** Whether to close a connection that has been idle for `idleMs`. */
   isOverAfter(idleMs: number): boolean {
     return idleMs >= this.#idleMs || this.#isTooOld;
+  }
+}
+
+/**
+ * The size of a slab, which is the most that one read returns. A 64 KiB response with its head takes one read and one write, and
+ * memory of this size goes back to the system when freed.
+ */
+export const SLAB_BYTES = 131_072;
+
+/**
+ * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is only filled again
+ * once all of them are given back.
+ */
+export class Slab implements LendingBytes {
+  readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  readonly #store: SlabStore;
+  /** How many views have not been given back yet. */
+  #lent = 0;
+  /** True while a connection reads into it. */
+  #held = true;
+
+  constructor(store: SlabStore) {
+    this.#store = store;
+  }
+
+  get lent(): boolean {
+    return this.#lent > 0;
+  }
+
+  keep(): void {
+    this.#lent++;
+  }
+
+  /** Lends out a view. The borrower gives it back by `release`. */
+  lend(from: number, to: number): Buffer {
+    this.#lent++;
+    return this.bytes.subarray(from, to);
+  }
+
+  /**
+   * Takes a view back. After a failed write it stays lent: the slab is left to the garbage collector, since the socket may
+   * still be reading it.
+   */
+  readonly release: Release = error => {
+    if (error) return;
+    this.#lent--;
+    this.#giveBack();
+  };
+
+  hold(): this {
+    this.#held = true;
+    return this;
+  }
+
+  /** Gives the slab up: its connection reads into another one from now on. */
+  letGo(): void {
+    this.#held = false;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#lent === 0 && !this.#held) this.#store.giveBack(this);
+  }
+}
+
+/** Keeps slabs that are not in use, no more than were needed since the last `trim`. */
+export class SlabStore {
+  readonly #free: Slab[] = [];
+  /** The smallest number of free slabs since the last trim: this many were not needed. */
+  #minFree = 0;
+
+  get size(): number {
+    return this.#free.length;
+  }
+
+  take(): Slab {
+    const slab = this.#free.pop();
+    if (this.#free.length < this.#minFree) this.#minFree = this.#free.length;
+    return slab === undefined ? new Slab(this) : slab.hold();
+  }
+
+  /** Returns another slab in place of this one, parts of which are lent out. */
+  replace(slab: Slab): Slab {
+    const next = this.take();
+    slab.letGo();
+    return next;
+  }
+
+  giveBack(slab: Slab): void {
+    this.#free.push(slab);
+  }
+
+  /** Frees the slabs that were not needed since the last trim. */
+  trim(): void {
+    this.#free.splice(0, this.#minFree);
+    this.#minFree = this.#free.length;
   }
 }

@@ -2,7 +2,6 @@ import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem, SWEEP_MS } from './pool.ts';
 import { type SessionShare, UpstreamSession } from './session.ts';
-import { SlabStore } from './slabs.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
 
@@ -11,7 +10,6 @@ import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
  * all have as many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
  */
 export class SessionPool extends Pool<UpstreamSession> implements SessionShare, CallHolder {
-  readonly slabs = new SlabStore();
   /** Calls that wait for a stream, in their order. */
   readonly #queue = new Set<StreamCall>();
   /** How many streams a connection is known to accept. */
@@ -114,7 +112,6 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
     for (const session of this.members) session.sweep(nowMs);
     // A connect that takes too long is found first, and says so.
     for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
-    this.slabs.trim();
-    return this.#queue.size > 0 || this.slabs.size > 0;
+    return this.#queue.size > 0;
   }
 }

@@ -3,18 +3,12 @@ import { type FieldNames, TurnWriter } from '../core/index.ts';
 import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
 import { readyEvent } from './connect.ts';
-import type { PoolTerms } from './pool.ts';
-import { SLAB_BYTES, type Slab, type SlabStore } from './slabs.ts';
+import { type PoolTerms, SLAB_BYTES, type Slab, type SlabStore } from './pool.ts';
 import { OwnFault } from './stream-response.ts';
 import type { UpstreamOptions } from './transport.ts';
 
 /** The smallest part of a slab that is read into while clients still hold its other part: small pieces must not keep many slabs. */
 const MIN_READ_BYTES = SLAB_BYTES / 2;
-
-/** What the sockets of a pool share. */
-interface SessionSocketShare extends Pick<PoolTerms, 'connect' | 'options'> {
-  readonly slabs: SlabStore;
-}
 
 /** Hears what happens on the connection of a session. */
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRead' | 'goaway'> {
@@ -40,7 +34,7 @@ export class SessionSocket implements ClientSessionOwner {
   #writer: TurnWriter | null = null;
   #isClosing = false;
 
-  constructor({ connect, options, slabs }: SessionSocketShare, owner: SessionSocketOwner) {
+  constructor({ connect, options, slabs }: PoolTerms, owner: SessionSocketOwner) {
     this.#owner = owner;
     this.#slabs = slabs;
     this.#slab = slabs.take();

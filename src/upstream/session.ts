@@ -2,7 +2,6 @@ import { Roster, StallTimer } from '../core/index.ts';
 import { ErrorCode, type Http2Fault, Liveness } from '../http2/index.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
-import type { SlabStore } from './slabs.ts';
 import type { CallSession, Origin, StreamCall } from './stream-call.ts';
 import { neverIndexedHeaders, originOf, requestSection } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
@@ -16,7 +15,6 @@ const CLOSE_MS = 1_000;
 
 /** What the sessions of a pool have in common, and how they tell the pool of their changes. */
 export interface SessionShare extends PoolTerms {
-  readonly slabs: SlabStore;
   /** Called when there may be room for another call: the session is new, or a stream has closed. */
   vacant(session: UpstreamSession): void;
   /** Called when the session takes no further call. Only for a session that carried at least one. */

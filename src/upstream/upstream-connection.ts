@@ -1,11 +1,9 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import type { ByteSink, ByteStream, TimerClock } from '../core/index.ts';
-import { SocketStream, StallTimer } from '../core/index.ts';
+import { type ByteSink, type ByteStream, SocketStream, StallTimer, type TimerClock } from '../core/index.ts';
 import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../http1/index.ts';
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../http1/index.ts';
 import { readyEvent, reset } from './connect.ts';
-import { Lifetime, type PoolTerms } from './pool.ts';
-import type { Slab, SlabStore } from './slabs.ts';
+import { Lifetime, type PoolTerms, type Slab, type SlabStore } from './pool.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';
 
@@ -279,7 +277,6 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 /** What the connections of a pool share, and tell it. */
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
-  readonly slabs: SlabStore;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
   /** Called when the connection may carry another request after a rest: late bytes of its last response would show by then. */

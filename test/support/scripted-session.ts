@@ -4,7 +4,7 @@ import {
   type SessionOptions,
   type StreamHandler,
 } from '../../src/http2/index.ts';
-import { SlabStore } from '../../src/upstream/slabs.ts';
+import { SlabStore } from '../../src/upstream/pool.ts';
 import { type Frame, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
 import { StreamEvents } from './stream-events.ts';

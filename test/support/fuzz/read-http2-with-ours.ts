@@ -1,5 +1,5 @@
 import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
-import { SlabStore } from '../../../src/upstream/slabs.ts';
+import { SlabStore } from '../../../src/upstream/pool.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
 import { CollectingSink } from '../collecting-sink.ts';
 import { GET } from '../get-request.ts';

@@ -1,7 +1,7 @@
 import type { Release } from '../../../src/core/index.ts';
 import { MalformedMessage } from '../../../src/http1/message.ts';
 import { ResponseReader } from '../../../src/http1/response-reader.ts';
-import { SlabStore } from '../../../src/upstream/slabs.ts';
+import { SlabStore } from '../../../src/upstream/pool.ts';
 import type { CallSink } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';
 

@@ -1,4 +1,4 @@
-import { SLAB_BYTES } from '../../../src/upstream/slabs.ts';
+import { SLAB_BYTES } from '../../../src/upstream/pool.ts';
 import { Random } from '../random.ts';
 import type { FuzzRun } from './fuzz-run.ts';
 import { byName } from './go-quirks.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MalformedMessage } from '../../../src/http1/message.ts';
 import { ResponseReader } from '../../../src/http1/response-reader.ts';
-import { SlabStore } from '../../../src/upstream/slabs.ts';
+import { SlabStore } from '../../../src/upstream/pool.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
 
 const MAX_HEAD_BYTES = 1_024;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { UpstreamOptions } from '../../../src/upstream/index.ts';
+import { SlabStore } from '../../../src/upstream/pool.ts';
 import { UpstreamSession } from '../../../src/upstream/session.ts';
-import { SlabStore } from '../../../src/upstream/slabs.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
 import { frameSockets } from '../../support/frame-socket.ts';

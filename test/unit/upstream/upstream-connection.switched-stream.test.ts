@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ByteSink, systemClock } from '../../../src/core/index.ts';
-import { SLAB_BYTES, SlabStore } from '../../../src/upstream/slabs.ts';
+import { SLAB_BYTES, SlabStore } from '../../../src/upstream/pool.ts';
 import { Reads, SwitchedStream } from '../../../src/upstream/upstream-connection.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 

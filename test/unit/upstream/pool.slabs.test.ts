@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SlabStore } from '../../../src/upstream/slabs.ts';
+import { SlabStore } from '../../../src/upstream/pool.ts';
 
 describe('a slab', () => {
   test('is taken again once it is let go and every view was given back', () => {
