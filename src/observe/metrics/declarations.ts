@@ -1,29 +1,4 @@
-import type * as core from '../../core/index.ts';
-import {
-  ADMIN_CHANGES,
-  ADMIN_ENDPOINTS,
-  ADMIN_REFUSALS,
-  DECIDED_BY,
-  DISCOVERY_OUTCOMES,
-  ERROR_SIDES,
-  HANDSHAKE_OUTCOMES,
-  HELD_OUTCOMES,
-  HTTP2_FAULTS,
-  INTROSPECTION_OUTCOMES,
-  INVALID_REASONS,
-  NOTICE_KINDS,
-  NOTICE_OUTCOMES,
-  OUT_REASONS,
-  OUTCOMES,
-  PROTOCOLS,
-  PROXY_HEADER_FAULTS,
-  REDEEM_OUTCOMES,
-  RESTRICTED_KINDS,
-  RESTRICTION_REASONS,
-  RESTRICTION_TABLES,
-  SIGNATURE_ALGORITHMS,
-  STORE_FAILURES,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import * as labels from './label-model.ts';
 
 /** Declares one metric: its name and text for Prometheus and the documents, and the series that exist from the start. */
@@ -88,7 +63,7 @@ const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
 export const METRICS = {
   weir_requests_total: counter(
     'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
-    { route: ROUTE, status: '`none`: no response', outcome: OUTCOMES, protocol: PROTOCOLS },
+    { route: ROUTE, status: '`none`: no response', outcome: core.OUTCOMES, protocol: core.PROTOCOLS },
     { series: labels.requestRows, configured: 'route' },
   ),
   weir_grpc_calls_total: counter(
@@ -142,7 +117,7 @@ export const METRICS = {
   ),
   weir_upstream_endpoints: gauge(
     'Endpoints of each upstream, by state: used, or why they get no requests.',
-    { upstream: UPSTREAM, state: ['used', ...OUT_REASONS] },
+    { upstream: UPSTREAM, state: ['used', ...core.OUT_REASONS] },
     {
       more: 'The status page names each endpoint. `connect_failures` and `bad_answers`: ejected for a while; `check`: its health checks fail.',
     },
@@ -153,7 +128,7 @@ export const METRICS = {
   ),
   weir_upstream_endpoints_out_total: counter(
     'How often an endpoint of the upstream was taken out, by reason.',
-    { upstream: UPSTREAM, reason: OUT_REASONS },
+    { upstream: UPSTREAM, reason: core.OUT_REASONS },
     { series: labels.endpointRows, configured: 'upstream' },
   ),
   weir_upstream_lookup_failed: gauge(
@@ -162,7 +137,7 @@ export const METRICS = {
   ),
   weir_errors_total: counter(
     'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
-    { side: ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
+    { side: core.ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
     { series: labels.errorRows, configured: 'upstream' },
   ),
   weir_caps_met_total: counter(
@@ -208,14 +183,14 @@ export const METRICS = {
   ),
   weir_proxy_header_faults_total: counter(
     'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
-    { reason: PROXY_HEADER_FAULTS },
+    { reason: core.PROXY_HEADER_FAULTS },
   ),
   weir_tls_handshakes_total: counter(
     'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed (timeout, capacity, cleartext, no_overlap, client_certificate, rejected, closed, malformed).',
-    { listener: 'its key under `listen`', outcome: HANDSHAKE_OUTCOMES },
+    { listener: 'its key under `listen`', outcome: core.HANDSHAKE_OUTCOMES },
     {
       series: ({ tlsListeners }) =>
-        tlsListeners.flatMap(listener => HANDSHAKE_OUTCOMES.map(outcome => [listener, outcome])),
+        tlsListeners.flatMap(listener => core.HANDSHAKE_OUTCOMES.map(outcome => [listener, outcome])),
       configured: 'listener',
     },
   ),
@@ -225,7 +200,7 @@ export const METRICS = {
   ),
   weir_http2_faults_total: counter(
     'HTTP/2 connections closed because of what the client sent, by reason: resets, control_frames, continuations, invalid_frames, refused_streams, protocol.',
-    { reason: HTTP2_FAULTS },
+    { reason: core.HTTP2_FAULTS },
     { more: 'See [HTTP/2](http2.md#floods).' },
   ),
   weir_overloaded: gauge(
@@ -238,16 +213,16 @@ export const METRICS = {
   ),
   weir_admin_refused_total: counter(
     'Requests that the admin API refused, by reason: wrong_token, too_many_tokens, no_token or foreign_origin.',
-    { reason: ADMIN_REFUSALS },
+    { reason: core.ADMIN_REFUSALS },
     { more: 'See [the admin API](admin-api.md).' },
   ),
   weir_admin_changes_total: counter(
     'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
-    { change: ADMIN_CHANGES },
+    { change: core.ADMIN_CHANGES },
   ),
   weir_admin_faults_total: counter(
     'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
-    { endpoint: ADMIN_ENDPOINTS },
+    { endpoint: core.ADMIN_ENDPOINTS },
   ),
   weir_log_lines_dropped_total: counter(
     'Log lines that were dropped because standard output did not take them.',
@@ -260,12 +235,12 @@ export const METRICS = {
   ),
   weir_tokens_refused_total: counter(
     'Refused tokens by reason.',
-    { provider: PROVIDER, reason: INVALID_REASONS },
+    { provider: PROVIDER, reason: core.INVALID_REASONS },
     { series: labels.refusalRows },
   ),
   weir_signature_checks_total: counter(
     'Signatures checked, by algorithm and result.',
-    { provider: PROVIDER, algorithm: SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
+    { provider: PROVIDER, algorithm: core.SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
     { series: labels.checkRows },
   ),
   weir_key_set_keys: gauge(
@@ -287,24 +262,27 @@ export const METRICS = {
   ),
   weir_notices_total: counter(
     'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
-    { notice: NOTICE_KINDS, outcome: NOTICE_OUTCOMES },
+    { notice: core.NOTICE_KINDS, outcome: core.NOTICE_OUTCOMES },
     {
-      series: ({ notices }) => notices.flatMap(notice => NOTICE_OUTCOMES.map(outcome => [notice, outcome])),
+      series: ({ notices }) =>
+        notices.flatMap(notice => core.NOTICE_OUTCOMES.map(outcome => [notice, outcome])),
       more: 'See [what the provider tells](tokens.md#what-the-provider-tells).',
     },
   ),
   weir_sign_ins_total: counter(
     'Sign-in attempts, by outcome.',
-    { outcome: REDEEM_OUTCOMES },
-    { series: ({ providers }) => (providers === null ? [] : exceptFor(REDEEM_OUTCOMES, 'token_refused')) },
+    { outcome: core.REDEEM_OUTCOMES },
+    {
+      series: ({ providers }) => (providers === null ? [] : exceptFor(core.REDEEM_OUTCOMES, 'token_refused')),
+    },
   ),
   weir_sign_in_duration_seconds: ofProvider('Time from the complete sign-in request to its response.'),
   weir_refreshes_total: counter(
     'Attempts to trade a refresh token for new tokens, by outcome.',
-    { outcome: REDEEM_OUTCOMES },
+    { outcome: core.REDEEM_OUTCOMES },
     {
       series: ({ providers, refreshes }) =>
-        providers === null || !refreshes ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
+        providers === null || !refreshes ? [] : exceptFor(core.REDEEM_OUTCOMES, 'code_refused'),
       more: 'Only with `sign_in.refresh`.',
     },
   ),
@@ -313,23 +291,23 @@ export const METRICS = {
   ),
   weir_sign_outs_total: counter(
     "Sign-outs, by the outcome of the provider's part.",
-    { outcome: REDEEM_OUTCOMES },
+    { outcome: core.REDEEM_OUTCOMES },
     {
       series: ({ providers, signsOut }) =>
-        providers === null || !signsOut ? [] : exceptFor(REDEEM_OUTCOMES, 'code_refused'),
+        providers === null || !signsOut ? [] : exceptFor(core.REDEEM_OUTCOMES, 'code_refused'),
       more: 'Only with `sign_in.sign_out`.',
     },
   ),
   weir_provider_discoveries_total: counter(
     "Attempts to discover the provider's endpoints, by outcome.",
-    { provider: PROVIDER, outcome: DISCOVERY_OUTCOMES },
-    { series: model => labels.perProvider(model, DISCOVERY_OUTCOMES) },
+    { provider: PROVIDER, outcome: core.DISCOVERY_OUTCOMES },
+    { series: model => labels.perProvider(model, core.DISCOVERY_OUTCOMES) },
   ),
   weir_introspections_total: counter(
     'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
-    { provider: PROVIDER, outcome: INTROSPECTION_OUTCOMES },
+    { provider: PROVIDER, outcome: core.INTROSPECTION_OUTCOMES },
     {
-      series: model => (model.introspects ? labels.perProvider(model, INTROSPECTION_OUTCOMES) : []),
+      series: model => (model.introspects ? labels.perProvider(model, core.INTROSPECTION_OUTCOMES) : []),
       more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
     },
   ),
@@ -343,7 +321,7 @@ export const METRICS = {
   ),
   weir_restriction_refusals_total: counter(
     'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
-    { class: CLASS, reason: [...RESTRICTION_REASONS, 'blocked'] },
+    { class: CLASS, reason: [...core.RESTRICTION_REASONS, 'blocked'] },
     { series: labels.restrictionRefusalRows, configured: 'class' },
   ),
   weir_limit_near_total: counter(
@@ -362,7 +340,7 @@ export const METRICS = {
   ),
   weir_limit_held_total: counter(
     'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
-    { outcome: HELD_OUTCOMES },
+    { outcome: core.HELD_OUTCOMES },
     { more: 'See [patience](limits.md#patience).' },
   ),
   weir_invalid_requests_total: counter('Requests that count as invalid against their address, by status.', {
@@ -370,18 +348,21 @@ export const METRICS = {
   }),
   weir_restrictions_total: counter(
     'Restrictions started, by kind (address, principal, webhook) and reason.',
-    { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => labels.certainRestrictions(RESTRICTION_REASONS) },
+    { kind: core.RESTRICTED_KINDS, reason: core.RESTRICTION_REASONS },
+    { series: () => labels.certainRestrictions(core.RESTRICTION_REASONS) },
   ),
   weir_shadow_restrictions_total: counter(
     'Restrictions that rules in shadow would have started, by kind and reason.',
-    { kind: RESTRICTED_KINDS, reason: RESTRICTION_REASONS },
-    { series: () => labels.certainRestrictions(RESTRICTION_REASONS.filter(reason => reason !== 'operator')) },
+    { kind: core.RESTRICTED_KINDS, reason: core.RESTRICTION_REASONS },
+    {
+      series: () =>
+        labels.certainRestrictions(core.RESTRICTION_REASONS.filter(reason => reason !== 'operator')),
+    },
   ),
-  weir_restricted: gauge('Restrictions in force now.', { kind: RESTRICTED_KINDS }),
+  weir_restricted: gauge('Restrictions in force now.', { kind: core.RESTRICTED_KINDS }),
   weir_restrictions_evicted_total: counter(
     'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
-    { table: RESTRICTION_TABLES },
+    { table: core.RESTRICTION_TABLES },
   ),
   weir_limit_in_flight: gauge(
     'Requests in flight in each bucket with "concurrent", streams and WebSockets included.',
@@ -402,12 +383,12 @@ export const METRICS = {
   weir_store_decisions_total: ofStore(
     counter(
       'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
-      { by: DECIDED_BY },
+      { by: core.DECIDED_BY },
     ),
   ),
   weir_store_failures_total: ofStore(
     counter('Redis commands that failed, by reason: timeout, disconnected, error.', {
-      reason: STORE_FAILURES,
+      reason: core.STORE_FAILURES,
     }),
   ),
   weir_store_up: ofStore(
