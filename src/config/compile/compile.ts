@@ -136,7 +136,10 @@ function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | n
   };
 }
 
-function stateOf({ state, store }: GatewayConfig, [gatewayFile = '']: readonly string[]): Snapshot['state'] {
+function stateOf(
+  { state, store }: GatewayConfig,
+  [gatewayFile = '']: readonly string[],
+): model.Snapshot['state'] {
   if (state === undefined) return null;
   const { folder, counters } = typeof state === 'string' ? { folder: state } : state;
   // With Redis they are there.
