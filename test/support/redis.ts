@@ -13,13 +13,15 @@ export class RedisServer {
   readonly port: number;
   readonly folder: string;
   readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
   #process: ChildProcess | null = null;
   #client: Redis | null = null;
 
-  constructor(port: number, folder: string, args: readonly string[]) {
+  constructor(port: number, folder: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env) {
     this.port = port;
     this.folder = folder;
     this.#args = args;
+    this.#env = env;
   }
 
   /** A client for the test itself, which waits patiently. */
@@ -29,7 +31,10 @@ export class RedisServer {
   }
 
   async start(): Promise<void> {
-    const child = spawn('redis-server', [...this.#args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('redis-server', [...this.#args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: this.#env,
+    });
     this.#process = child;
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', text => (output += String(text)));
@@ -65,7 +70,15 @@ export class RedisServer {
 }
 
 /** Starts a server with further options, `--name value`. The caller must close it. */
-export async function startRedis(...options: readonly string[]): Promise<RedisServer> {
+export function startRedis(...options: readonly string[]): Promise<RedisServer> {
+  return startRedisWith(process.env, ...options);
+}
+
+/** Starts a server in an environment of its own. The caller must close it. */
+export async function startRedisWith(
+  env: NodeJS.ProcessEnv,
+  ...options: readonly string[]
+): Promise<RedisServer> {
   const port = await freeRedisPort();
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));
   const own = [
@@ -80,7 +93,7 @@ export async function startRedis(...options: readonly string[]): Promise<RedisSe
     '--appendonly',
     'no',
   ];
-  const server = new RedisServer(port, folder, [...own, ...options]);
+  const server = new RedisServer(port, folder, [...own, ...options], env);
   await server.start();
   return server;
 }
