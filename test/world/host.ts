@@ -21,8 +21,8 @@ export class Host {
   readonly name: string;
   readonly address: string;
   readonly disk: Disk;
-  /** Milliseconds by which its wall clock differs from the true one; may step. */
-  wallOffsetMs = 0;
+  /** When it is by its wall clock at the beginning of the world, and the same after each step of that clock. */
+  readonly wallOffsetsMs: number[];
   /** How many of its milliseconds pass in a true one. */
   readonly pace: number;
   readonly #kernel: Kernel;
@@ -34,6 +34,7 @@ export class Host {
     this.name = name;
     this.address = address;
     this.pace = pace;
+    this.wallOffsetsMs = [kernel.epochMs() - kernel.timeline.nowMs];
     this.#kernel = kernel;
     this.#wires = wires;
     this.#draws = kernel.draws.part(`host ${name}`);
@@ -67,12 +68,21 @@ export class Host {
     if (isSilent) this.disk.losePower();
   }
 
+  /** Somebody sets its wall clock. */
+  stepWall(byMs: number): void {
+    this.wallOffsetsMs.push(this.#wallOffsetMs + byMs);
+  }
+
+  get #wallOffsetMs(): number {
+    return this.wallOffsetsMs.at(-1) ?? 0;
+  }
+
   #clockOf(process: Process): TimerClock {
     const { timeline } = this.#kernel;
     const after = (ms: number, run: () => void) =>
       this.#kernel.after(Math.max(0, ms) / this.pace, process, run);
     return {
-      epochMs: () => Math.floor(this.#kernel.epochMs() + this.wallOffsetMs),
+      epochMs: () => Math.floor(timeline.nowMs + this.#wallOffsetMs),
       monotonicMs: () => (timeline.nowMs - process.bornMs) * this.pace,
       after,
       every: (ms, run) => {

@@ -6,10 +6,11 @@ import { WorldService } from './inhabitants/service.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
 import type { Oracle } from './oracles/oracle.ts';
+import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
 import { type Finding, World } from './world.ts';
 
-const ORACLES: readonly Oracle[] = [atMostOnce];
+const ORACLES: readonly Oracle[] = [atMostOnce, withinLimits];
 
 export interface PlayOptions {
   /** Is handed each line of the history. */
@@ -82,14 +83,18 @@ function populate(world: World): void {
   const draws = world.draws.part('population');
   const provider = new WorldProvider(world);
   const service = new WorldService(world, 'service');
+  const global: LimitRule = { units: draws.whole(5, 30), periodMs: 2_000, algorithm: 'fixed' };
+  const things: LimitRule = {
+    ...{ units: draws.whole(1, 6), periodMs: 1_000 * draws.whole(1, 5) },
+    algorithm: draws.one(['fixed', 'smooth']),
+  };
+  world.limits = { global: draws.percent(30) ? global : null, things };
   const limits = {
-    global: draws.percent(30) ? { user: '20/2s', bot: '20/2s', address: '20/2s' } : 'off',
-    buckets: {
-      things: {
-        user: `${draws.whole(1, 6)}/${draws.whole(1, 5)}s`,
-        algorithm: draws.one(['fixed', 'smooth']),
-      },
-    },
+    global:
+      world.limits.global === null
+        ? 'off'
+        : { user: quotaOf(global), bot: quotaOf(global), address: quotaOf(global) },
+    buckets: { things: { user: quotaOf(things), algorithm: things.algorithm } },
     routes: { '/v1/things/**': 'things' },
   };
   const workers = draws.one([1, 1, 2]);
@@ -128,4 +133,8 @@ function populate(world: World): void {
   );
   world.gateways.push(...gateways);
   world.inhabitants.push(provider, service, ...gateways, new NetworkFaults(world), ...clients);
+}
+
+function quotaOf({ units, periodMs }: LimitRule): string {
+  return `${units}/${periodMs / 1_000}s`;
 }

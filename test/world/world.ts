@@ -5,6 +5,7 @@ import { Draws } from './kernel/draws.ts';
 import { History } from './kernel/history.ts';
 import { Kernel } from './kernel/kernel.ts';
 import { Wires } from './network/wires.ts';
+import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
 import { Requests } from './requests.ts';
 
@@ -27,6 +28,11 @@ export class World {
   readonly gateways: WorldGateway[] = [];
   readonly inhabitants: Inhabitant[] = [];
   readonly findings: Finding[] = [];
+  /** What all gateways admit to a caller: in all (`null`: anything), and of the bucket `things`. */
+  limits: { readonly global: LimitRule | null; readonly things: LimitRule } = {
+    global: null,
+    things: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
+  };
   /** What no log may hold. */
   readonly secrets = new Set<string>();
   #hosts = 0;

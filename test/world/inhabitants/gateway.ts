@@ -13,8 +13,9 @@ const FOLDER = '/etc/weir';
 export interface Life {
   readonly fromMs: number;
   untilMs: number | null;
+  endedBy: 'kill' | 'drain' | null;
   /** Its log lines. */
-  readonly lines: string[];
+  readonly lines: { readonly atMs: number; readonly text: string }[];
 }
 
 /** A whole gateway on a machine of its own. It is killed, and started again. */
@@ -47,7 +48,7 @@ export class WorldGateway implements Inhabitant {
   async start(): Promise<void> {
     const { process, system } = this.host.start();
     this.#process = process;
-    const life: Life = { fromMs: this.#world.nowMs, untilMs: null, lines: [] };
+    const life: Life = { fromMs: this.#world.nowMs, untilMs: null, endedBy: null, lines: [] };
     this.lives.push(life);
     const path = `${FOLDER}/gateway.yaml`;
     this.#world.kernel.current = process;
@@ -75,10 +76,11 @@ export class WorldGateway implements Inhabitant {
         this.#world.kernel.after(awayMs, this.#world.wires.everyone, () => void this.heal());
       });
     }
-    for (let i = draws.percent(20) ? draws.whole(1, 3) : 0; i > 0; i--) {
+    const steps = this.host.pace === 1 && draws.percent(25) ? draws.whole(1, 3) : 0;
+    for (let i = steps; i > 0; i--) {
       const byMs = draws.one([-3_600_000, -5_000, -300, 300, 5_000, 3_600_000]);
       plan.add(draws.between(1_000, 20_000), `the clock of ${this.name} steps by ${byMs} ms`, () => {
-        this.host.wallOffsetMs += byMs;
+        this.host.stepWall(byMs);
       });
     }
   }
@@ -100,25 +102,25 @@ export class WorldGateway implements Inhabitant {
           `${this.name} has drained and keeps a socket to ${socket.remoteAddress}:${socket.remotePort}`,
         );
     this.host.kill(process, false);
-    this.#ended();
+    this.#ended('drain');
   }
 
   #kill(isSilent: boolean): void {
     if (this.#process === null) return;
     this.#world.history.tell(this.name, isSilent ? 'loses power' : 'is killed');
     this.host.kill(this.#process, isSilent);
-    this.#ended();
+    this.#ended('kill');
   }
 
-  #ended(): void {
+  #ended(endedBy: 'kill' | 'drain'): void {
     this.#app = null;
     this.#process = null;
     const life = this.lives.at(-1);
-    if (life !== undefined) life.untilMs = this.#world.nowMs;
+    if (life !== undefined) Object.assign(life, { untilMs: this.#world.nowMs, endedBy });
   }
 
   #note(life: Life, line: string): void {
-    life.lines.push(line);
+    life.lines.push({ atMs: this.#world.nowMs, text: line });
     this.#world.history.tell(`${this.name} logs`, line);
     for (const secret of this.#world.secrets)
       if (line.includes(secret))
