@@ -72,6 +72,14 @@ describe('shared memory', () => {
     expect(words.ints[0]).toBe(2);
   });
 
+  test('undoes both halves of a float', () => {
+    const words = one.words('numbers', 5);
+    one.whole(() => words.setFloat(1, Math.PI));
+    dieInside(one, () => words.setFloat(1, Math.E));
+    main.recover(1);
+    expect(words.floats[1]).toBe(Math.PI);
+  });
+
   test('sees a change within a change as part of it', () => {
     const words = one.words('numbers', 5);
     const both = () => {

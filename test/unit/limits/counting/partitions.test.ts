@@ -70,30 +70,37 @@ function run(
 }
 
 describe('the room of a table', () => {
-  test('is never more than there is, whatever is held, freed and parted anew', () => {
-    const change = fc.record({ at: fc.nat({ max: 3 }), what: fc.constantFrom('grow', 'shrink', 'share') });
+  test('is all there is and never more, whatever is held, freed, forgotten and parted anew', () => {
+    const change = fc.record({
+      at: fc.nat({ max: 3 }),
+      what: fc.constantFrom('grow', 'grow', 'shrink', 'share', 'retain'),
+    });
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 40 }),
-        fc.array(change, { maxLength: 200 }),
+        fc.array(change, { minLength: 100, maxLength: 200 }),
         (capacity, changes) => {
           const named = [GLOBAL, ...BUCKETS.map(name => limit('1/1s', { bucket: name }))];
           const partitions = new Partitions(ownMemory(randomBytes), 'limits', capacity, named.length);
           partitions.share(named);
-          const all = named.map(each => partitions.of(each));
+          let all = named.map(each => partitions.of(each));
           const total = () => all.reduce((sum, each) => sum + partitions.size(each), 0);
           for (const { at, what } of changes) {
+            if (what === 'retain') partitions.retain(new Set(all.slice(at)));
+            all = named.map(each => partitions.of(each));
             const partition = all[at] ?? 0;
             if (what === 'share') partitions.share(named.slice(at));
             else if (what === 'shrink' && partitions.size(partition) > 0) partitions.shrank(partition);
             else if (what === 'grow' && total() < capacity && partitions.mayGrow(partition))
               partitions.grew(partition);
             const counts = all.map(each => partitions.countsOf(each));
-            expect(counts.reduce((sum, { reserved }) => sum + reserved, 0)).toBeLessThanOrEqual(capacity / 2);
-            // Whoever holds no more than its part may grow to it.
+            const allReserved = counts.reduce((sum, { reserved }) => sum + reserved, 0);
+            expect(allReserved).toBeLessThanOrEqual(capacity / 2);
+            const lent = counts.reduce((sum, { size, reserved }) => sum + Math.max(0, size - reserved), 0);
+            // Whoever holds no more than its part may grow to it, and others while there is room to lend.
             for (const [i, each] of all.entries()) {
               const { size = 0, reserved = 0 } = counts[i] ?? {};
-              if (size < reserved) expect(partitions.mayGrow(each)).toBe(true);
+              expect(partitions.mayGrow(each)).toBe(size < reserved || lent < capacity - allReserved);
             }
           }
         },
