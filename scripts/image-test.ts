@@ -91,6 +91,9 @@ function checkContents(root: string): void {
     packages.every(name => name === '.cache'),
   );
   check('it holds the bill of materials', existsSync(join(root, 'opt/weir/dist/sbom.cdx.json')));
+  const bill = JSON.parse(readFileSync(join(root, 'opt/weir/sbom.cdx.json'), 'utf8'));
+  const node = bill.components.find(({ name }: { readonly name: string }) => name === 'node');
+  check('that of the image names its Node.js', node?.version === process.versions.node);
   const shells = ['bin/sh', 'usr/bin/env', 'usr/bin/npm', 'bin/busybox'].filter(name =>
     existsSync(join(root, name)),
   );

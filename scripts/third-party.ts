@@ -21,6 +21,9 @@ interface Bill {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
+/** npm writes 1.5; all that it writes means the same in 1.6. */
+const FORM = { $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json', specVersion: '1.6' };
+
 const LEGAL_FILE = /^(licen[cs]e|notice|copying)(\.\w+)?$/i;
 
 /** Reads a package. Throws where it does not say its licence, or lacks the text that has to go along. */
@@ -79,7 +82,13 @@ export function billOfMaterials(packages: readonly BundledPackage[]): string {
   const { timestamp: __, ...metadata } = bill.metadata;
   // npm takes the folder's name, and a package without `main` for a library.
   const subject = { ...component, name, type: 'application' };
-  const result = { ...lasting, metadata: { ...metadata, component: subject }, components, dependencies };
+  const result = {
+    ...lasting,
+    ...FORM,
+    metadata: { ...metadata, component: subject },
+    components,
+    dependencies,
+  };
   return `${JSON.stringify(result, null, 2)}\n`;
 }
 

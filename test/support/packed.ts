@@ -34,9 +34,9 @@ export async function npmPack(tree: string, folder: string): Promise<string> {
   return join(folder, stdout.trim().split('\n').at(-1) ?? '');
 }
 
-/** Runs `npm install TARBALL` in an empty folder. */
+/** Runs `npm install TARBALL` in an empty folder, without the scripts of any package. */
 export async function npmInstall(tarball: string, folder: string): Promise<void> {
   await mkdir(folder);
-  const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
+  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', tarball];
   await run('npm', args, { cwd: folder, env: USER_ENV });
 }
