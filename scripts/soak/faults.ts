@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SoakGateway } from './gateway.ts';
+import { writeLimits } from './gateway.ts';
+import type { ProbedGateway } from './probed-gateway.ts';
 import type { Services } from './services.ts';
 
 export interface Fault {
@@ -8,13 +9,15 @@ export interface Fault {
   happen(ms: number): Promise<void>;
 }
 
-interface World {
+export interface World {
   readonly services: Services;
-  readonly gateway: SoakGateway;
+  readonly gateway: ProbedGateway;
+  /** Of the gateway's files. */
+  readonly folder: string;
 }
 
 /** What a cycle meets: each fault in turn, beginning with one that the seed says, and a reload with every one. */
-export function faultOf(cycle: number, seed: number, { services, gateway }: World): Fault {
+export function faultOf(cycle: number, seed: number, { services, gateway, folder }: World): Fault {
   const { fast, slow, calls, webSockets, provider, redis } = services;
   const away = (name: string, part: { start(): Promise<void>; stop(): Promise<void> }): Fault => ({
     name,
@@ -38,7 +41,8 @@ export function faultOf(cycle: number, seed: number, { services, gateway }: Worl
   return {
     name: fault.name,
     async happen(ms) {
-      await gateway.reload(cycle);
+      await writeLimits(folder, cycle);
+      gateway.reload();
       await fault.happen(ms);
     },
   };

@@ -1,5 +1,4 @@
-import { UNDER_WAY } from './gateway.ts';
-import type { Sample } from './samples.ts';
+import { type Sample, UNDER_WAY } from './samples.ts';
 
 /** How one thing was at the rests after the warm-up. */
 export interface Verdict {

@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../test/support/random.ts';
 import { ABUSE } from './abuse.ts';
 import { type Act, CLIENTS, PATIENCE_MS, type Target } from './clients.ts';
-import { faultOf } from './faults.ts';
-import { SoakGateway } from './gateway.ts';
+import { faultOf, type World } from './faults.ts';
+import { type SoakGateway, startGateway } from './gateway.ts';
 import type { SoakOptions } from './options.ts';
-import { isQuiet, restOf, type Sample, sampleOf } from './samples.ts';
+import type { ProbedGateway } from './probed-gateway.ts';
+import { gaugesOf, isQuiet, restOf, type Sample, sampleOf } from './samples.ts';
 import { type Services, startServices } from './services.ts';
 
 /** How often each kind of client ended how. */
@@ -26,10 +27,10 @@ export async function soak(
 ): Promise<Outcomes> {
   writeFileSync(join(options.folder, 'samples.jsonl'), '');
   const services = await startServices();
-  const gateway = await SoakGateway.start(options, services);
+  const gateway = await startGateway(options, services);
   const run = new Run(options, services, gateway, progress);
   await run.all();
-  await gateway.stop();
+  await gateway.process.stop();
   await services.close();
   return run.outcomes;
 }
@@ -37,8 +38,8 @@ export async function soak(
 class Run {
   readonly outcomes: Outcomes = {};
   readonly #options: SoakOptions;
-  readonly #services: Services;
-  readonly #gateway: SoakGateway;
+  readonly #gateway: ProbedGateway;
+  readonly #world: World;
   readonly #progress: (sample: Sample, doing: string) => void;
   readonly #random: Random;
   readonly #target: Target;
@@ -54,8 +55,8 @@ class Run {
     progress: (sample: Sample, doing: string) => void,
   ) {
     this.#options = options;
-    this.#services = services;
-    this.#gateway = gateway;
+    this.#gateway = gateway.process;
+    this.#world = { services, gateway: gateway.process, folder: options.folder };
     this.#progress = progress;
     this.#random = new Random(options.seed);
     const { issuer, redirectUri } = services.provider;
@@ -85,10 +86,7 @@ class Run {
   /** Clients come, each kind once and then by chance, and a fault is in the middle. */
   async #busy(ms: number): Promise<void> {
     const until = performance.now() + ms;
-    const fault = faultOf(this.#cycle, this.#options.seed, {
-      services: this.#services,
-      gateway: this.#gateway,
-    });
+    const fault = faultOf(this.#cycle, this.#options.seed, this.#world);
     const trouble = sleep(ms * 0.3).then(() => fault.happen(ms * 0.2));
     const coming = KINDS.map(([kind]) => kind);
     let sampleAt = performance.now() + ms / 8;
@@ -110,7 +108,7 @@ class Run {
     this.#target.agent.destroy();
     await sleep(ms);
     const patience = performance.now() + REST_PATIENCE_MS;
-    while (!isQuiet(await this.#gateway.gauges()) && performance.now() < patience) await sleep(100);
+    while (!isQuiet(await gaugesOf(this.#gateway)) && performance.now() < patience) await sleep(100);
     const rest = await restOf(this.#gateway);
     this.#note(sampleOf(this.#gateway, this.#seconds, this.#cycle, rest), 'rest');
     writeFileSync(join(this.#options.folder, 'outcomes.json'), JSON.stringify(this.outcomes, null, 2));

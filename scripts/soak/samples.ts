@@ -1,6 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type SoakGateway, UNDER_WAY } from './gateway.ts';
+import type { ProbedGateway } from './probed-gateway.ts';
+
+/** Gauges that say what is under way: 0 at rest. */
+export const UNDER_WAY = [
+  'weir_requests_in_flight',
+  'weir_client_connections',
+  'weir_upstream_connections',
+  'weir_websockets_open',
+  'weir_limit_in_flight',
+  'weir_store_untold',
+] as const;
+
+/** What is bounded, and comes and goes with time: shown, not judged. */
+const KEPT = ['weir_limit_keys', 'weir_restricted', 'weir_revocations'] as const;
 
 /** What the gateway took at one moment. */
 export interface Sample {
@@ -26,13 +39,13 @@ interface Rest {
   readonly gauges: Readonly<Record<string, number>>;
 }
 
-export function sampleOf(gateway: SoakGateway, at: number, cycle: number, rest: Rest | null): Sample {
+export function sampleOf(gateway: ProbedGateway, at: number, cycle: number, rest: Rest | null): Sample {
   const { resident, descriptors, processorSeconds } = gateway;
   return { at, cycle, resident, descriptors, processorSeconds, rest };
 }
 
-export async function restOf(gateway: SoakGateway): Promise<Rest> {
-  const gauges = await gateway.gauges();
+export async function restOf(gateway: ProbedGateway): Promise<Rest> {
+  const gauges = await gaugesOf(gateway);
   const threads = await gateway.holds();
   const sum = (of: (thread: (typeof threads)[number]) => number) =>
     threads.reduce((total, thread) => total + of(thread), 0);
@@ -43,6 +56,11 @@ export async function restOf(gateway: SoakGateway): Promise<Rest> {
     handles: sum(({ handles }) => handles),
     gauges,
   };
+}
+
+/** The sum of all series of each gauge. */
+export function gaugesOf(gateway: ProbedGateway): Promise<Record<string, number>> {
+  return gateway.sums([...UNDER_WAY, ...KEPT]);
 }
 
 export function isQuiet(gauges: Readonly<Record<string, number>>): boolean {

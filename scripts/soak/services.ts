@@ -74,6 +74,7 @@ export async function startServices(): Promise<Services> {
   const own = [fast, slow, calls, webSockets, provider];
   for (const service of own) await service.start();
   const redis = await startRedis();
+  process.on('exit', () => void redis.kill());
   const close = async () => {
     for (const service of own) await service.stop();
     await redis.close();
