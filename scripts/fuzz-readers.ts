@@ -4,6 +4,7 @@ import type { FuzzRun } from '../test/support/fuzz/fuzz-run.ts';
 import { fuzzHpack } from '../test/support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../test/support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http2-fuzz.ts';
+import { fuzzThroughProxy } from '../test/support/fuzz/proxy-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 
@@ -12,6 +13,8 @@ const HELP = `npm run fuzz -- [KIND...] [--minutes N | --cases N] [--seed N]
 Gives the same bytes to the gateway's readers and to others, and tells what they understand differently. The kinds take turns:
 
   requests      HTTP/1.1, with the servers of Node and Go
+  nginx         HTTP/1.1, with what a service behind nginx gets
+  haproxy       the same behind HAProxy
   responses     HTTP/1.1, with the clients of Node, Go and undici
   h2-requests   frames of HTTP/2, with the servers of Node (nghttp2) and Go (x/net/http2)
   h2-responses  frames of HTTP/2, with the clients of Node and Go
@@ -29,6 +32,8 @@ type Result = { readonly cases: number; readonly findings: readonly string[] };
 
 const KINDS: Readonly<Record<string, (run: FuzzRun) => Promise<Result>>> = {
   requests: fuzzRequests,
+  nginx: run => fuzzThroughProxy('nginx', run),
+  haproxy: run => fuzzThroughProxy('haproxy', run),
   responses: run => fuzzReader({ ...run, everySplitOfOneIn: 4 }),
   'h2-requests': fuzzHttp2Requests,
   'h2-responses': fuzzHttp2Responses,
