@@ -4,7 +4,7 @@ import type { LocalStore } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
 import type { IssuerSharing, KeptState, ThreadPart } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
-import type { CheckState, NewRetryCounts } from '../upstream/index.ts';
+import type { CheckState, Lookups, NewRetryCounts } from '../upstream/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What gateways of one machine may share. The maker of a part starts and stops it. */
@@ -26,6 +26,8 @@ export interface SharedParts {
   readonly issuers?: IssuerSharing;
   /** The same of what health checks find out about endpoints. */
   readonly checks?: SharedStates<CheckState>;
+  /** Has names of endpoints looked up once for all threads. Default: there is one thread. */
+  readonly lookups?: Lookups;
 }
 
 /** What a gateway needs besides its configuration. */

@@ -288,7 +288,7 @@ const RELOADS: MethodNames<core.ReloadListener> = {
   unwatched: true,
 };
 
-/** What every thread of a process hears, and its main thread alone tells: keys that it fetches for all, and names that each looks up. */
+/** What every thread of a process hears, and its main thread alone tells: keys that it fetches for all, and names that it looks up. */
 const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >([

@@ -7,6 +7,13 @@ export {
 } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
 export type { CheckState, HealthOptions } from './health/index.ts';
-export { serviceHost } from './names/index.ts';
+export {
+  Followers,
+  type LookupAnswer,
+  type LookupQuestion,
+  type Lookups,
+  SharedLookups,
+  serviceHost,
+} from './names/index.ts';
 export * from './transport.ts';
 export { openTransport, type TransportMap, Transports } from './transports.ts';

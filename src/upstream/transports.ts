@@ -12,7 +12,7 @@ import {
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import type { CheckState } from './health/index.ts';
-import { NamedEndpoints, serviceHost, srvLookup, systemLookup } from './names/index.ts';
+import { type Lookups, lookupOf, NamedEndpoints, nameKey, serviceHost } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
 import type {
@@ -133,6 +133,8 @@ interface SharedTransportParts {
   readonly newRetryCounts?: NewRetryCounts;
   /** What health checks find out about endpoints: one of the threads checks. */
   readonly checks?: SharedStates<CheckState>;
+  /** Looks names up for all of them. */
+  readonly lookups?: Lookups;
 }
 
 /**
@@ -144,7 +146,7 @@ export function openTransport(
   { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
   system: PoolSystem,
   listener: UpstreamListener,
-  { newRetryCounts, checks }: SharedTransportParts = {},
+  { newRetryCounts, checks, lookups }: SharedTransportParts = {},
 ): EndpointTransport {
   const { clock, random } = system;
   const { protocol, connectTimeoutMs } = options;
@@ -152,7 +154,7 @@ export function openTransport(
     { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
     {
       ...{ clock, random, listener, newRetryCounts, checks },
-      openSource: configured => openSource(configured, name, system, listener),
+      openSource: configured => openSource(configured, name, system, listener, lookups),
       openPool: endpoint => openPool(optionsFor(endpoint, options), system),
     },
   );
@@ -160,16 +162,20 @@ export function openTransport(
 
 /** Says where the addresses of an upstream come from. */
 function openSource(
-  { host, port, lookup }: EndpointOptions,
+  endpoint: EndpointOptions,
   upstream: string,
   system: PoolSystem,
   listener: UpstreamListener,
+  lookups?: Lookups,
 ): EndpointSource {
+  const { host, port } = endpoint;
   if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
-  const lookUp = lookup === 'srv' ? srvLookup(host, system) : systemLookup({ host, port }, system.network);
+  const lookUp =
+    lookups === undefined ? lookupOf(endpoint, system) : (anew = false) => lookups.ask({ ...endpoint, anew });
   return new NamedEndpoints(lookUp, serviceHost(host), system, {
     failed: cause => listener.lookupFailed(upstream, host, cause),
     works: () => listener.lookupWorks(upstream, host),
+    follow: news => lookups?.follow(nameKey(endpoint), news),
   });
 }
 

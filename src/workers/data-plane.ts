@@ -34,6 +34,7 @@ export function runDataPlane(
     thread: new LinkedFacts(replicaId, link),
     issuers: board.issuers,
     checks: board.topic('checks'),
+    lookups: board.lookups,
   };
   const compileOwn = async (config: PlaneConfig) =>
     ownPart(await compile(config, system), memory.threads - 1);

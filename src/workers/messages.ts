@@ -3,7 +3,7 @@ import type { ConfigBytes } from '../config/index.ts';
 import type { Fact, MemoryHandover } from '../core/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
-import type { CheckState } from '../upstream/index.ts';
+import type { CheckState, LookupAnswer, LookupQuestion } from '../upstream/index.ts';
 
 /** A configuration on its way to a worker. */
 export interface PlaneConfig {
@@ -35,6 +35,8 @@ export interface Messages {
   discard: number;
   /** To a worker: the state of something that the main thread finds out for all. */
   state: ToldState;
+  /** To a worker: the name of this key has been looked up. */
+  lookedUp: string;
   /** To the main thread: whole lines of the log. */
   lines: LogLines;
   /** To the main thread: what a worker has counted, and how it is. */
@@ -84,6 +86,8 @@ export interface Questions {
   drain: { readonly asked: null; readonly answer: boolean };
   /** To the main thread: whether nobody has claimed this name in that time. */
   claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
+  /** To the main thread: look this name up, unless that was done lately. */
+  lookUp: { readonly asked: LookupQuestion; readonly answer: LookupAnswer };
   /** To the main thread: fetch the keys of this provider, unless they are cooling down. Answers whether a new set came. */
   refreshKeys: { readonly asked: string; readonly answer: boolean };
 }

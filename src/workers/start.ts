@@ -2,6 +2,7 @@ import { type App, type AppOptions, openStateOf, startApp } from '../app/index.t
 import type { CapsModel } from '../config/index.ts';
 import { randomName, SharedMemory } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
+import { SharedLookups } from '../upstream/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { FactsHub } from './facts-hub.ts';
 import type { PlaneHost } from './hosts.ts';
@@ -16,7 +17,7 @@ export async function startWithWorkers(
   const { clock, randomBytes } = options.system;
   const { loaded } = options.source;
   const facts = new FactsHub(randomName(randomBytes), clock);
-  const board = new StateBoard();
+  const board = new StateBoard(new SharedLookups(options.system));
   const state = await openStateOf(loaded.snapshot, options);
   const workerCount = loaded.snapshot.workers.count;
   const memory = SharedMemory.create(workerCount, randomBytes, host.wait, state?.counters?.hashRoot);
@@ -26,7 +27,7 @@ export async function startWithWorkers(
   const workers = new ControlPlane({ loaded, path, env, host, facts, board, memory, permits, system, log });
   const newRetryCounts = new SharedRetryCounts(memory).named;
   const counting = { memory, newPermits: permits.named, newRetryCounts };
-  const told = { issuers: board.issuers, checks: board.topic('checks') };
+  const told = { issuers: board.issuers, checks: board.topic('checks'), lookups: board.lookups };
   const shared = { ...options.shared, ...counting, ...told, thread: facts };
   return startApp(loaded.snapshot, { ...options, workers, shared, state });
 }

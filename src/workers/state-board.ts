@@ -1,19 +1,29 @@
 import type { LearntStates, ToldStates } from '../core/index.ts';
 import type { LearntIssuers, ToldIssuers } from '../runtime/index.ts';
+import { Followers, type Lookups, type SharedLookups } from '../upstream/index.ts';
 import type { Link } from './link.ts';
 import type { StateTopics, ToldState } from './messages.ts';
 
-/** Tells all workers, those that start later included, the latest state of what the main thread finds out. */
+/** Tells all workers, those that start later included, the latest state of what the main thread finds out, and what they ask for. */
 export class StateBoard {
+  readonly lookups: SharedLookups;
   readonly #states = new Map<string, ToldState>();
   readonly #links = new Set<Link>();
   /** What fetches the keys of each provider. */
   readonly #refreshes = new Map<string, () => Promise<boolean>>();
 
+  constructor(lookups: SharedLookups) {
+    this.lookups = lookups;
+    lookups.tellOthers = key => {
+      for (const link of this.#links) link.post('lookedUp', key);
+    };
+  }
+
   /** Tells a worker from now on. */
   connect(link: Link): void {
     this.#links.add(link);
     for (const state of this.#states.values()) link.post('state', state);
+    link.answer('lookUp', this.lookups.ask);
     link.answer('refreshKeys', key => this.#refreshes.get(key)?.() ?? Promise.resolve(false));
   }
 
@@ -54,10 +64,12 @@ export class LearntBoard {
   readonly #link: Link;
   readonly #states = new Map<string, unknown>();
   readonly #learn = new Map<string, Set<(state: unknown) => void>>();
+  readonly #followers = new Followers();
 
   constructor(link: Link) {
     this.#link = link;
     link.on('state', told => this.#take(told));
+    link.on('lookedUp', key => this.#followers.tell(key));
   }
 
   topic<Topic extends keyof StateTopics>(topic: Topic): LearntStates<StateTopics[Topic]> {
@@ -82,6 +94,10 @@ export class LearntBoard {
   get issuers(): LearntIssuers {
     const refresh = (key: string) => this.#link.ask('refreshKeys', key).catch(() => false);
     return { ...this.topic('issuers'), refresh };
+  }
+
+  get lookups(): Lookups {
+    return { ask: question => this.#link.ask('lookUp', question), follow: this.#followers.follow };
   }
 
   #take(told: ToldState): void {

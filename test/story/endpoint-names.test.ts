@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock, type Timer, thisMachine } from '../../src/core/index.ts';
-import { NamedEndpoints, srvLookup, systemLookup } from '../../src/upstream/names/index.ts';
+import { systemLookup } from '../../src/upstream/names/lookup.ts';
+import { NamedEndpoints } from '../../src/upstream/names/named-endpoints.ts';
+import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';

@@ -1,3 +1,10 @@
-export { serviceHost, systemLookup } from './lookup.ts';
+export { type LookupAnswer, serviceHost } from './lookup.ts';
 export { type LookupListener, NamedEndpoints } from './named-endpoints.ts';
-export { srvLookup } from './srv-lookup.ts';
+export {
+  Followers,
+  type LookupQuestion,
+  type Lookups,
+  lookupOf,
+  nameKey,
+  SharedLookups,
+} from './shared-lookups.ts';

@@ -6,7 +6,7 @@ import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 /** How soon a failed lookup is tried again. */
 const AGAIN_AFTER_MS = 5_000;
 /** A failed connect has a name looked up at most this often. */
-const REFRESH_MS = 1_000;
+export const REFRESH_MS = 1_000;
 /** Jitter: up to this part of the time between two lookups is added at random, so that gateways do not all ask at once. */
 const JITTER = 0.1;
 /** How long an address counts as out of reach after a failed connect. */
@@ -24,6 +24,8 @@ export interface LookupListener {
   failed(cause: string): void;
   /** A lookup did not fail, for the first time since one did. */
   works(): void;
+  /** Calls back when another thread has had it looked up. Returns what ends that; nothing if there is no other thread. */
+  follow?(news: () => void): (() => void) | undefined;
 }
 
 /**
@@ -53,6 +55,7 @@ export class NamedEndpoints implements EndpointSource {
   /** When a failed connect had the name looked up last. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
+  #unfollow: (() => void) | undefined;
 
   /** @param name for which certificates are verified */
   constructor(
@@ -71,6 +74,7 @@ export class NamedEndpoints implements EndpointSource {
 
   start(changed: () => void): void {
     this.#changed = changed;
+    this.#unfollow = this.#listener.follow?.(() => void this.#lookUp());
     this.#lookUp();
   }
 
@@ -83,6 +87,7 @@ export class NamedEndpoints implements EndpointSource {
 
   close(): void {
     this.#closed = true;
+    this.#unfollow?.();
     this.#clock.cancel(this.#timer);
   }
 
@@ -104,22 +109,22 @@ export class NamedEndpoints implements EndpointSource {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#refreshedAtMs < REFRESH_MS) return Promise.resolve();
     this.#refreshedAtMs = nowMs;
-    return this.#lookUp();
+    return this.#lookUp(true);
   }
 
-  #lookUp(): Promise<void> {
+  #lookUp(anew = false): Promise<void> {
     this.#clock.cancel(this.#timer);
     this.#timer = null;
-    this.#running ??= this.#run().finally(() => {
+    this.#running ??= this.#run(anew).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #run(): Promise<void> {
+  async #run(anew: boolean): Promise<void> {
     let nextMs = AGAIN_AFTER_MS;
     try {
-      const { tiers, goodForMs } = await this.#lookup();
+      const { tiers, goodForMs } = await this.#lookup(anew);
       nextMs = goodForMs;
       if (!this.#closed) await this.#take(tiers);
     } catch (error) {

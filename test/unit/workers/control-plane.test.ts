@@ -4,6 +4,7 @@ import { loadConfig } from '../../../src/config/index.ts';
 import { SharedMemory, type System, thisMachine } from '../../../src/core/index.ts';
 import { SharedPermits } from '../../../src/limits/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
+import { SharedLookups } from '../../../src/upstream/index.ts';
 import { ControlPlane } from '../../../src/workers/control-plane.ts';
 import { FactsHub } from '../../../src/workers/facts-hub.ts';
 import type { PlaneHost } from '../../../src/workers/index.ts';
@@ -57,7 +58,7 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
     ...{ loaded: await load(1), path, env: {}, host, system, memory },
     permits: new SharedPermits(memory, 16),
     facts: new FactsHub('replica', clock),
-    board: new StateBoard(),
+    board: new StateBoard(new SharedLookups(system)),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
   return { control, load, clock, lines, starts, prepares };

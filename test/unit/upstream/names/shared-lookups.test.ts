@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { thisMachine } from '../../../../src/core/index.ts';
+import { NamedEndpoints, nameKey, SharedLookups } from '../../../../src/upstream/names/index.ts';
+import { DnsServer, hostAt } from '../../../support/dns-server.ts';
+import { HandClock } from '../../../support/hand-clock.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const NAME = { host: 'api.test', port: 80, weight: 1, lookup: 'system' } as const;
+
+/** How often the name was looked up. */
+function lookupsOf({ asked }: DnsServer): number {
+  return asked.filter(question => question === 'A api.test').length;
+}
+
+async function front() {
+  const dns = await DnsServer.start();
+  dns.records.set('api.test', [hostAt('127.0.0.1')]);
+  const clock = new HandClock();
+  const told: string[] = [];
+  const system = { ...thisMachine, network: dns.network, clock };
+  const lookups = new SharedLookups(system);
+  lookups.tellOthers = key => void told.push(key);
+  /** The endpoints of one thread. */
+  const startThread = () => {
+    const said: string[] = [];
+    const endpoints = new NamedEndpoints(
+      anew => lookups.ask({ ...NAME, anew: anew === true }),
+      'api.test',
+      system,
+      {
+        failed: cause => void said.push(cause),
+        works: () => void said.push('works'),
+        follow: news => lookups.follow(nameKey(NAME), news),
+      },
+    );
+    endpoints.start(() => {});
+    const hosts = () => endpoints.endpoints.map(({ host }) => host).join();
+    return { endpoints, said, hosts };
+  };
+  return { dns, clock, lookups, told, startThread };
+}
+
+test('threads that look a name up together ask once, for as long as the answer is good', async () => {
+  const { dns, clock, lookups, told, startThread } = await front();
+  const threads = [startThread(), startThread(), startThread()];
+  await waitFor('all know it', () => threads.every(({ hosts }) => hosts() === '127.0.0.1'));
+  expect([lookupsOf(dns), told]).toEqual([1, [nameKey(NAME)]]);
+  clock.advance(10_000);
+  expect(await lookups.ask({ ...NAME, anew: false })).toMatchObject({ goodForMs: 20_000 });
+  expect(lookupsOf(dns)).toBe(1);
+  clock.advance(20_000);
+  await lookups.ask({ ...NAME, anew: false });
+  expect(lookupsOf(dns)).toBe(2);
+});
+
+test('what one thread finds out after a failed connect, all know at once', async () => {
+  const { dns, clock, startThread } = await front();
+  const threads = [startThread(), startThread()];
+  await waitFor('both know it', () => threads.every(({ hosts }) => hosts() === '127.0.0.1'));
+  dns.records.set('api.test', [hostAt('127.0.0.2')]);
+  await threads[0]?.endpoints.refresh(null);
+  await waitFor('both know it', () => threads.every(({ hosts }) => hosts() === '127.0.0.2'));
+  // Another one meets the same failure a moment later.
+  clock.advance(900);
+  await threads[1]?.endpoints.refresh(null);
+  expect(lookupsOf(dns)).toBe(2);
+  dns.state = 'fails';
+  clock.advance(200);
+  await threads[0]?.endpoints.refresh(null);
+  await waitFor('both know it', () => threads.every(({ endpoints }) => endpoints.fault !== null));
+  expect([lookupsOf(dns), threads.map(({ said }) => said.length)]).toEqual([3, [1, 1]]);
+  dns.state = 'answers';
+  clock.advance(1_000);
+  await threads[1]?.endpoints.refresh(null);
+  await waitFor('both know it', () => threads.every(({ said }) => said[1] === 'works'));
+  expect(lookupsOf(dns)).toBe(4);
+});
+
+test('threads that have ended hear no more', async () => {
+  const { dns, clock, lookups, startThread } = await front();
+  const { endpoints, hosts } = startThread();
+  await waitFor('it knows it', () => hosts() === '127.0.0.1');
+  endpoints.close();
+  dns.records.set('api.test', [hostAt('127.0.0.2')]);
+  clock.advance(60_000);
+  await lookups.ask({ ...NAME, anew: false });
+  expect(hosts()).toBe('127.0.0.1');
+});
