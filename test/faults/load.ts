@@ -11,6 +11,8 @@ export interface LoadOptions {
   readonly http1?: number;
   /** Sessions of HTTP/2, each with three requests at a time. Default 2. */
   readonly http2?: number;
+  /** Requests after which a client of HTTP/1.1 connects anew. Default: it never does. */
+  readonly perConnection?: number;
   /** Before the path of each request. Default: nothing. */
   readonly path?: string;
   /** Further lines of each request over HTTP/1.1, and fields over HTTP/2. */
@@ -67,14 +69,17 @@ export class Load {
   }
 
   async #overHttp1(): Promise<void> {
+    const { path, perConnection = Number.POSITIVE_INFINITY } = this.#options;
     let client: RawClient | null = null;
+    let asked = 0;
     while (!this.#stopped) {
-      const entry = this.account.begin(this.#options.path);
+      const entry = this.account.begin(path);
       client ??= await openRaw(this.#nextPort()).catch(() => null);
       if (client === null) entry.outcome = 'unconnected';
-      else if (!(await this.#askOverHttp1(client, entry))) {
+      else if (!(await this.#askOverHttp1(client, entry)) || ++asked >= perConnection) {
         client.destroy();
         client = null;
+        asked = 0;
       }
       await pause();
       this.account.surplus += client?.unread.length ?? 0;

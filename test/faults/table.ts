@@ -35,6 +35,28 @@ const ROWS = {
   },
   'One of two addresses is stopped, and goes on': { says: 'the same', returns: 'the same' },
   'One of two addresses dies behind each byte of its answers': { says: 'the same', returns: 'the same' },
+  'The disk of the log is full': {
+    says: '`weir_log_blocked` 1 and the cause in `/status`; lines wait, up to 16 MiB',
+    returns: 'the log, without a gap',
+  },
+  'No descriptors are left': {
+    says: 'nothing: the runtime closes what it cannot take. Watch `process_open_fds` against `process_max_fds`',
+    returns: 'all of it, as soon as there are some',
+  },
+  'The heap may hold 48 MiB': { says: 'nothing', returns: 'nothing was lost' },
+  'One of two workers dies': {
+    says: '`worker`: it ended and is replaced; `weir_worker_replacements_total`',
+    returns: 'the worker, with what it had counted',
+  },
+  'One of two gateways on a Redis is killed, and another started': {
+    says: '`weir_store_replicas` 1, then 2',
+    returns: 'all of it; clients find the new gateway by the balancer',
+  },
+  'The clock is an hour ahead, and right again': {
+    says: 'nothing',
+    returns: 'all of it; who waits as told is admitted, before, meanwhile and after',
+  },
+  'The clock is an hour behind, and right again': { says: 'the same', returns: 'the same' },
 } as const satisfies Record<string, { readonly says: string; readonly returns: string }>;
 
 export type FaultName = keyof typeof ROWS;

@@ -1,36 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BroadcastChannel } from 'node:worker_threads';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
+import { describe, expect, test } from 'vitest';
 import { changeConfig } from '../support/edit-config.ts';
+import { frailHost } from '../support/frail-host.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-/** Real threads with little memory, which die as a test says. */
-function frailHost() {
-  const script = new URL('../support/faulty-worker.ts', import.meta.url);
-  const inner = threadHost(1_000, script);
-  const planes = new Map<number, HostedPlane>();
-  const host: PlaneHost = {
-    start(seed) {
-      const plane = inner.start(seed);
-      planes.set(seed.worker, plane);
-      return plane;
-    },
-  };
-  const channel = new BroadcastChannel('faults');
-  onTestFinished(() => channel.close());
-  const kill = (worker: number, fault: string) => {
-    if (fault === 'is terminated') planes.get(worker)?.end();
-    else channel.postMessage({ worker, fault });
-  };
-  return { host, kill };
-}
 
 async function front(config = {}) {
   const upstream = await startUpstream();

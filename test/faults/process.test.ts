@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { frailHost } from '../support/frail-host.ts';
+import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, type Launch, startGatewayProcess } from '../support/gateway-process.ts';
+import { H2C } from '../support/http2-client.ts';
+import { ensureInstalled } from '../support/installed.ts';
+import { startRedis } from '../support/redis.ts';
+import { startRedisGatewayProcess } from '../support/redis-gateway.ts';
+import { head } from '../support/requests.ts';
+import { tempFolder, tempText } from '../support/temp.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { header, type RawClient } from '../support/wire/index.ts';
+import { Account } from './account.ts';
+import { expectAtRest, underFault } from './fault.ts';
+import { Load, type LoadOptions } from './load.ts';
+import { startService } from './service.ts';
+import { type FaultName, tell } from './table.ts';
+
+interface Front {
+  readonly gateway: GatewayProcess;
+  readonly load: Load;
+}
+
+async function front(
+  launch: Launch = {},
+  options: LoadOptions = {},
+  log: ConfigPart = {},
+  more: ConfigPart = {},
+): Promise<Front> {
+  const account = new Account();
+  const upstreamPort = await startService(account);
+  const config = { log: { level: 'info', access: false, ...log }, ...more };
+  const api = { max_requests_per_caller: '100%' };
+  const gateway = await startGatewayProcess({ upstreamPort, api, config }, { h2c: true, ...launch });
+  return { gateway, load: new Load(account, [gateway.port], options) };
+}
+
+/** A small disk of the test's own (Linux, root). */
+async function smallDisk(): Promise<string> {
+  const folder = await tempFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder]);
+  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
+  return folder;
+}
+
+/** Takes all the room that is left. */
+function fill(file: string): void {
+  for (const size of [1_048_576, 4_096, 1]) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: 'a' });
+    } catch (error) {
+      expect(String(error)).toContain('ENOSPC');
+    }
+  }
+}
+
+test('The disk of the log is full', async () => {
+  const folder = await smallDisk();
+  const stdout = openSync(join(folder, 'weir.log'), 'a');
+  onTestFinished(() => closeSync(stdout));
+  const { gateway, load } = await front({ stdout }, {}, { access: true });
+  const isBlocked = async () => (await gateway.metric('weir_log_blocked')).get('') === 1;
+  const counts = await underFault(load, {
+    begin: () => fill(join(folder, 'filler')),
+    isNoticed: isBlocked,
+    end: () => rmSync(join(folder, 'filler')),
+    isHealed: async () => !(await isBlocked()),
+  });
+  await expectAtRest(load, [gateway]);
+  const sequences = () =>
+    Array.from(readFileSync(join(folder, 'weir.log'), 'utf8').matchAll(/"sequence":(\d+),/g), ([, n]) =>
+      Number(n),
+    );
+  await waitFor('all lines are there', () => sequences().length >= load.account.entries.length);
+  expect(sequences().sort((a, b) => a - b)).toEqual(load.account.entries.map((_, index) => index + 1));
+  tell('The disk of the log is full', counts);
+});
+
+test('No descriptors are left', async () => {
+  const { gateway, load } = await front({}, { perConnection: 5 });
+  const { pid } = gateway.process;
+  const limit = (count: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${count}:`]);
+  const mayEnd = ['broken', 'unconnected', '502'] as const;
+  const counts = await underFault(load, {
+    begin: () => limit(readdirSync(`/proc/${pid}/fd`).length - 12),
+    isNoticed: () => 'broken' in load.account.counts(),
+    end: () => limit(1_024),
+    mayEnd,
+  });
+  await expectAtRest(load, [gateway]);
+  tell('No descriptors are left', counts, mayEnd);
+});
+
+test('The heap may hold 48 MiB', async () => {
+  const { gateway, load } = await front(
+    { before: 'export NODE_OPTIONS=--max-old-space-size=48' },
+    { http1: 30, http2: 10 },
+  );
+  const counts = await load.passes(2_000);
+  await expectAtRest(load, [gateway]);
+  tell('The heap may hold 48 MiB', counts);
+});
+
+test('One of two workers dies', async () => {
+  const account = new Account();
+  const { host, kill } = frailHost();
+  const config = { workers: 2, listen: H2C, log: { level: 'info', access: false } };
+  const api = { max_requests_per_caller: '100%' };
+  const upstreamPort = await startService(account);
+  const gateway = await startGateway({ upstreamPort, api, config, host });
+  const load = new Load(account, [gateway.port]);
+  const isReplaced = () => gateway.logLines.some(line => line.includes('a new worker has taken its place'));
+  const mayEnd = ['broken', 'cut', 'unconnected'] as const;
+  const counts = await underFault(load, {
+    begin: () => kill(1, 'is terminated'),
+    isNoticed: isReplaced,
+    end: () => {},
+    mayEnd,
+  });
+  await expectAtRest(load, [gateway]);
+  tell('One of two workers dies', counts, mayEnd);
+});
+
+test('One of two gateways on a Redis is killed, and another started', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const account = new Account();
+  const upstreamPort = await startService(account);
+  const store = { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' };
+  const limits = { global: { address: '60000/1h' } };
+  const start = () => startRedisGatewayProcess({ store, limits, upstreamPort }, { h2c: true });
+  const gateways = [await start(), await start()];
+  const load = new Load(
+    account,
+    gateways.map(({ port }) => port),
+  );
+  const mayEnd = ['broken', 'cut', 'unconnected'] as const;
+  const counts = await underFault(load, {
+    begin: () => gateways.shift()?.signal('SIGKILL'),
+    isNoticed: () => load.account.counts()['unconnected'] !== undefined,
+    end: async () => {
+      gateways.push(await start());
+      load.ports.splice(0, 2, ...gateways.map(({ port }) => port));
+    },
+    mayEnd,
+  });
+  await expectAtRest(load, gateways);
+  tell('One of two gateways on a Redis is killed, and another started', counts, mayEnd);
+});
+
+/** How far the clock of the gateway is ahead of ours, rounded to hours. */
+async function hoursAhead(gateway: GatewayProcess): Promise<number> {
+  const date = header(await gateway.ask(head('GET /metered')), 'date') ?? '';
+  return Math.round((Date.parse(date) - Date.now()) / 3_600_000);
+}
+
+/** Draws on a limit of 20 in 3 seconds until it refuses, waits as told, and is admitted. */
+async function waitsAsTold(client: RawClient): Promise<void> {
+  let response = await client.ask(head('GET /metered'));
+  for (let asked = 1; response.status === 200; asked++) {
+    expect(asked).toBeLessThan(60);
+    response = await client.ask(head('GET /metered'));
+  }
+  const { retry_after: waitS } = JSON.parse(response.body.toString());
+  expect([response.status, waitS <= 3]).toEqual([429, true]);
+  await sleep(waitS * 1_000);
+  expect((await client.ask(head('GET /metered'))).status).toBe(200);
+}
+
+describe('a clock that steps', () => {
+  test.each<[FaultName, hours: number]>([
+    ['The clock is an hour ahead, and right again', 1],
+    ['The clock is an hour behind, and right again', -1],
+  ])('%s', async (name, hours) => {
+    ensureInstalled({ command: 'faketime', versionArgs: ['--version'], packages: ['faketime'] });
+    const file = join(await tempFolder(), 'faketime');
+    writeFileSync(file, '+0');
+    const library = execFileSync('sh', ['-c', 'ls /usr/lib/*/faketime/libfaketime.so.1'], {
+      encoding: 'utf8',
+    }).trim();
+    const before = `export LD_PRELOAD=${library} FAKETIME_TIMESTAMP_FILE=${file} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1`;
+    const limits = { global: 'off', buckets: { few: { address: '20/3s' } }, routes: { '/metered': 'few' } };
+    const { gateway, load } = await front(
+      { before },
+      {},
+      {},
+      {
+        limits: await tempText('limits.yaml', JSON.stringify(limits)),
+        routes: [
+          { path: '/**', upstream: 'api', authentication: 'none' },
+          { path: '/metered', authentication: 'none', respond: { status: 200 } },
+        ],
+      },
+    );
+    const client = await gateway.connect({ localAddress: '127.0.0.9' });
+    await waitsAsTold(client);
+    const counts = await underFault(load, {
+      begin: () => writeFileSync(file, `${hours < 0 ? '' : '+'}${hours * 3_600}`),
+      isNoticed: async () => (await hoursAhead(gateway)) === hours,
+      meanwhile: () => waitsAsTold(client),
+      end: () => writeFileSync(file, '+0'),
+      isHealed: async () => (await hoursAhead(gateway)) === 0,
+    });
+    await waitsAsTold(client);
+    client.destroy();
+    await expectAtRest(load, [gateway]);
+    tell(name, counts);
+  });
+});

@@ -1,0 +1,24 @@
+import { BroadcastChannel } from 'node:worker_threads';
+import { onTestFinished } from 'vitest';
+import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
+
+/** Real threads with little memory, which die as a test says: by a fault of `faulty-worker.ts`, or terminated. */
+export function frailHost() {
+  const script = new URL('faulty-worker.ts', import.meta.url);
+  const inner = threadHost(1_000, script);
+  const planes = new Map<number, HostedPlane>();
+  const host: PlaneHost = {
+    start(seed) {
+      const plane = inner.start(seed);
+      planes.set(seed.worker, plane);
+      return plane;
+    },
+  };
+  const channel = new BroadcastChannel('faults');
+  onTestFinished(() => channel.close());
+  const kill = (worker: number, fault: string) => {
+    if (fault === 'is terminated') planes.get(worker)?.end();
+    else channel.postMessage({ worker, fault });
+  };
+  return { host, kill };
+}
