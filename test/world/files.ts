@@ -9,7 +9,7 @@ import { fault } from './network/socket.ts';
 
 interface Entry {
   readonly ino: number;
-  text: string;
+  bytes: Buffer;
   /** How much of it a loss of power leaves. */
   safeLength: number;
 }
@@ -27,8 +27,6 @@ export class Disk {
   readonly #entries = new Map<string, Entry>();
   readonly #watching = new Set<Watching>();
   #lastInode = 100;
-  /** Every call fails with this, such as ENOSPC for what writes. */
-  fullBecause: string | null = null;
 
   constructor(kernel: Kernel, draws: Draws) {
     this.#kernel = kernel;
@@ -37,19 +35,20 @@ export class Disk {
 
   /** Somebody else replaces a file, as an operator does. */
   put(path: string, text: string): void {
-    this.#entries.set(path, { ino: ++this.#lastInode, text, safeLength: text.length });
+    const bytes = Buffer.from(text);
+    this.#entries.set(path, { ino: ++this.#lastInode, bytes, safeLength: bytes.length });
     this.#changed(path);
   }
 
-  textOf(path: string): string | undefined {
-    return this.#entries.get(path)?.text;
+  inodeOf(path: string): number | undefined {
+    return this.#entries.get(path)?.ino;
   }
 
   /** What was not synced may be gone. */
   losePower(): void {
     for (const entry of this.#entries.values()) {
-      if (entry.safeLength < entry.text.length && this.#draws.percent(50))
-        entry.text = entry.text.slice(0, this.#draws.whole(entry.safeLength, entry.text.length));
+      if (entry.safeLength < entry.bytes.length && this.#draws.percent(50))
+        entry.bytes = entry.bytes.subarray(0, this.#draws.whole(entry.safeLength, entry.bytes.length));
     }
   }
 
@@ -71,13 +70,13 @@ export class Disk {
     return {
       ...{ stat, lstat: stat },
       open: slow((path: string) => {
-        const { ino } = this.#entry(path);
-        let text = Buffer.from(this.#entry(path).text);
+        const { ino, bytes } = this.#entry(path);
+        let rest = bytes;
         return {
           stat: slow(() => ({ ...this.#kindOf(true), dev: 1, ino, birthtimeMs: ino })),
           read: slow((into: Buffer, offset: number, length: number, _position: null) => {
-            const bytesRead = text.copy(into, offset, 0, length);
-            text = text.subarray(bytesRead);
+            const bytesRead = rest.copy(into, offset, 0, length);
+            rest = rest.subarray(bytesRead);
             return { bytesRead };
           }),
           close: slow(() => {}),
@@ -93,18 +92,15 @@ export class Disk {
       }),
       watch: folder => this.#watch(folder, owner),
       create: slow((path: string) => {
-        this.#write();
-        const entry = { ino: ++this.#lastInode, text: '', safeLength: 0 };
+        const entry = { ino: ++this.#lastInode, bytes: Buffer.alloc(0), safeLength: 0 };
         this.#entries.set(path, entry);
         this.#changed(path);
         return {
-          write: slow((text: string) => {
-            this.#write();
-            entry.text += text;
+          write: slow((piece: string | Uint8Array) => {
+            entry.bytes = Buffer.concat([entry.bytes, Buffer.from(piece)]);
           }),
           sync: slow(() => {
-            this.#write();
-            entry.safeLength = entry.text.length;
+            entry.safeLength = entry.bytes.length;
           }),
           close: slow(() => {}),
         };
@@ -120,10 +116,6 @@ export class Disk {
         this.#changed(path);
       }),
     };
-  }
-
-  #write(): void {
-    if (this.fullBecause !== null) throw fault(this.fullBecause, 'write');
   }
 
   #entry(path: string): Entry {

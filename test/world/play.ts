@@ -1,16 +1,18 @@
-import { WorldGateway } from './inhabitants/gateway.ts';
+import { CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
+import { Operator } from './inhabitants/operator.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldService } from './inhabitants/service.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
+import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
 import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
 import { type Finding, World } from './world.ts';
 
-const ORACLES: readonly Oracle[] = [atMostOnce, withinLimits];
+const ORACLES: readonly Oracle[] = [atMostOnce, onlyValidTokens, withinLimits];
 
 export interface PlayOptions {
   /** Is handed each line of the history. */
@@ -97,14 +99,21 @@ function populate(world: World): void {
     buckets: { things: { user: quotaOf(things), algorithm: things.algorithm } },
     routes: { '/v1/things/**': 'things' },
   };
+  world.secrets.add(CLIENT_SECRET);
+  world.keepsState = draws.percent(50);
   const workers = draws.one([1, 1, 2]);
   const filesOf = (address: string) => ({
-    'limits.yaml': limits,
-    'gateway.yaml': {
+    limits,
+    config: {
       limits: 'limits.yaml',
       ...(workers > 1 && { workers }),
-      listen: { http: `${address}:80`, admin: 'off' },
-      identity_provider: { issuer: provider.issuer, allow_http: true },
+      listen: { http: `${address}:80`, admin: `${address}:81` },
+      identity_provider: {
+        ...{ issuer: provider.issuer, allow_http: true, client_id: 'gateway' },
+        ...{ client_secret_file: 'client-secret', redirect_uri: 'https://app.test/callback' },
+        notices: { not_before_push: 'admin' },
+      },
+      ...(world.keepsState && { state: '/var/lib/weir' }),
       access_tokens: { audience: 'api' },
       upstreams: {
         api: {
@@ -132,7 +141,14 @@ function populate(world: World): void {
     (_, i) => new Http1Client(world, `client-${i + 1}`, provider),
   );
   world.gateways.push(...gateways);
-  world.inhabitants.push(provider, service, ...gateways, new NetworkFaults(world), ...clients);
+  world.inhabitants.push(
+    provider,
+    service,
+    ...gateways,
+    new NetworkFaults(world),
+    new Operator(world),
+    ...clients,
+  );
 }
 
 function quotaOf({ units, periodMs }: LimitRule): string {

@@ -21,8 +21,8 @@ export interface Asked {
   /** When it ended, and how; `null` while it has not. */
   endedMs: number | null;
   outcome: 'answered' | 'broken' | null;
-  /** When it reached the service. */
-  readonly arrivalsMs: number[];
+  /** When it reached the service, and whether with its token. */
+  readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
 }
 
 /** A token of the provider. */
@@ -34,6 +34,19 @@ export interface WorldToken {
   readonly expiresAt: number;
   /** False for one that no gateway may accept. */
   readonly isValid: boolean;
+  /** Counts the keys of the provider, from 1. */
+  readonly key: number;
+}
+
+/** The provider has told a gateway that older tokens do not count, and the gateway has confirmed it. */
+export interface Revocation {
+  readonly gateway: WorldGateway;
+  readonly life: number;
+  /** In seconds since the epoch. */
+  readonly notBefore: number;
+  readonly toldMs: number;
+  /** `null` while it is not confirmed. */
+  confirmedMs: number | null;
 }
 
 /** All requests of a world. */
@@ -41,10 +54,10 @@ export class Requests {
   readonly all: Asked[] = [];
   readonly #byId = new Map<string, Asked>();
 
-  begin(request: Omit<Asked, 'readMs' | 'status' | 'fields' | 'endedMs' | 'outcome' | 'arrivalsMs'>): Asked {
+  begin(request: Omit<Asked, 'readMs' | 'status' | 'fields' | 'endedMs' | 'outcome' | 'arrivals'>): Asked {
     const asked: Asked = {
       ...request,
-      ...{ readMs: null, status: null, fields: new Map(), endedMs: null, outcome: null, arrivalsMs: [] },
+      ...{ readMs: null, status: null, fields: new Map(), endedMs: null, outcome: null, arrivals: [] },
     };
     this.all.push(asked);
     this.#byId.set(asked.id, asked);

@@ -18,8 +18,8 @@ test('a seed has one history, in one process after another', async () => {
   );
 });
 
-test('twenty-five worlds break no rule', async () => {
-  for (let seed = 1; seed <= 25; seed++) {
+test('twenty worlds break no rule', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
     const { findings, digest } = await play(seed);
     expect({ seed, digest, findings }).toEqual({ seed, digest, findings: [] });
   }

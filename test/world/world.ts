@@ -7,7 +7,7 @@ import { Kernel } from './kernel/kernel.ts';
 import { Wires } from './network/wires.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
-import { Requests } from './requests.ts';
+import { Requests, type Revocation } from './requests.ts';
 
 /** What is wrong with a world, by the oracle that noticed it. */
 export interface Finding {
@@ -33,6 +33,9 @@ export class World {
     global: null,
     things: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
   };
+  readonly revocations: Revocation[] = [];
+  /** Whether gateways keep revocations over a restart. */
+  keepsState = false;
   /** What no log may hold. */
   readonly secrets = new Set<string>();
   #hosts = 0;

@@ -7,7 +7,17 @@ import type { Draws } from '../kernel/draws.ts';
 import type { World } from '../world.ts';
 import type { Inhabitant } from './inhabitant.ts';
 
+/** What it shows the provider. */
+export const CLIENT_SECRET = 'the-secret-of-this-gateway';
+
 const FOLDER = '/etc/weir';
+const CONFIG = `${FOLDER}/gateway.yaml`;
+
+/** The content of its gateway.yaml and limits.yaml. */
+export interface GatewayFiles {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly limits: Readonly<Record<string, unknown>>;
+}
 
 /** From when to when a gateway ran; `null` while it does. */
 export interface Life {
@@ -27,22 +37,27 @@ export class WorldGateway implements Inhabitant {
   #process: Process | null = null;
   #app: App | null = null;
   readonly lives: Life[] = [];
+  /** Its gateway.yaml, as it was written first. */
+  readonly config: Readonly<Record<string, unknown>>;
 
-  /** @param files its configuration, by name */
-  constructor(world: World, name: string, filesOf: (address: string) => Readonly<Record<string, unknown>>) {
+  constructor(world: World, name: string, filesOf: (address: string) => GatewayFiles) {
     this.name = name;
     this.#world = world;
     this.#draws = world.draws.part(`gateway ${name}`);
     const pace = this.#draws.one([1, 1, 1, 1.001, 0.999]);
     this.host = world.host(name, pace);
-    this.write(filesOf(this.host.address));
+    const { config, limits } = filesOf(this.host.address);
+    this.config = config;
+    this.host.disk.put(`${FOLDER}/limits.yaml`, JSON.stringify(limits));
+    this.host.disk.put(`${FOLDER}/client-secret`, CLIENT_SECRET);
+    this.host.disk.put('/var/lib/weir/.keep', '');
+    // JSON is YAML.
+    this.writeConfig(JSON.stringify(config));
   }
 
-  /** Writes files of its configuration, by name. */
-  write(files: Readonly<Record<string, unknown>>): void {
-    // JSON is YAML.
-    for (const [name, content] of Object.entries(files))
-      this.host.disk.put(`${FOLDER}/${name}`, JSON.stringify(content, null, 1));
+  /** Replaces its gateway.yaml. */
+  writeConfig(text: string): void {
+    this.host.disk.put(CONFIG, text);
   }
 
   async start(): Promise<void> {
@@ -50,16 +65,21 @@ export class WorldGateway implements Inhabitant {
     this.#process = process;
     const life: Life = { fromMs: this.#world.nowMs, untilMs: null, endedBy: null, lines: [] };
     this.lives.push(life);
-    const path = `${FOLDER}/gateway.yaml`;
     this.#world.kernel.current = process;
-    const loaded = await loadConfig(path, { env: {}, generation: 1, ...system });
-    if (!loaded.ok)
-      throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
+    const loaded = await loadConfig(CONFIG, { env: {}, generation: 1, ...system });
+    if (!loaded.ok) {
+      const said = loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('; ');
+      // Only the operator's mistakes may keep it from starting, and the first files have none.
+      if (this.lives.length === 1) throw new Error(said);
+      this.#world.history.tell(this.name, `does not start: ${said}`);
+      this.#kill(false);
+      return;
+    }
     const write = (lines: string) => {
       for (const line of lines.split('\n')) if (line !== '') this.#note(life, line);
     };
     const log = makeLogger(loaded.snapshot.log.level, { write });
-    const options = { system, log, source: { path, env: {}, loaded } };
+    const options = { system, log, source: { path: CONFIG, env: {}, loaded } };
     const app = await (loaded.snapshot.workers.count === 1
       ? startApp(loaded.snapshot, options)
       : startWithWorkers(options, inThreadHost(system, log)));

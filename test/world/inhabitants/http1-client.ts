@@ -13,7 +13,7 @@ import { wordOf } from './service.ts';
 /** How long a client waits for a response. */
 const PATIENCE_MS = 20_000;
 /** How soon everyone is served again after all faults are over. */
-const PROGRESS_MS = 15_000;
+const PROGRESS_MS = 20_000;
 
 interface Waiting {
   readonly asked: Asked;
@@ -104,6 +104,7 @@ export class Http1Client implements Inhabitant {
   #process: Process | null = null;
   #network: WorldNetwork | null = null;
   readonly #connections = new Map<WorldGateway, Connection[]>();
+  readonly #tokens: WorldToken[] = [];
   #requests = 0;
 
   /** @param provider where it gets tokens; without it, it has none */
@@ -146,7 +147,10 @@ export class Http1Client implements Inhabitant {
         if (response?.status === 200) break;
         seen.push(response === null ? 'broken' : `${response.status} ${response.body}`);
         if (this.#world.nowMs > untilMs) {
-          this.#world.wrong('progress', `${this.name} is not served by ${gateway.name}: ${seen.join(', ')}`);
+          this.#world.wrong(
+            'progress',
+            `${this.name} is not served by ${gateway.name}: ${tries} times, last ${seen.at(-1)}`,
+          );
           break;
         }
         await this.#world.pause(response?.status === 429 ? waitOf(response) : 500);
@@ -159,7 +163,7 @@ export class Http1Client implements Inhabitant {
   }
 
   async #visit(gateway: WorldGateway, draws: Draws): Promise<void> {
-    const token = this.#provider !== null && draws.percent(60) ? this.#provider.tokenFor(draws) : null;
+    const token = draws.percent(60) ? this.#tokenFor(draws) : null;
     const count = draws.whole(1, 8);
     const isPipelined = draws.percent(20);
     const pipeline = isPipelined ? this.#connectionTo(gateway, draws) : null;
@@ -264,6 +268,14 @@ export class Http1Client implements Inhabitant {
     if (from !== asked.id) this.#world.wrong('own response', `${asked.id} got the response to ${from}`);
     else if (body !== word.repeat(body.length / word.length))
       this.#world.wrong('own response', `${asked.id} got ${status} with a body that is not its own`);
+  }
+
+  /** A new token, or one that it has had for a while. */
+  #tokenFor(draws: Draws): WorldToken | null {
+    if (this.#tokens.length > 0 && draws.percent(60)) return draws.one(this.#tokens);
+    const token = this.#provider?.tokenFor(draws) ?? null;
+    if (token !== null) this.#tokens.push(token);
+    return token;
   }
 
   #connectionTo(gateway: WorldGateway, draws: Draws): Connection {

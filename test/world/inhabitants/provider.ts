@@ -2,8 +2,11 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { type IssuerKey, keySetJson, signToken } from '../../support/token-issuer.ts';
 import type { Host } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
-import type { WorldToken } from '../requests.ts';
+import type { WorldNetwork } from '../network/network.ts';
+import type { Revocation, WorldToken } from '../requests.ts';
 import type { World } from '../world.ts';
+import { askOnce } from './ask-once.ts';
+import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 
 /** What precedes the 32 bytes of a private key of Ed25519 in PKCS #8. */
@@ -26,6 +29,7 @@ export class WorldProvider implements Inhabitant {
   readonly #world: World;
   readonly #draws: Draws;
   readonly #keys: IssuerKey[];
+  #network: WorldNetwork | null = null;
   #ids = 0;
 
   constructor(world: World) {
@@ -40,7 +44,8 @@ export class WorldProvider implements Inhabitant {
   }
 
   async start(): Promise<void> {
-    const { process, system } = this.host.start();
+    const { process, system, network } = this.host.start();
+    this.#network = network;
     this.#world.kernel.current = process;
     const server = system.network.createHttpServer((request, response) => {
       this.#world.history.tell(this.name, `is asked ${request.url}`);
@@ -55,12 +60,50 @@ export class WorldProvider implements Inhabitant {
 
   plan(): void {
     const draws = this.#draws.part('faults');
+    this.#planRevocations(draws.part('revocations'));
     if (draws.percent(30)) {
       this.#world.plan.add(draws.between(2_000, 20_000), 'the provider signs with a new key', () => {
         const number = this.#keys.length + 1;
         this.#keys.push(keyOf(this.#draws.part(`key ${number}`), `key-${number}`));
       });
     }
+  }
+
+  #planRevocations(draws: Draws): void {
+    for (const gateway of this.#world.gateways) {
+      for (let i = draws.percent(40) ? draws.whole(1, 2) : 0; i > 0; i--)
+        this.#world.plan.add(
+          draws.between(2_000, 22_000),
+          `all tokens are revoked at ${gateway.name}`,
+          () => void this.#revoke(gateway),
+        );
+    }
+  }
+
+  /** Tells a gateway that all tokens until now do not count, as Keycloak does it. */
+  async #revoke(gateway: WorldGateway): Promise<void> {
+    if (this.#network === null) return;
+    const notBefore = Math.floor(this.#world.kernel.epochMs() / 1_000);
+    const body = this.#sign({
+      ...{ id: `push-${++this.#ids}`, resource: 'gateway', action: 'PUSH_NOT_BEFORE', notBefore },
+      expiration: notBefore + 3_600,
+    });
+    this.#world.secrets.add(signatureOf(body));
+    const life = gateway.lives.length;
+    const revocation: Revocation = {
+      ...{ gateway, life, notBefore, toldMs: this.#world.nowMs, confirmedMs: null },
+    };
+    this.#world.revocations.push(revocation);
+    const response = await askOnce(this.#network, {
+      ...{ address: gateway.host.address, port: 81, method: 'POST', body },
+      path: '/notices/k_push_not_before',
+      fields: { 'Content-Type': 'text/plain' },
+    });
+    this.#world.history.tell(
+      this.name,
+      `revoked all tokens at ${gateway.name}: ${response?.status ?? 'broken'}`,
+    );
+    if (response?.status === 204) revocation.confirmedMs = this.#world.nowMs;
   }
 
   /** A token of one of its users, which is sometimes none that counts. */
@@ -74,18 +117,15 @@ export class WorldProvider implements Inhabitant {
       ...{ iss: this.issuer, aud: audience, azp: 'app', sub: subject, typ: 'Bearer' },
       ...{ iat: issuedAt, exp: expiresAt, jti: `token-${++this.#ids}` },
     };
-    return this.#known({ text: this.sign(claims), subject, issuedAt, expiresAt, isValid });
+    const text = this.#sign(claims);
+    this.#world.secrets.add(signatureOf(text));
+    return { text, subject, issuedAt, expiresAt, isValid, key: this.#keys.length };
   }
 
-  sign(claims: unknown, header: Readonly<Record<string, unknown>> = {}): string {
+  #sign(claims: unknown): string {
     const key = this.#keys.at(-1);
     if (key === undefined) throw new Error('the provider has no key');
-    return signToken(key, claims, header);
-  }
-
-  #known(token: WorldToken): WorldToken {
-    this.#world.secrets.add(token.text.slice(token.text.lastIndexOf('.') + 1));
-    return token;
+    return signToken(key, claims);
   }
 
   get #document() {
@@ -96,4 +136,8 @@ export class WorldProvider implements Inhabitant {
       jwks_uri: `${this.issuer}/keys`,
     };
   }
+}
+
+function signatureOf(token: string): string {
+  return token.slice(token.lastIndexOf('.') + 1);
 }

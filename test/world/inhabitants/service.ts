@@ -31,7 +31,7 @@ export class WorldService implements Inhabitant {
     const { process, system } = this.host.start();
     this.#process = process;
     const server = system.network.createHttpServer((request, response) => this.#serve(request, response));
-    server.keepAliveTimeout = this.#draws.one([1_000, 5_000, 30_000]);
+    server.keepAliveTimeout = this.#draws.one([1_000, 5_000]);
     await new Promise<void>(listening => {
       this.#world.kernel.current = process;
       server.listen({ host: this.host.address, port: this.port }, listening);
@@ -71,7 +71,7 @@ export class WorldService implements Inhabitant {
     const asked = world.requests.find(id);
     world.history.tell(this.name, `is asked ${request.method} ${request.url} ${id}`);
     if (asked === undefined) world.wrong('own request', `${this.name} got a request of nobody: ${id}`);
-    else asked.arrivalsMs.push(world.nowMs);
+    else asked.arrivals.push({ atMs: world.nowMs, hasToken: request.headers.authorization !== undefined });
     const { socket } = request;
     response.sendDate = false;
     // Probes at the end of a world must be served well.

@@ -3,14 +3,9 @@ import type { IpcNetConnectOpts, LookupFunction, NetConnectOpts, TcpNetConnectOp
 import type { Network } from '../../../src/core/index.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { Owner } from '../kernel/timeline.ts';
-import { placeKey, WorldServer } from './server.ts';
-import { fault, type SocketHome, WorldSocket } from './socket.ts';
+import { pathKey, placeKey, WorldServer } from './server.ts';
+import { fault, type NetworkHome, WorldSocket } from './socket.ts';
 import type { Wires } from './wires.ts';
-
-/** A machine on the network. */
-export interface NetworkHome extends SocketHome {
-  readonly address: string;
-}
 
 /** How much both systems of a connection hold, in bytes. */
 const ROOMS = [4_096, 65_536, 262_144] as const;
@@ -77,7 +72,9 @@ export class WorldNetwork {
     socket.connecting = true;
     const { path, host = 'localhost', port } = options as Partial<IpcNetConnectOpts & TcpNetConnectOpts>;
     if (typeof path === 'string') {
-      kernel.after(0, this.#owner, () => this.#open(socket, `${this.#home.name} ${path}`, 'ENOENT'));
+      const isThere = path.startsWith('\0') || this.#home.disk.inodeOf(path) !== undefined;
+      const otherwise = isThere ? 'ECONNREFUSED' : 'ENOENT';
+      kernel.after(0, this.#owner, () => this.#open(socket, pathKey(this.#home, path), otherwise));
       return socket;
     }
     if (port === undefined) throw new Error('a connection needs a port or a path');

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { Owner } from '../kernel/timeline.ts';
-import { fault, type SocketHome, type WorldSocket } from './socket.ts';
+import { fault, type NetworkHome, type WorldSocket } from './socket.ts';
 import type { Wires } from './wires.ts';
 
 export interface ListenPlace {
@@ -13,19 +13,19 @@ export interface ListenPlace {
 
 /** Listens in a world, as a `Server` of Node.js does. */
 export class WorldServer extends EventEmitter {
-  readonly home: SocketHome;
+  readonly home: NetworkHome;
   readonly owner: Owner;
   readonly allowHalfOpen: boolean;
   listening = false;
   readonly #wires: Wires;
-  readonly #address: string;
   #place: ListenPlace | null = null;
+  #key = '';
   readonly #connections = new Set<WorldSocket>();
   #whenClosed: (() => void)[] = [];
 
   constructor(
     wires: Wires,
-    home: SocketHome & { readonly address: string },
+    home: NetworkHome,
     owner: Owner,
     allowHalfOpen: boolean,
     onSocket: (socket: WorldSocket) => void,
@@ -33,7 +33,6 @@ export class WorldServer extends EventEmitter {
     super();
     this.#wires = wires;
     this.home = home;
-    this.#address = home.address;
     this.owner = owner;
     this.allowHalfOpen = allowHalfOpen;
     this.on('connection', onSocket);
@@ -48,14 +47,17 @@ export class WorldServer extends EventEmitter {
       typeof where === 'string' ? { path: where } : typeof where === 'number' ? { port: where } : where;
     const listening = more.findLast(each => typeof each === 'function');
     if (listening !== undefined) this.once('listening', listening as () => void);
-    const key = this.#key(place);
+    const { path, port = 0 } = place;
+    if (path !== undefined && !path.startsWith('\0') && this.home.disk.inodeOf(path) === undefined)
+      this.home.disk.put(path, '');
+    const key = path === undefined ? placeKey(this.home.address, port) : pathKey(this.home, path);
     const others = (this.#wires.listeners.get(key) ?? []).filter(({ owner }) => owner.isAlive);
     const mayShare = place.reusePort === true && others.every(other => other.#place?.reusePort === true);
     if (others.length > 0 && !mayShare) {
       process.nextTick(() => this.emit('error', fault('EADDRINUSE', 'listen')));
       return this;
     }
-    this.#place = place;
+    [this.#place, this.#key] = [place, key];
     this.#wires.listeners.set(key, [...others, this]);
     this.listening = true;
     process.nextTick(() => this.emit('listening'));
@@ -95,9 +97,8 @@ export class WorldServer extends EventEmitter {
   /** Nobody listens there any more. */
   stop(): void {
     if (this.#place === null) return;
-    const key = this.#key(this.#place);
-    const rest = (this.#wires.listeners.get(key) ?? []).filter(each => each !== this);
-    this.#wires.listeners.set(key, rest);
+    const rest = (this.#wires.listeners.get(this.#key) ?? []).filter(each => each !== this);
+    this.#wires.listeners.set(this.#key, rest);
     this.listening = false;
   }
 
@@ -118,12 +119,13 @@ export class WorldServer extends EventEmitter {
       this.emit('close');
     });
   }
-
-  #key({ path, port }: ListenPlace): string {
-    return path === undefined ? placeKey(this.#address, port ?? 0) : `${this.home.name} ${path}`;
-  }
 }
 
 export function placeKey(address: string, port: number): string {
   return `${address} ${port}`;
+}
+
+/** A path is a file, which may be moved, or a name of Linux that is in no folder. */
+export function pathKey({ name, disk }: NetworkHome, path: string): string {
+  return path.startsWith('\0') ? `${name} ${path}` : `${name} file ${disk.inodeOf(path)}`;
 }

@@ -5,13 +5,15 @@ import type { Owner } from '../kernel/timeline.ts';
 import { Pipe } from './pipe.ts';
 import type { Wires } from './wires.ts';
 
-/** The machine and the process that a socket belongs to. */
-export interface SocketHome {
+/** A machine on the network. */
+export interface NetworkHome {
   readonly name: string;
+  readonly address: string;
+  readonly disk: { put(path: string, text: string): void; inodeOf(path: string): number | undefined };
 }
 
 export interface WorldSocketOptions {
-  readonly host: SocketHome;
+  readonly host: NetworkHome;
   readonly owner: Owner;
   readonly draws: Draws;
   readonly allowHalfOpen?: boolean;
@@ -23,7 +25,7 @@ const READ_BYTES = 65_536;
 
 /** One end of a connection in a world. It behaves as a `Socket` of Node.js does towards all that Weir and `node:http` ask of one. */
 export class WorldSocket extends Duplex {
-  readonly host: SocketHome;
+  readonly host: NetworkHome;
   readonly owner: Owner;
   readonly draws: Draws;
   connecting = false;

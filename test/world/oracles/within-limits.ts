@@ -33,7 +33,7 @@ const UNTOLD_MS = 1_500;
 export const withinLimits: Oracle = world => {
   for (const { name, host, lives } of world.gateways) {
     for (const life of lives) {
-      const decisions = decisionsIn(life, host.wallOffsetsMs);
+      const decisions = decisionsIn(life, followed(host.wallOffsetsMs));
       const { global, things } = world.limits;
       const where = (what: string) => `${name}: ${what}`;
       if (global !== null) judge(world, where('global'), global, ofGlobal(decisions), 'global', life);
@@ -128,7 +128,7 @@ function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decisio
     const requestId = String(line.requestId);
     decisions.set(requestId, {
       ...{ requestId, loggedMs: atMs, decision: line.decision, draws: String(line.draws ?? 'all') },
-      atMs: trueOf(Number(line.decidedAt), atMs, offsetsMs),
+      atMs: trueOf(Number(line.decidedAt), atMs - Number(line.durationMs ?? 1_000), offsetsMs),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,
     });
@@ -139,8 +139,16 @@ function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decisio
   );
 }
 
-/** Takes the steps of a wall clock out of a moment: the latest that is not behind the log line. */
-function trueOf(epochMs: number, loggedMs: number, offsetsMs: readonly number[]): number {
-  const possible = offsetsMs.map(offsetMs => epochMs - offsetMs).filter(ms => ms <= loggedMs + 100);
-  return Math.max(...possible);
+/** Leaves out steps that are too small for the clock that a gateway counts by to follow them. */
+function followed(offsetsMs: readonly number[]): readonly number[] {
+  const [first = 0, ...later] = offsetsMs;
+  const kept = [first];
+  for (const ms of later) if (Math.abs(ms - (kept.at(-1) ?? 0)) > 1_000) kept.push(ms);
+  return kept;
+}
+
+/** Takes the steps of a wall clock out of a moment, which was about then. */
+function trueOf(epochMs: number, aboutMs: number, offsetsMs: readonly number[]): number {
+  const possible = offsetsMs.map(offsetMs => epochMs - offsetMs);
+  return possible.reduce((one, other) => (Math.abs(other - aboutMs) < Math.abs(one - aboutMs) ? other : one));
 }

@@ -1,0 +1,43 @@
+import type { WorldNetwork } from '../network/network.ts';
+import { type Response, ResponseStream } from './response-reader.ts';
+
+export interface Question {
+  readonly address: string;
+  readonly port: number;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Asks on a connection of its own. Resolves to `null` if no whole response came. */
+export function askOnce(network: WorldNetwork, question: Question): Promise<Response | null> {
+  const { address, port, method, path, fields = {}, body = '' } = question;
+  return new Promise(resolve => {
+    const socket = network.connect({ host: address, port });
+    const responses = new ResponseStream();
+    const finish = (response: Response | null) => {
+      resolve(response);
+      socket.destroy();
+    };
+    const look = (isEnded: boolean) => {
+      const response = responses.next(method, isEnded);
+      if (response !== null || isEnded) finish(response);
+    };
+    socket.on('data', (piece: Buffer) => {
+      responses.take(piece);
+      look(false);
+    });
+    socket.on('end', () => look(true));
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(null));
+    const lines = Object.entries({
+      Host: address,
+      Connection: 'close',
+      'Content-Length': String(body.length),
+      ...fields,
+    });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
+  });
+}

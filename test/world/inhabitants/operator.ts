@@ -1,0 +1,85 @@
+import type { WorldNetwork } from '../network/network.ts';
+import type { World } from '../world.ts';
+import { askOnce } from './ask-once.ts';
+import type { WorldGateway } from './gateway.ts';
+import type { Inhabitant } from './inhabitant.ts';
+import type { Response } from './response-reader.ts';
+
+/** What is zero once nobody asks for anything. */
+const AT_REST = [
+  'weir_requests_in_flight',
+  'weir_client_connections',
+  'weir_upstream_connections',
+  'weir_limit_in_flight',
+  'weir_websockets_open',
+];
+
+/** How long after the last client has left everything is over: an idle connection to a service is kept for a while. */
+const REST_MS = 12_000;
+
+/** Runs the gateways: changes their files, well and badly, and reads their metrics. */
+export class Operator implements Inhabitant {
+  readonly name = 'operator';
+  readonly #world: World;
+  #network: WorldNetwork | null = null;
+  /** How often it has changed the files of a gateway. */
+  #changes = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async start(): Promise<void> {
+    const { network } = this.#world.host(this.name).start();
+    this.#network = network;
+  }
+
+  plan(): void {
+    const draws = this.#world.draws.part('operator');
+    for (const gateway of this.#world.gateways) {
+      for (let i = draws.percent(40) ? draws.whole(1, 3) : 0; i > 0; i--) {
+        const how = draws.one(['well', 'badly', 'in two pieces'] as const);
+        this.#world.plan.add(
+          draws.between(500, 22_000),
+          `the files of ${gateway.name} change ${how}`,
+          own => {
+            const text = this.#changed(gateway);
+            if (how === 'well') gateway.writeConfig(text);
+            else gateway.writeConfig(text.slice(0, own.whole(1, text.length - 2)));
+            const rightMs = how === 'badly' ? own.between(500, 5_000) : own.between(1, 300);
+            this.#world.kernel.after(rightMs, this.#world.wires.everyone, () => gateway.writeConfig(text));
+          },
+        );
+      }
+    }
+  }
+
+  /** Everyone else has left. */
+  async leave(): Promise<void> {
+    await this.#world.pause(REST_MS);
+    for (const gateway of this.#world.gateways) this.#judge(gateway, await this.ask(gateway, '/metrics'));
+  }
+
+  ask(gateway: WorldGateway, path: string): Promise<Response | null> {
+    if (this.#network === null) throw new Error('the operator has not started');
+    const { address } = gateway.host;
+    return askOnce(this.#network, { address, port: 81, method: 'GET', path });
+  }
+
+  /** The configuration, with one more route. */
+  #changed({ config }: WorldGateway): string {
+    const route = { path: `/v1/new-${++this.#changes}`, upstream: 'api', authentication: 'none' };
+    return JSON.stringify({ ...config, routes: [...(config.routes as readonly unknown[]), route] });
+  }
+
+  #judge(gateway: WorldGateway, response: Response | null): void {
+    const wrong = (oracle: string, what: string) => this.#world.wrong(oracle, `${gateway.name}: ${what}`);
+    if (response?.status !== 200) wrong('progress', `no metrics: ${response?.status ?? 'no answer'}`);
+    for (const line of (response?.body ?? '').split('\n')) {
+      const [, name = '', value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
+      if (AT_REST.includes(name) && Number(value) !== 0) wrong('at rest', `${line} when all is over`);
+    }
+    for (const secret of this.#world.secrets)
+      if (response?.body.includes(secret)) wrong('secrets', 'the metrics hold one');
+  }
+}
