@@ -24,11 +24,13 @@ FROM ${BASE_IMAGE} AS gateway
 ARG BASE_IMAGE
 ARG VERSION=unknown
 ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="Weir" \
       org.opencontainers.image.description="A streaming reverse-proxy gateway in front of an OpenID Connect provider and your services" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.base.name="${BASE_IMAGE}"
 # The base without a shell has node here, where no PATH leads.
 ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_ENV=production

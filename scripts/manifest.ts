@@ -19,9 +19,6 @@ const PUBLISHED_KEYS = new Set([
   'version',
   'description',
   'keywords',
-  'homepage',
-  'bugs',
-  'repository',
   'license',
   'type',
   'engines',
@@ -54,13 +51,30 @@ export interface WorkingManifest extends Readonly<Record<string, unknown>> {
 }
 
 /** Makes the published manifest from the working tree's. */
-export function publishedManifest(working: WorkingManifest): Record<string, unknown> {
+export function publishedManifest(
+  working: WorkingManifest,
+  env: NodeJS.ProcessEnv = process.env,
+): Record<string, unknown> {
   const kept = Object.entries(working).filter(([key]) => PUBLISHED_KEYS.has(key));
   return {
     ...Object.fromEntries(kept),
+    ...homeOf(env),
     optionalDependencies: { [DEMO_DEPENDENCY]: working.devDependencies[DEMO_DEPENDENCY] },
     bin: { weir: 'dist/main.js' },
     files: PUBLISHED_FILES,
+    // Nobody publishes by hand what no workflow vouches for.
+    publishConfig: { access: 'public', provenance: true },
+  };
+}
+
+/** Where the package comes from: the registry compares it with the workflow that publishes. Unknown outside of one. */
+function homeOf({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name }: NodeJS.ProcessEnv): object {
+  if (server === undefined || name === undefined) return {};
+  const home = `${server}/${name}`;
+  return {
+    homepage: `${home}#readme`,
+    bugs: { url: `${home}/issues` },
+    repository: { type: 'git', url: `git+${home}.git` },
   };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { publishedManifest } from '../../scripts/manifest.ts';
 import { documentNamed } from '../support/documents.ts';
 import { freePort } from '../support/free-port.ts';
 import { CHECKOUT, copyCheckout, npmInstall, npmPack, USER_ENV } from '../support/packed.ts';
@@ -140,6 +141,25 @@ describe('the package', () => {
     expect(manifest['peerDependencies']).toEqual(working['peerDependencies']);
     expect(manifest['peerDependenciesMeta']).toEqual(meta);
     expect(await importedBy(scripts.filter(isDemo))).toEqual([DEMO_PROVIDER]);
+  });
+
+  it('says where it comes from in a workflow of the forge, and is published with its provenance', () => {
+    const env = { GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'weir/weir' };
+    expect(publishedManifest({ ...working, devDependencies: {} }, env)).toMatchObject({
+      repository: { type: 'git', url: 'git+https://github.com/weir/weir.git' },
+      homepage: 'https://github.com/weir/weir#readme',
+      bugs: { url: 'https://github.com/weir/weir/issues' },
+    });
+    expect(manifest['publishConfig']).toEqual({ access: 'public', provenance: true });
+  });
+
+  it('could be published as it is: npm refuses nothing of it', async () => {
+    const args = ['publish', '--dry-run', '--no-provenance', '--ignore-scripts', tarball];
+    const { stdout, stderr } = await run('npm', args, { cwd: directory, env: USER_ENV });
+    expect(stdout + stderr).toContain(`+ weir-gateway@${manifest['version']}`);
+    expect(stdout + stderr).not.toMatch(
+      /auto-corrected|npm warn publish (?!This command requires you to be logged in)/,
+    );
   });
 
   it('has the name under which the registry knows it', async () => {

@@ -1,0 +1,43 @@
+// For the workflow of releases. `check vX.Y.Z` fails where the files are not of that version or the changelog does not date it;
+// `notes vX.Y.Z` prints what the changelog says of it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { ROOT } from './manifest.ts';
+
+const [task = '', tag = ''] = process.argv.slice(2);
+const version = /^v(\d+\.\d+\.\d+)$/.exec(tag)?.[1];
+if (version === undefined || !['check', 'notes'].includes(task)) fail('usage: release.ts check|notes vX.Y.Z');
+const { date, text } = sectionOf(version);
+
+if (task === 'check') {
+  const chart = parse(read('helm/weir/Chart.yaml'));
+  const versions = {
+    'package.json': JSON.parse(read('package.json')).version,
+    'package-lock.json': JSON.parse(read('package-lock.json')).version,
+    'version in helm/weir/Chart.yaml': chart.version,
+    'appVersion in helm/weir/Chart.yaml': chart.appVersion,
+    'UPGRADE.md': read('UPGRADE.md').includes(`\n## ${version}\n`) ? version : 'without a section',
+  };
+  const others = Object.entries(versions).filter(([, found]) => found !== version);
+  if (others.length > 0) fail(`not ${version}: ${others.map(each => each.join(' is ')).join(', ')}`);
+  console.log(`${version}, dated ${date}`);
+} else console.log(text);
+
+/** The section of a version in the changelog, without its heading. */
+function sectionOf(wanted: string): { readonly date: string; readonly text: string } {
+  const [, ...sections] = read('CHANGELOG.md').split(/^## \[/m);
+  const section = sections.find(each => each.startsWith(`${wanted}] - `)) ?? '';
+  const [, date] = /^\S+ - (\d{4}-\d\d-\d\d)\n/.exec(section) ?? [];
+  if (date === undefined) return fail(`CHANGELOG.md has no section "## [${wanted}] - YYYY-MM-DD"`);
+  return { date, text: section.slice(section.indexOf('\n')).trim() };
+}
+
+function read(name: string): string {
+  return readFileSync(join(ROOT, name), 'utf8');
+}
+
+function fail(why: string): never {
+  console.error(why);
+  process.exit(1);
+}

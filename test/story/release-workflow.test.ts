@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { CHECKOUT, copyCheckout } from '../support/packed.ts';
+import { tempFolder } from '../support/temp.ts';
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+interface Job {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly needs?: string | readonly string[];
+  readonly environment?: string;
+  readonly 'timeout-minutes': number;
+  readonly steps: readonly Step[];
+}
+
+const text = readFileSync(join(CHECKOUT, '.github/workflows/release.yml'), 'utf8');
+const workflow: {
+  readonly permissions: object;
+  readonly jobs: Readonly<Record<string, Job>>;
+} = parse(text);
+const jobs = Object.entries(workflow.jobs);
+const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'));
+
+test('every action of the workflow of releases is pinned by the hash of a commit', () => {
+  const used = Array.from(text.matchAll(/uses: (.+)$/gm), ([, action]) => action);
+  expect(used.length).toBeGreaterThan(10);
+  for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+});
+
+test('no job may do more than it has to: what writes or signs waits for approval or for the tests', () => {
+  expect(workflow.permissions).toEqual({});
+  for (const [name, job] of jobs) {
+    expect(job['timeout-minutes'], name).toBeGreaterThan(0);
+    if (job.permissions['id-token'] === 'write') expect(job.environment, name).toBe('release');
+    if (name !== 'test') expect(job.needs, name).toBeDefined();
+  }
+  const writers = jobs.filter(([, { permissions }]) => permissions['contents'] === 'write');
+  expect(writers.map(([name]) => name)).toEqual(['release']);
+});
+
+test('what it runs exists, and takes what others write by variables alone', () => {
+  const runs = jobs.flatMap(([, { steps }]) => steps.flatMap(({ run }) => run ?? []));
+  const named = runs.join('\n');
+  expect(named).not.toContain('${{');
+  for (const [, script = ''] of named.matchAll(/npm run ([\w:]+)/g)) expect(scripts).toHaveProperty(script);
+  for (const [, file = ''] of named.matchAll(/(?:node|bash) (\S+\.ts|\.ci\/run)/g))
+    expect(existsSync(join(CHECKOUT, file)), file).toBe(true);
+});
+
+test('a tag whose version the changelog does not date, or that another file does not have, is refused', async () => {
+  const tree = join(await tempFolder(), 'tree');
+  await copyCheckout(tree);
+  const release = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/release.ts', ...args], {
+      cwd: tree,
+      encoding: 'utf8',
+    });
+    return { status, said: stdout + stderr };
+  };
+  expect(release('check', 'v9.9.9')).toEqual({
+    status: 1,
+    said: 'CHANGELOG.md has no section "## [9.9.9] - YYYY-MM-DD"\n',
+  });
+  const { version } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8'));
+  const path = join(tree, 'CHANGELOG.md');
+  const dated = readFileSync(path, 'utf8').replace('## [Unreleased]', `## [${version}] - 2026-12-01`);
+  writeFileSync(path, dated.replace(/^### Added/m, '### Added\n\n- A line of this test.'));
+  expect(release('check', `v${version}`)).toEqual({ status: 0, said: `${version}, dated 2026-12-01\n` });
+  const { said } = release('notes', `v${version}`);
+  expect(said).toMatch(/^### What matters most\n\n1\. /);
+  expect(said).toContain('- A line of this test.');
+  writeFileSync(path, dated.replace(`## [${version}]`, '## [9.9.9]'));
+  expect(release('check', 'v9.9.9').said).toContain(`not 9.9.9: package.json is ${version}`);
+});
