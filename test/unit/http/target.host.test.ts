@@ -11,6 +11,10 @@ describe('a host', () => {
     },
   );
 
+  test('is up to 255 characters long', () => {
+    expect(readHost('a'.repeat(255))).toBe('a'.repeat(255));
+  });
+
   test('has one form: the case of letters, the port and the dot of the root mean nothing', () => {
     expect(readHost('API.Example.com.:8443')).toBe('api.example.com');
     expect(readHost('api.example.com.')).toBe('api.example.com');
