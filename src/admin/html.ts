@@ -19,7 +19,7 @@ export function html(markup: TemplateStringsArray, ...parts: readonly HtmlPart[]
 function textOf(part: HtmlPart): string {
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(textOf).join('');
-  return escapeHtml(String(part));
+  return String(part).replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -29,10 +29,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
-}
 
 /** A moment for people: the UTC time to the second, and how long ago or ahead it is. */
 export function momentHtml(epochMs: number, nowMs: number): Html {

@@ -45,7 +45,9 @@ export function classOf(
   { provider, kind: wanted }: Wanted,
 ): CallerClaims {
   const classes = ofProvider(known, provider).filter(({ kind }) => wanted === null || kind === wanted);
-  const [found, other] = classes.filter(({ claims: names }) => isSame(names, claims));
+  const [found, other] = classes.filter(
+    ({ claims: names }) => names.length === claims.size && names.every(name => claims.has(name)),
+  );
   if (found === undefined)
     throw new UsageError(classes.map(whatItTakes).join('; ') || 'the configuration defines no bots');
   if (other !== undefined)
@@ -79,10 +81,6 @@ export function principalBy(
 ): string {
   const values = names.map(name => claims.get(name) ?? '');
   return principalOf(kind, values, issuer);
-}
-
-function isSame(names: readonly string[], claims: ReadonlyMap<string, string>): boolean {
-  return names.length === claims.size && names.every(name => claims.has(name));
 }
 
 function whatItTakes({ kind, claims }: CallerClaims): string {

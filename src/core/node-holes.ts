@@ -44,16 +44,12 @@ const HOLES: readonly NodeHole[] = [
 
 /** The holes of a version of Node.js, in words: what it allows, its names, and the version to take. */
 export function nodeHoles(version: string): readonly string[] {
-  const line = lineOf(version);
+  const line = Number(version.split('.')[0]);
   if (line > NEWEST_LINE) return [];
   return HOLES.filter(({ mendedIn }) => isOlder(version, mendedIn[line])).map(
     ({ allows, names, mendedIn }) =>
       `${allows} (${names.join(', ')}): take ${mendedIn[line] ?? `${mendedIn[NEWEST_LINE]}, since line ${line} gets no mended versions`}`,
   );
-}
-
-function lineOf(version: string): number {
-  return Number(version.split('.')[0]);
 }
 
 /** Whether a version is older than the mended one. True if none was mended. */

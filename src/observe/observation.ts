@@ -74,7 +74,7 @@ export class Observation {
   readonly #log: Logger;
   readonly #clock: core.Clock;
   readonly #limitMetrics: metric.LimitMetrics;
-  readonly #storeMetrics: metric.StoreMetrics | null;
+  readonly #sharesStore: boolean;
   readonly #upstreamMetrics: metric.UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
@@ -105,7 +105,8 @@ export class Observation {
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
     this.#identityMetrics = new metric.IdentityMetrics(metrics);
     this.#limitMetrics = new metric.LimitMetrics(metrics);
-    this.#storeMetrics = sharesStore ? new metric.StoreMetrics(metrics) : null;
+    this.#sharesStore = sharesStore;
+    const storeMetrics = sharesStore ? metric.storeMetrics(metrics) : null;
     this.#upstreamMetrics = new metric.UpstreamMetrics(metrics);
     this.#labels = labels;
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
@@ -116,19 +117,19 @@ export class Observation {
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
-      new metric.ConnectionMetrics(metrics),
+      metric.connectionMetrics(metrics),
       connectionLog(log, clock),
       errors,
     ]);
     this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, upstreamLog(log)]);
     this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms), callers, errors]);
-    this.store = join(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, storeLog(log), errors]);
-    this.overload = join(OVERLOAD, [new metric.OverloadMetrics(metrics), overloadLog(log)]);
-    const reloadMetrics = new metric.ReloadMetrics(metrics, clock);
+    this.store = join(STORE, storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
+    this.overload = join(OVERLOAD, [metric.overloadMetrics(metrics), overloadLog(log)]);
+    const reloadMetrics = metric.reloadMetrics(metrics, clock);
     this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
     this.proxies = join(PROXIES, [proxyLog(log)]);
-    this.notices = join(NOTICES, [new metric.NoticeMetrics(metrics), noticeLog(log, clock), errors]);
-    this.admin = join(ADMIN, [new metric.AdminMetrics(metrics), adminLog(log, clock)]);
+    this.notices = join(NOTICES, [metric.noticeMetrics(metrics), noticeLog(log, clock), errors]);
+    this.admin = join(ADMIN, [metric.adminMetrics(metrics), adminLog(log, clock)]);
     metric.observeLog(metrics, () => this.logLosses);
     this.#prepare(labels);
   }
@@ -181,7 +182,7 @@ export class Observation {
     metric.observeCertificates(this.#metrics, () => gauges.certificates());
     metric.observeRevocations(this.#metrics, () => gauges.revocations());
     this.#upstreamMetrics.observe(() => gauges.endpoints());
-    this.#storeMetrics?.observe(() => gauges.sharing());
+    if (this.#sharesStore) metric.observeSharing(this.#metrics, () => gauges.sharing());
     const { workers } = gauges;
     if (workers !== undefined) metric.observeWorkers(this.#metrics, () => workers.views());
   }

@@ -97,7 +97,11 @@ const TEXT_EXPECTED = 'must be a non-empty string of whole Unicode characters';
  * Safe on hostile input: the size is bounded, and `JSON.parse` neither recurses nor gives `__proto__` a meaning.
  */
 function readMembers(body: Buffer): ReadonlyMap<string, unknown> | GatewayError {
-  if (body.length > MAX_REQUEST_BYTES) return tooLarge();
+  if (body.length > MAX_REQUEST_BYTES)
+    return new GatewayError({
+      status: 413,
+      message: `The request body must not exceed ${MAX_REQUEST_BYTES} bytes.`,
+    });
   const members = isUtf8(body) ? jsonMembers(body) : undefined;
   return members ?? wrongBody([{ field: 'body', description: 'must be a JSON object in UTF-8' }]);
 }
@@ -121,11 +125,4 @@ export function mediaTypeRefusal(contentType: string | undefined): GatewayError 
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === '' || type === 'application/json') return undefined;
   return new GatewayError({ status: 415, message: 'Send the body as application/json.' });
-}
-
-function tooLarge(): GatewayError {
-  return new GatewayError({
-    status: 413,
-    message: `The request body must not exceed ${MAX_REQUEST_BYTES} bytes.`,
-  });
 }

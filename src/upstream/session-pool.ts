@@ -100,11 +100,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
       if (session.connecting) connecting++;
     }
     for (; connecting < needed && accepting < this.options.http2.maxConnections; connecting++, accepting++)
-      this.#open();
-  }
-
-  #open(): void {
-    this.add(new UpstreamSession(this, this.random()));
+      this.add(new UpstreamSession(this, this.random()));
   }
 
   protected override sweep(nowMs: number): boolean {

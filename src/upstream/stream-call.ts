@@ -216,7 +216,7 @@ export function requestSection(request: OutgoingRequest, origin: Origin): string
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
     // RFC 9113, 8.3.1: `:authority` replaces Host.
-    if (!isHost(name)) headers.push(name, value);
+    if (!(name.length === 4 && name.toLowerCase() === 'host')) headers.push(name, value);
     else if (value !== '') headers[AUTHORITY] = value;
   }
   if (takesTrailers) headers.push('te', 'trailers');
@@ -227,10 +227,6 @@ export function requestSection(request: OutgoingRequest, origin: Origin): string
 /** Names the fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) moves to `:authority`. */
 export function neverIndexedHeaders({ neverIndexed }: OutgoingRequest): FieldNames {
   return neverIndexed.has('host') ? new Set([...neverIndexed, ':authority']) : neverIndexed;
-}
-
-function isHost(name: string): boolean {
-  return name.length === 4 && name.toLowerCase() === 'host';
 }
 
 /** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the usual port left out (RFC 9110, 4.2.3). */

@@ -34,7 +34,7 @@ export function judgeSwitch(asked: Fields, answered: Fields): string | null {
     return 'the 101 has no Connection: Upgrade';
   const [key] = valuesOf(asked, 'sec-websocket-key');
   const accepts = valuesOf(answered, 'sec-websocket-accept');
-  if (accepts.length !== 1 || accepts[0] !== acceptFor(key ?? ''))
+  if (accepts.length !== 1 || accepts[0] !== hash('sha1', (key ?? '') + ACCEPT_SUFFIX, 'base64'))
     return 'the Sec-WebSocket-Accept of the 101 does not fit the key';
   const chosen = valuesOf(answered, 'sec-websocket-protocol');
   if (chosen.length > 1) return 'the 101 chooses more than one subprotocol';
@@ -54,10 +54,6 @@ export function hasExtensions(answered: Fields): boolean {
 /** Returns an extension without its parameters (RFC 6455, 9.1). */
 function nameOf(extension: string): string {
   return (extension.split(';', 1)[0] as string).trim().toLowerCase();
-}
-
-function acceptFor(key: string): string {
-  return hash('sha1', key + ACCEPT_SUFFIX, 'base64');
 }
 
 /** Returns the values of all lines with this name, which is given in lower case. */

@@ -53,7 +53,12 @@ export async function readBody(
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MAX_BYTES) return apiBodyTooLarge();
+    if (bytes > MAX_BYTES)
+      return new GatewayError({
+        status: 413,
+        message: 'The body is larger than any operation accepts.',
+        close: true,
+      });
     pieces.push(piece);
   }
   try {
@@ -84,14 +89,6 @@ export function wrongApiMethod(allowed: readonly string[]): GatewayError {
     status: 405,
     message: `Use ${allowed.join(' or ')}.`,
     fields: ['Allow', allowed.join(', ')],
-  });
-}
-
-function apiBodyTooLarge(): GatewayError {
-  return new GatewayError({
-    status: 413,
-    message: 'The body is larger than any operation accepts.',
-    close: true,
   });
 }
 

@@ -16,8 +16,8 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('webhook_not_found', compareOffences(now.webhook_not_found, before.webhook_not_found)),
     ...about('ignored_refusals', compareOffences(now.ignored_refusals, before.ignored_refusals)),
     ...about('ignored_refusals', [compareAddresses(now, before)]),
-    ...about('never_restrict', compareSpared(now.never_restrict, before.never_restrict)),
-    ...about('blocked', compareBlocked(now.blocked, before.blocked)),
+    ...about('never_restrict', compareEntries(now.never_restrict, before.never_restrict, SPARED)),
+    ...about('blocked', compareEntries(entriesOf(before.blocked), entriesOf(now.blocked), BLOCKED)),
     ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
     ...about('ipv6_prefix', [compareNumbers(now.ipv6_prefix, before.ipv6_prefix, String)]),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
@@ -90,14 +90,6 @@ type Entry = LimitsConfig['never_restrict'][number];
 const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
 /** An entry that leaves this list is allowed again, so the verbs are swapped. */
 const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
-
-function compareSpared(now: readonly Entry[], before: readonly Entry[]): Difference[] {
-  return compareEntries(now, before, SPARED);
-}
-
-function compareBlocked(now: LimitsConfig['blocked'], before: LimitsConfig['blocked']): Difference[] {
-  return compareEntries(entriesOf(before), entriesOf(now), BLOCKED);
-}
 
 function entriesOf({ addresses, callers }: LimitsConfig['blocked']): Entry[] {
   return [...addresses, ...callers];

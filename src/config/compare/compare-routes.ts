@@ -12,16 +12,12 @@ export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedC
     [...now, ...before].map(({ value }) => [value, JSON.stringify(policiesOf(value))]),
   );
   const moves = movesBetween(now, before, (route, pattern) =>
-    isNamed(route, pattern) ? (policies.get(route) ?? '') : `${policies.get(route)} ${route.id}`,
+    route.id === pattern ? (policies.get(route) ?? '') : `${policies.get(route)} ${route.id}`,
   );
   return moves.flatMap(({ labels, now: to, before: from }) => {
     const differences = compareTaken(to, from, labels);
     return differences.length === 0 ? [] : [{ subject: someOf(labels), ...joined(differences) }];
   });
-}
-
-function isNamed({ id }: RouteOfFile, pattern: string): boolean {
-  return id === pattern;
 }
 
 function compareTaken(

@@ -193,11 +193,6 @@ export class ConfigFile {
   }
 }
 
-/** Resolves a name that a configuration file mentions, relative to that file. */
-function namedFile(file: ConfigFile, name: string): string {
-  return resolve(dirname(file.name), name);
-}
-
 /**
  * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails,
  * and adds an error that shows neither the content nor the name, since the name may be the secret itself, in the wrong place.
@@ -207,7 +202,7 @@ export async function readNamedText(file: ConfigFile, at: Path, name: string): P
     file.add(at, 'write the path of the file here, not its content');
     return null;
   }
-  const path = namedFile(file, name);
+  const path = resolve(dirname(file.name), name);
   const read = await readConfigFile(path, file.readings.files);
   file.readings.note(path, 'secret', read);
   if (!read.ok) {

@@ -76,7 +76,7 @@ export class FolderWatch {
       return this.#watch(folder, identity, names);
     } catch (cause) {
       // The folder was removed in between, as if it were missing.
-      if (!isMissing(cause)) this.#onFailed(cause);
+      if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) this.#onFailed(cause);
       return null;
     }
   }
@@ -101,10 +101,6 @@ export class FolderWatch {
     watched.watcher.close();
     if (this.#watched.get(folder) === watched) this.#watched.delete(folder);
   }
-}
-
-function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
 async function identityOf(folder: string, files: Files): Promise<string | null> {

@@ -43,7 +43,7 @@ function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
  * any of its keys; if that is not exactly one, the issue of the union itself, which lists the alternatives.
  */
 function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
-  const path = [...above, ...toPath(issue.path)];
+  const path = [...above, ...issue.path.map(step => (typeof step === 'symbol' ? String(step) : step))];
   const ways = issue.code === 'invalid_union' ? issue.errors : [];
   const [meant, ...others] = ways.filter(way => !way.some(isOfAnotherType));
   return meant === undefined || others.length > 0 || isOfOtherKeys(meant, file.valueAt(path))
@@ -134,10 +134,6 @@ const inOurWords: z.core.$ZodErrorMap = issue => {
       return undefined;
   }
 };
-
-function toPath(path: readonly PropertyKey[]): Path {
-  return path.map(step => (typeof step === 'symbol' ? String(step) : step));
-}
 
 interface UnknownKeys {
   readonly path: Path;

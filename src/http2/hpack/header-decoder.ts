@@ -145,11 +145,7 @@ export class HeaderDecoder {
   #literal(prefix: number): DecodedField {
     const index = this.#integer(prefix);
     const name = index === 0 ? this.#string() : this.#indexed(index).name;
-    return this.#field(name, this.#string());
-  }
-
-  #field(name: string, value: string): DecodedField {
-    return decodedField(name, value, this.#grade);
+    return decodedField(name, this.#string(), this.#grade);
   }
 
   #indexed(index: number): DecodedField {

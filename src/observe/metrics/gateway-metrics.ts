@@ -1,76 +1,42 @@
-import type { Gauge } from 'prom-client';
 import type * as core from '../../core/index.ts';
 import type { LogLosses } from '../log/index.ts';
-import type { MetricSet, Tally, TallyHistogram } from './metric-set.ts';
+import type { MetricSet } from './metric-set.ts';
 
 /** Counts how connections begin, and those that were closed for what their client sent. */
-export class ConnectionMetrics implements core.ConnectionListener {
-  readonly #proxyHeaderFaults: Tally;
-  readonly #handshakes: Tally;
-  readonly #http2Faults: Tally;
-
-  constructor(set: MetricSet) {
-    this.#proxyHeaderFaults = set.counter('weir_proxy_header_faults_total');
-    this.#handshakes = set.counter('weir_tls_handshakes_total');
-    this.#http2Faults = set.counter('weir_http2_faults_total');
-  }
-
-  proxyHeaderRefused(fault: core.ProxyHeaderFault): void {
-    this.#proxyHeaderFaults.of(fault).count++;
-  }
-
-  handshakeEnded(listener: string, outcome: core.HandshakeOutcome): void {
-    this.#handshakes.of(listener).of(outcome).count++;
-  }
-
-  http2Closed(fault: core.Http2FaultReason): void {
-    this.#http2Faults.of(fault).count++;
-  }
+export function connectionMetrics(set: MetricSet): core.ConnectionListener {
+  const proxyHeaderFaults = set.counter('weir_proxy_header_faults_total');
+  const handshakes = set.counter('weir_tls_handshakes_total');
+  const http2Faults = set.counter('weir_http2_faults_total');
+  return {
+    proxyHeaderRefused: fault => proxyHeaderFaults.of(fault).count++,
+    handshakeEnded: (listener, outcome) => handshakes.of(listener).of(outcome).count++,
+    http2Closed: fault => http2Faults.of(fault).count++,
+  };
 }
 
 /** Shows when the gateway sheds. What it refuses is in `weir_caps_met_total`. */
-export class OverloadMetrics implements core.OverloadListener {
-  readonly #overloaded: Gauge;
-  readonly #episodes: Tally;
-
-  constructor(set: MetricSet) {
-    this.#overloaded = set.gauge('weir_overloaded');
-    this.#episodes = set.counter('weir_overloads_total');
-  }
-
-  began(): void {
-    this.#overloaded.set(1);
-    this.#episodes.count++;
-  }
-
-  ended(): void {
-    this.#overloaded.set(0);
-  }
+export function overloadMetrics(set: MetricSet): core.OverloadListener {
+  const overloaded = set.gauge('weir_overloaded');
+  const episodes = set.counter('weir_overloads_total');
+  return {
+    began: () => {
+      overloaded.set(1);
+      episodes.count++;
+    },
+    ended: () => overloaded.set(0),
+  };
 }
 
 /** Counts what the admin API refuses and changes, and what the admin listener fails to answer. */
-export class AdminMetrics implements core.AdminApiListener {
-  readonly #refused: Tally;
-  readonly #changes: Tally;
-  readonly #faults: Tally;
-
-  constructor(set: MetricSet) {
-    this.#refused = set.counter('weir_admin_refused_total');
-    this.#changes = set.counter('weir_admin_changes_total');
-    this.#faults = set.counter('weir_admin_faults_total');
-  }
-
-  changed({ what }: core.AdminChange): void {
-    this.#changes.of(what).count++;
-  }
-
-  failed(endpoint: core.AdminEndpoint): void {
-    this.#faults.of(endpoint).count++;
-  }
-
-  refused(reason: core.AdminRefusal): void {
-    this.#refused.of(reason).count++;
-  }
+export function adminMetrics(set: MetricSet): core.AdminApiListener {
+  const refused = set.counter('weir_admin_refused_total');
+  const changes = set.counter('weir_admin_changes_total');
+  const faults = set.counter('weir_admin_faults_total');
+  return {
+    changed: ({ what }) => changes.of(what).count++,
+    failed: endpoint => faults.of(endpoint).count++,
+    refused: reason => refused.of(reason).count++,
+  };
 }
 
 /** Registers whether log lines are written. */
@@ -80,70 +46,43 @@ export function observeLog(set: MetricSet, losses: () => LogLosses): void {
 }
 
 /** The metrics of the configuration: what is in use, and how the last reload ended. */
-export class ReloadMetrics implements Partial<core.ReloadListener> {
-  readonly #clock: core.Clock;
-  readonly #reloads: Tally;
-  readonly #successful: Gauge;
-  readonly #last: Gauge;
-  readonly #applied: Gauge;
-  readonly #info: Gauge<string>;
-  readonly #needsRestart: Gauge;
-  readonly #watched: Gauge;
-
-  constructor(set: MetricSet, clock: core.Clock) {
-    this.#clock = clock;
-    this.#reloads = set.counter('weir_config_reloads_total');
-    this.#successful = set.gauge('weir_config_last_reload_successful');
-    this.#last = set.gauge('weir_config_last_reload_timestamp_seconds');
-    this.#applied = set.gauge('weir_config_applied_timestamp_seconds');
-    this.#info = set.gauge('weir_config_info');
-    this.#needsRestart = set.gauge('weir_config_restart_keys');
-    this.#watched = set.gauge('weir_config_watched');
-    this.#watched.set(1);
-  }
-
-  started(event: core.AppliedEvent): void {
-    this.#show(event);
-    this.#note(true);
-  }
-
-  applied(event: core.AppliedEvent): void {
-    this.#show(event);
-    this.#ended('applied');
-  }
-
-  waiting(): void {
-    this.#ended('waiting');
-  }
-
-  refused(): void {
-    this.#ended('refused');
-  }
-
-  unchanged(): void {
-    this.#ended('unchanged');
-  }
-
-  unwatched(): void {
-    this.#watched.set(0);
-  }
-
-  #show({ hash, generation, needsRestart }: core.AppliedEvent): void {
-    this.#applied.set(this.#clock.epochMs() / 1_000);
-    this.#info.reset();
-    this.#info.set({ hash, generation: String(generation) }, 1);
-    this.#needsRestart.set(needsRestart.length);
-  }
-
-  #ended(outcome: 'applied' | 'waiting' | 'refused' | 'unchanged'): void {
-    this.#reloads.of(outcome).count++;
-    this.#note(outcome !== 'refused');
-  }
-
-  #note(successful: boolean): void {
-    this.#last.set(this.#clock.epochMs() / 1_000);
-    this.#successful.set(successful ? 1 : 0);
-  }
+export function reloadMetrics(set: MetricSet, clock: core.Clock) {
+  const reloads = set.counter('weir_config_reloads_total');
+  const successful = set.gauge('weir_config_last_reload_successful');
+  const last = set.gauge('weir_config_last_reload_timestamp_seconds');
+  const appliedAt = set.gauge('weir_config_applied_timestamp_seconds');
+  const info = set.gauge('weir_config_info');
+  const restartKeys = set.gauge('weir_config_restart_keys');
+  const watched = set.gauge('weir_config_watched');
+  watched.set(1);
+  const show = ({ hash, generation, needsRestart }: core.AppliedEvent) => {
+    appliedAt.set(clock.epochMs() / 1_000);
+    info.reset();
+    info.set({ hash, generation: String(generation) }, 1);
+    restartKeys.set(needsRestart.length);
+  };
+  const note = (isSuccessful: boolean) => {
+    last.set(clock.epochMs() / 1_000);
+    successful.set(isSuccessful ? 1 : 0);
+  };
+  const ended = (outcome: 'applied' | 'waiting' | 'refused' | 'unchanged') => {
+    reloads.of(outcome).count++;
+    note(outcome !== 'refused');
+  };
+  return {
+    started: event => {
+      show(event);
+      note(true);
+    },
+    applied: (event: core.AppliedEvent) => {
+      show(event);
+      ended('applied');
+    },
+    waiting: () => ended('waiting'),
+    refused: () => ended('refused'),
+    unchanged: () => ended('unchanged'),
+    unwatched: () => watched.set(0),
+  } satisfies Partial<core.ReloadListener>;
 }
 
 /** One worker of the process, for the metrics and the status page. */
@@ -208,78 +147,44 @@ export interface SharingView {
   readonly unshared: number;
 }
 
+/** Registers what is read of it at each scrape. */
+export function observeSharing(set: MetricSet, sharing: () => SharingView): void {
+  set.read('weir_store_untold', () => sharing().untold);
+  set.read('weir_restrictions_adopted', () => sharing().adopted);
+  set.read('weir_store_unshared_offences_total', () => sharing().unshared);
+}
+
 /** The metrics of the shared store of limits. */
-export class StoreMetrics implements core.StoreListener {
-  readonly #set: MetricSet;
-  readonly #decisions: Tally;
-  readonly #failures: Tally;
-  readonly #up: Gauge;
-  readonly #lost: Tally;
-  readonly #behind: Gauge;
-  readonly #skipped: Tally;
-  readonly #subscribed: Gauge;
-  readonly #clockAhead: Gauge;
-  readonly #replicas: Gauge;
-  readonly #roundTrip: TallyHistogram;
-
-  constructor(set: MetricSet) {
-    this.#set = set;
-    this.#decisions = set.counter('weir_store_decisions_total');
-    this.#failures = set.counter('weir_store_failures_total');
-    this.#up = set.gauge('weir_store_up');
-    this.#lost = set.counter('weir_store_lost_total');
-    this.#behind = set.gauge('weir_store_behind');
-    this.#skipped = set.counter('weir_store_facts_skipped_total');
-    this.#subscribed = set.gauge('weir_store_subscribed');
-    this.#subscribed.set(1);
-    this.#clockAhead = set.gauge('weir_store_clock_ahead_seconds');
-    this.#replicas = set.gauge('weir_store_replicas');
-    this.#roundTrip = set.histogram('weir_store_round_trip_seconds');
-  }
-
-  /** Registers what is read at each scrape. */
-  observe(sharing: () => SharingView): void {
-    this.#set.read('weir_store_untold', () => sharing().untold);
-    this.#set.read('weir_restrictions_adopted', () => sharing().adopted);
-    this.#set.read('weir_store_unshared_offences_total', () => sharing().unshared);
-  }
-
-  decidedBy(who: core.DecidedBy): void {
-    this.#decisions.of(who).count++;
-  }
-
-  failed(reason: core.StoreFailure): void {
-    this.#failures.of(reason).count++;
-  }
-
-  lost(): void {
-    this.#up.set(0);
-    this.#lost.count++;
-  }
-
-  found(): void {
-    this.#up.set(1);
-  }
-
-  behind(): void {
-    this.#behind.set(1);
-  }
-
-  caughtUp(): void {
-    this.#behind.set(0);
-  }
-
-  shareFailed(skippedFacts: number): void {
-    this.#skipped.count += skippedFacts;
-  }
-
-  subscribed(refusal: string | null): void {
-    this.#subscribed.set(refusal === null ? 1 : 0);
-  }
-
-  beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {
-    this.#roundTrip.observe(roundTripMs / 1_000);
-    this.#clockAhead.set(clockAheadMs / 1_000);
-    this.#replicas.set(replicas);
-  }
+export function storeMetrics(set: MetricSet): core.StoreListener {
+  const decisions = set.counter('weir_store_decisions_total');
+  const failures = set.counter('weir_store_failures_total');
+  const up = set.gauge('weir_store_up');
+  const losses = set.counter('weir_store_lost_total');
+  const behind = set.gauge('weir_store_behind');
+  const skipped = set.counter('weir_store_facts_skipped_total');
+  const subscribed = set.gauge('weir_store_subscribed');
+  subscribed.set(1);
+  const clockAhead = set.gauge('weir_store_clock_ahead_seconds');
+  const replicaCount = set.gauge('weir_store_replicas');
+  const roundTrip = set.histogram('weir_store_round_trip_seconds');
+  return {
+    decidedBy: who => decisions.of(who).count++,
+    failed: reason => failures.of(reason).count++,
+    lost: () => {
+      up.set(0);
+      losses.count++;
+    },
+    found: () => up.set(1),
+    behind: () => behind.set(1),
+    caughtUp: () => behind.set(0),
+    shareFailed: skippedFacts => {
+      skipped.count += skippedFacts;
+    },
+    subscribed: refusal => subscribed.set(refusal === null ? 1 : 0),
+    beat: (roundTripMs, clockAheadMs, replicas) => {
+      roundTrip.observe(roundTripMs / 1_000);
+      clockAhead.set(clockAheadMs / 1_000);
+      replicaCount.set(replicas);
+    },
+  };
 }

@@ -359,9 +359,7 @@ export class IdentityMetrics {
         fetches.of('loaded').count++;
       },
       keySetFailed: counting(fetches, 'failed'),
-      revocationEvicted: () => {
-        this.#metrics.revocationsEvicted.count++;
-      },
+      revocationEvicted: () => this.#metrics.revocationsEvicted.count++,
       redeemed: ({ grant, outcome, durationMs }: core.RedeemEvent) => {
         const [attempts, duration] =
           grant === 'code'
@@ -370,24 +368,18 @@ export class IdentityMetrics {
         attempts.of(outcome).count++;
         duration.observe(durationMs / 1_000);
       },
-      signedOut: ({ outcome }: core.SignOutEvent) => {
-        this.#metrics.signedOut.of(outcome).count++;
-      },
+      signedOut: ({ outcome }) => this.#metrics.signedOut.of(outcome).count++,
       introspected: ({ outcome, durationMs }: core.IntrospectionEvent) => {
         introspections.of(outcome).count++;
         if (outcome !== 'overloaded') this.#metrics.introspectionDuration.observe(durationMs / 1_000);
       },
-      discovered: (event: core.DiscoveryEvent) => {
-        discoveries.of(event.outcome).count++;
-      },
+      discovered: ({ outcome }: core.DiscoveryEvent) => discoveries.of(outcome).count++,
     };
   }
 }
 
 function counting(tally: Tally, label: string): () => void {
-  return () => {
-    tally.of(label).count++;
-  };
+  return () => tally.of(label).count++;
 }
 
 function labelled(provider: string): Partial<Record<'provider', string>> {
@@ -395,16 +387,9 @@ function labelled(provider: string): Partial<Record<'provider', string>> {
 }
 
 /** Counts what providers tell the gateway unasked. */
-export class NoticeMetrics implements core.NoticeListener {
-  readonly #received: Tally;
-
-  constructor(set: MetricSet) {
-    this.#received = set.counter('weir_notices_total');
-  }
-
-  noticeReceived({ kind, outcome }: core.NoticeEvent): void {
-    this.#received.of(kind).of(outcome).count++;
-  }
+export function noticeMetrics(set: MetricSet): core.NoticeListener {
+  const received = set.counter('weir_notices_total');
+  return { noticeReceived: ({ kind, outcome }) => received.of(kind).of(outcome).count++ };
 }
 
 /** How many revocations are remembered, of all providers, read at each scrape. */

@@ -33,14 +33,10 @@ async function* chunksOf(path: string, counts: ReadCounts): AsyncGenerator<Buffe
     const first = await plain.next();
     if (first.done === true) return;
     const whole = joined(first.value, plain);
-    yield* isGzip(first.value) ? unzipped(whole) : whole;
+    yield* first.value[0] === 0x1f && first.value[1] === 0x8b ? unzipped(whole) : whole;
   } finally {
     await file.close();
   }
-}
-
-function isGzip(start: Buffer): boolean {
-  return start[0] === 0x1f && start[1] === 0x8b;
 }
 
 /** Reuses one buffer. Reads synchronously, because nothing else runs meanwhile and a promise costs more. */

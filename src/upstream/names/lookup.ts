@@ -41,17 +41,13 @@ export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<N
         }
         const addresses: readonly SystemAddress[] =
           typeof found === 'string' ? [{ address: found, family: 0 }] : found;
-        const tiers = byFamily(addresses).map(tier =>
+        const tiers = [...Map.groupBy(addresses, ({ family }) => family).values()].map(tier =>
           tier.map(({ address }) => ({ host: address, port, weight: 1 })),
         );
         if (tiers.length === 0) reject(new Error(`${host} has no address`));
         else resolve({ tiers, goodForMs: GOOD_FOR_MS });
       });
     });
-}
-
-function byFamily(addresses: readonly SystemAddress[]): SystemAddress[][] {
-  return [...Map.groupBy(addresses, ({ family }) => family).values()];
 }
 
 /** The host of a service whose SRV records are looked up: `_http._tcp.api.internal` is that of `api.internal` (RFC 2782). */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReloadMetrics } from '../../../../src/observe/metrics/gateway-metrics.ts';
+import { reloadMetrics } from '../../../../src/observe/metrics/gateway-metrics.ts';
 import { MetricSet } from '../../../../src/observe/metrics/metric-set.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -8,7 +8,7 @@ const STARTED_MS = 1_700_000_000_000;
 test('the hash in force has one series, with the time when it came into force', async () => {
   const set = new MetricSet();
   const clock = new FrozenClock(STARTED_MS);
-  const metrics = new ReloadMetrics(set, clock);
+  const metrics = reloadMetrics(set, clock);
   const shown = async () =>
     (await set.registry.metrics()).split('\n').filter(line => /^weir_config_(info|applied)/.test(line));
   const at = (ms: number) => expect.stringContaining(`timestamp_seconds ${(STARTED_MS + ms) / 1_000}`);

@@ -5,7 +5,7 @@ import {
   IdentityMetrics,
   LimitMetrics,
   MetricSet,
-  StoreMetrics,
+  storeMetrics,
 } from '../../../../src/observe/metrics/index.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
@@ -139,7 +139,7 @@ test('what is found of tokens is counted', async () => {
 test('decisions are counted by bucket, class and outcome, and by who made them', async () => {
   const set = new MetricSet();
   const limits = new LimitMetrics(set);
-  const store = new StoreMetrics(set);
+  const store = storeMetrics(set);
   const before = await series(set);
   limits.decided({
     bucket: 'things',
