@@ -160,7 +160,7 @@ export class WorkerReports {
     return sums;
   }
 
-  /** How the endpoints are for the workers, who send the requests; before they were asked, as they are here. */
+  /** The state of endpoints as the workers report it, since they send the requests; `own` where none has reported yet. */
   endpoints(own: ReadonlyMap<string, EndpointsState>): ReadonlyMap<string, EndpointsState> {
     const told = this.#states.map(({ endpoints }) => endpoints);
     return new Map(

@@ -101,8 +101,8 @@ const MAIN_TURNS = SPINS + 40;
 /**
  * Memory of all threads of a process, under one lock (docs/decisions/021-counters-in-shared-memory.md).
  *
- * The lock is one word: free, or the number of its holder + 1. Who finds it taken looks again, and naps in between. A body's writes go
- * through the journal of its thread; leaving clears the journal, then frees the lock. When a thread dies, the main thread calls
+ * The lock is one word: free, or the number of its holder + 1. A thread that finds it taken tries again, with naps in between. Writes inside
+ * `whole` go through the journal of their thread; leaving clears the journal, then frees the lock. When a thread dies, the main thread calls
  * `recover`.
  */
 export class SharedMemory implements TableMemory {
@@ -188,7 +188,7 @@ export class SharedMemory implements TableMemory {
     Atomics.store(this.#control, LOCK, FREE);
   }
 
-  /** `turn`: 0 for the first look, which usually finds it free. Later ones leave it to others to change. */
+  /** Tries to take the lock. `turn`: 0 for the first try, which usually succeeds; later ones look first, and write only if it is free. */
   #take(turn = 0): boolean {
     if (turn > 0 && Atomics.load(this.#control, LOCK) !== FREE) return false;
     return Atomics.compareExchange(this.#control, LOCK, FREE, this.worker + 1) === FREE;

@@ -140,7 +140,7 @@ export class Tunnel implements FlowOwner {
       const [code, reason] = [CloseCode.internalError, 'the gateway failed'] as const;
       this.toClient.cutWith(closeFrame(code, reason, null));
       this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
-      // No sweep may come any more that cuts the other end off.
+      // With one end gone, no sweep may follow: cut the other end off now.
       if (this.#gone > 0) this.#cut();
     } catch {
       this.#cut();

@@ -61,7 +61,7 @@ export class ControlPlane implements Workers {
   readonly #planes = new Map<number, Plane>();
   /** When workers died lately, by the monotonic clock. */
   #deathsMs: readonly number[] = [];
-  /** What each worker begins with: a reload cannot change all that it says. */
+  /** The configuration that each worker starts with: a reload cannot change all of it. */
   readonly #first: PlaneConfig;
   /** The configuration that serves. */
   #config: PlaneConfig;

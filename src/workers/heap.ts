@@ -23,7 +23,7 @@ export function collectOldObjectsEarly(): void {
  */
 export function collectWhatStartingLeft(): void {
   setFlagsFromString('--expose-gc');
-  // Flags are the process's: another thread may have taken it back by now.
+  // Flags hold for the whole process: another thread may have reset this one since, so there may be no `gc`.
   const collect: unknown = runInNewContext('globalThis.gc');
   setFlagsFromString('--no-expose-gc');
   if (typeof collect === 'function') collect({ type: 'minor', execution: 'sync' });

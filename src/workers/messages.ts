@@ -41,13 +41,13 @@ export interface Messages {
   lines: LogLines;
   /** To the main thread: what a worker has counted, and how it is. */
   report: WorkerReport;
-  /** To a worker: so many bytes of them were taken. */
+  /** To a worker: the main thread has taken this many bytes of its lines. */
   linesTaken: number;
   /** Either way: what one of the threads, or another process, has learnt. */
   facts: readonly Fact[];
   /** To the main thread: tell me all facts of this topic. */
   factsWanted: string;
-  /** To the main thread: others have made this fact superfluous. */
+  /** To the main thread: this fact is not needed any more, since others say more. */
   withdrawal: Pick<Fact, 'name' | 'value'>;
 }
 

@@ -65,7 +65,7 @@ function numberIn(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || number < 1) return null;
   if (Number.isInteger(number)) return Math.min(number, Number.MAX_SAFE_INTEGER);
-  // Digits that are more than a number can hold.
+  // More digits than a number can hold: the largest number stands for them.
   return number === Number.POSITIVE_INFINITY && typeof value === 'string' ? Number.MAX_SAFE_INTEGER : null;
 }
 

@@ -300,7 +300,7 @@ export const ADMIN_REFUSALS = [
   'wrong_token',
   /** Its address brought too many wrong tokens of late. */
   'too_many_tokens',
-  /** It needs a token and brought none, or none is configured. */
+  /** It needs the admin token: it brought none, or none is configured. */
   'no_token',
   /** A page of another origin sent it, or a name led it here that is not of this machine. */
   'foreign_origin',

@@ -98,7 +98,7 @@ export interface LimitListener {
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
-  /** A request was held until a limit had room again, or was to be. */
+  /** A request that a limit refused was to be held until the limit has room again: what became of it. */
   held(outcome: HeldOutcome): void;
   /** A restriction would have begun if its rule were not in shadow. */
   shadowRestricted(event: RestrictionEvent): void;

@@ -262,7 +262,7 @@ function routeOfPreflight(
   path: string,
   asked: string,
 ): RouteMatch<RouteModel> | null {
-  // Pages send calls of gRPC-Web alone to the path of one.
+  // On the path of a gRPC call, pages send gRPC-Web and nothing else.
   const call = asked === 'POST' ? routes.find(GRPC_METHOD, host, path) : null;
   if (call !== null && answersPreflights(call.value)) return call;
   const match = routes.find(asked, host, path);

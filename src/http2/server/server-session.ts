@@ -25,7 +25,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   readonly #floods = new ClientFloods();
   /** The last stream that the client opened, or passed over by opening a higher one. */
   #lastId = 0;
-  /** The last stream that is served: the same until a GOAWAY names it. */
+  /** The last stream that is served. A GOAWAY names it, and later streams are ignored. */
   #lastServed = 0;
   /** The streams that the client passed over last, up to but without the second. */
   #skippedFrom = 0;
@@ -164,7 +164,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#floods.controlFrame();
     const { pieces } = this.sending;
     super.settings(payload);
-    // What a change of all windows lets out allows no frames, or SETTINGS could come for ever.
+    // DATA that a larger window releases must not count as sent: it would allow further control frames, and so endless SETTINGS.
     this.sending.pieces = pieces;
     this.#works(this.streams.size / CHANGED_WINDOWS);
   }

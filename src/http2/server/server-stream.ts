@@ -156,7 +156,7 @@ export class ServerStream extends Stream {
     this.handler?.malformed(why);
   }
 
-  /** Resets the stream behind its response where that is due. */
+  /** Closes the stream after its response; resets it if its request was malformed, or is still coming. */
   #finishResponse(): void {
     if (this.#isMalformed) this.#resetBehind(ErrorCode.PROTOCOL_ERROR);
     else if (this.#isRestDropped && !this.isReceived) this.#resetBehind(ErrorCode.NO_ERROR);

@@ -43,7 +43,7 @@ export class CallerTable extends NamedTable {
     return entered;
   }
 
-  /** The same by what `hashOf` and `networkAt` said. */
+  /** Does the same for a caller whose hash (`hashOf`) and network (`networkAt`) are known. */
   findOrEnterHash(low: number, high: number, network: number): number {
     const found = this.findHash(low, high);
     if (found >= 0) return found;

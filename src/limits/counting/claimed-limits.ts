@@ -8,7 +8,7 @@ const MAX_SETS = 1_024;
 interface Variants {
   /** For callers whose tokens say nothing. */
   readonly unclaimed: LimitSet;
-  /** Found by what one token says, so that its requests look it up and no more. */
+  /** By the claims of one token: all its requests hand over the same object, and cost one look-up. */
   readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
   /** Found by the numbers, so that tokens that say the same share one. */
   readonly ofNumbers: RecentMap<LimitSet>;
@@ -75,7 +75,7 @@ function unitsFor(limit: Limit | null, { numbers }: ClaimedValues): number {
   if (limit === null) return 0;
   const said = limit.role === 'caller' && limit.claim !== null ? numbers.get(limit.claim) : undefined;
   if (said === undefined) return limit.units;
-  // Less than one request costs would admit none, ever.
+  // A limit below the cost of one request would never admit any.
   return Math.min(Math.max(said, limit.largestCost), limit.maxUnits);
 }
 

@@ -24,7 +24,7 @@ export interface SessionSide {
   /** The value of `Date`, now. */
   readonly date: string;
   readonly clock: core.TimerClock;
-  /** True if the gateway goes down. */
+  /** True while the gateway drains. */
   readonly draining: boolean;
   /**
    * Called once, when the stream is closed.
@@ -177,7 +177,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       if (this.requestBody === null || this.requestBody.take(bytes)) return true;
       if (this.#response === 'ended') this.stream.dropRest();
     } catch (fault) {
-      // Nothing above a read of the connection would blame this exchange.
+      // Thrown on, it would end the whole connection: only this exchange has failed.
       this.exchange.fault(fault);
     }
     return false;
