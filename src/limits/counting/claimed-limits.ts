@@ -8,7 +8,7 @@ const MAX_SETS = 1_024;
 interface Variants {
   /** For callers whose tokens say nothing. */
   readonly unclaimed: LimitSet;
-  /** By the claims of one token: all its requests hand over the same object, and cost one look-up. */
+  /** Keyed by the claims of a token: all its requests hand over the same object, which costs one look-up. */
   readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
   /** Found by the numbers, so that tokens that say the same share one. */
   readonly ofNumbers: RecentMap<LimitSet>;
