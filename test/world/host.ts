@@ -47,6 +47,7 @@ export class Host {
     const process = new Process(this.#kernel.timeline.nowMs);
     const draws = this.#draws.part(`process ${++this.#processes}`);
     const network = new WorldNetwork(this.#wires, this, process, draws.part('network'));
+    this.#wires.networks.set(process, network);
     const system = {
       clock: this.#clockOf(process),
       random: draws.part('random').random,

@@ -3,16 +3,19 @@ import { Http1Client } from './inhabitants/http1-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
 import { Operator } from './inhabitants/operator.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
+import { WorldRedis } from './inhabitants/redis.ts';
 import { WorldService } from './inhabitants/service.ts';
 import { EVERYONE } from './kernel/timeline.ts';
+import { takeOverConnections } from './network/library-connections.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
 import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
+import { nothingLeft, onlyRedisAdmits, SharedCounts } from './oracles/shared-counts.ts';
 import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
 import { type Finding, World } from './world.ts';
 
-const ORACLES: readonly Oracle[] = [atMostOnce, onlyValidTokens, withinLimits];
+const ORACLES: readonly Oracle[] = [atMostOnce, onlyValidTokens, withinLimits, onlyRedisAdmits, nothingLeft];
 
 export interface PlayOptions {
   /** Is handed each line of the history. */
@@ -40,6 +43,7 @@ export async function play(
   { show = null, takes = () => true }: PlayOptions = {},
 ): Promise<Outcome> {
   const world = new World(seed, show);
+  const restore = takeOverConnections(world.wires);
   await world.kernel.takeOver(async () => {
     try {
       await live(world, takes);
@@ -48,6 +52,7 @@ export async function play(
     }
     await world.kernel.enter(EVERYONE, () => world.wires.bury());
   });
+  restore();
   const { findings, history, plan, requests, nowMs } = world;
   const counts = { events: history.events, requests: requests.all.length, lastedMs: nowMs };
   return { seed, findings, digest: history.digest, steps: plan.steps, ...counts };
@@ -102,11 +107,13 @@ function populate(world: World): void {
   world.secrets.add(CLIENT_SECRET);
   world.keepsState = draws.percent(50);
   const workers = draws.one([1, 1, 2]);
+  const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string) => ({
     limits,
     config: {
       limits: 'limits.yaml',
       ...(workers > 1 && { workers }),
+      ...(store && { store }),
       listen: { http: `${address}:80`, admin: `${address}:81` },
       identity_provider: {
         ...{ issuer: provider.issuer, allow_http: true, client_id: 'gateway' },
@@ -141,6 +148,7 @@ function populate(world: World): void {
     (_, i) => new Http1Client(world, `client-${i + 1}`, provider),
   );
   world.gateways.push(...gateways);
+  if (world.sharing !== null) world.inhabitants.push(world.sharing.redis);
   world.inhabitants.push(
     provider,
     service,
@@ -149,6 +157,15 @@ function populate(world: World): void {
     new Operator(world),
     ...clients,
   );
+}
+
+/** Adds a Redis that all gateways share, and returns how they find it. */
+function share(world: World): object {
+  const draws = world.draws.part('store');
+  const redis = new WorldRedis(world);
+  const policy = draws.one<'closed' | 'local' | 'open'>(['closed', 'local', 'open']);
+  world.sharing = { redis, policy, counts: new SharedCounts(world, redis) };
+  return { redis: redis.url, timeout: draws.one(['20ms', '50ms', '200ms']), on_failure: policy };
 }
 
 function quotaOf({ units, periodMs }: LimitRule): string {

@@ -1,10 +1,12 @@
 import { Host } from './host.ts';
 import type { WorldGateway } from './inhabitants/gateway.ts';
 import type { Inhabitant } from './inhabitants/inhabitant.ts';
+import type { WorldRedis } from './inhabitants/redis.ts';
 import { Draws } from './kernel/draws.ts';
 import { History } from './kernel/history.ts';
 import { Kernel } from './kernel/kernel.ts';
 import { Wires } from './network/wires.ts';
+import type { SharedCounts } from './oracles/shared-counts.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
 import { Requests, type Revocation } from './requests.ts';
@@ -36,6 +38,12 @@ export class World {
   readonly revocations: Revocation[] = [];
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
+  /** What the gateways share; `null`: each counts for itself. */
+  sharing: {
+    readonly redis: WorldRedis;
+    readonly policy: 'closed' | 'local' | 'open';
+    readonly counts: SharedCounts;
+  } | null = null;
   /** What no log may hold. */
   readonly secrets = new Set<string>();
   #hosts = 0;

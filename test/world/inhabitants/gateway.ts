@@ -115,6 +115,8 @@ export class WorldGateway implements Inhabitant {
     if (app === null || process === null) return;
     const isWhole = await app.drain();
     if (!isWhole) this.#world.wrong('drain', `${this.name} cut off requests that nobody waits for`);
+    // What it has ended is over once the other end has heard of it.
+    await this.#world.pause(3_000);
     for (const socket of this.#world.wires.sockets)
       if (socket.owner === process)
         this.#world.wrong(

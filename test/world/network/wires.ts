@@ -1,5 +1,6 @@
 import type { Kernel } from '../kernel/kernel.ts';
-import { EVERYONE } from '../kernel/timeline.ts';
+import { EVERYONE, type Owner } from '../kernel/timeline.ts';
+import type { WorldNetwork } from './network.ts';
 import type { WorldServer } from './server.ts';
 import type { WorldSocket } from './socket.ts';
 import { Weather } from './weather.ts';
@@ -14,6 +15,8 @@ export class Wires {
   readonly sockets = new Set<WorldSocket>();
   /** Sockets of dead processes. */
   readonly abandoned: WorldSocket[] = [];
+  /** What each process has of the network. */
+  readonly networks = new WeakMap<Owner, WorldNetwork>();
   /** Addresses by name. */
   readonly names = new Map<string, readonly string[]>();
   /** The name of each host, by address. */

@@ -44,6 +44,9 @@ function holds(world: World, { gateway, life, notBefore, confirmedMs }: Revocati
 function isGood(world: World, { token, gateway, endedMs }: Asked): boolean {
   if (token?.isValid !== true || token.key > 1 || gateway.host.wallOffsetsMs.length > 1) return false;
   return !world.revocations.some(
-    each => each.gateway === gateway && each.notBefore > token.issuedAt && each.toldMs <= (endedMs ?? 0),
+    each =>
+      (each.gateway === gateway || world.sharing !== null) &&
+      each.notBefore > token.issuedAt &&
+      each.toldMs <= (endedMs ?? 0),
   );
 }

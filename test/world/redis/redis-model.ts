@@ -54,6 +54,8 @@ export class RedisModel implements Room {
   readonly keys: Keyspace;
   /** Decides about each command that comes. */
   fate: (sent: Sent) => Fate = () => 'runs';
+  /** Hears each command that ran, with the reply that its sender may never get. */
+  heard: (sent: Sent, reply: Reply | undefined) => void = () => {};
   /** Loads its data, or has run a script for too long. */
   condition: 'ready' | 'loading' | 'busy' = 'ready';
   /** Has no memory left, and its policy is to evict nothing. */
@@ -185,6 +187,7 @@ export class RedisModel implements Room {
     }
     const reply = this.#run(client, sent);
     this.keys.commit();
+    this.heard(sent, reply);
     if (fate !== 'runs') this.#drop(client);
     else if (reply !== undefined) client.reply(reply);
   }
