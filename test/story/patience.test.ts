@@ -44,6 +44,18 @@ describe('a gateway with patience', () => {
     expect(front.upstream.requests).toHaveLength(4);
   });
 
+  test('gives up the connection to the service where the body of a held request turns out broken', async () => {
+    const clock = new FrozenClock(Date.now());
+    const front = await startLimited(LIMITS, { clock });
+    const client = await front.gateway.connect();
+    for (const _ of [1, 2]) await client.ask(head('GET /open/a'));
+    const held = client.ask(`${head('POST /open/a', 'Transfer-Encoding: chunked')}x\r\n`);
+    await expect.poll(() => inFlight(front.gateway)).toBe(1);
+    clock.advance(1_000);
+    expect((await held).status).toBe(400);
+    await expect.poll(() => front.upstream.openConnections).toHaveLength(0);
+  });
+
   test('serves those that it holds after a reload that ends its patience, and while it drains', async () => {
     const upstream = await startUpstream();
     const limits = await tempText('limits.yaml', stringify({ ...LIMITS, global: 'off' }));

@@ -133,6 +133,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #transport: Transport;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
+  #isAbandoned = false;
   /** The client has as much as it can take for now. */
   #blocked = false;
   /** Takes the response in place of this sink if it is a 429, which must not pass unread. */
@@ -157,8 +158,17 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Step 10: sends the request. The transport calls this sink to the end of the response, or to `fail`: either answers. */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
-    this.#call = this.#transport.send(this.#request, this, this.#exchange.callerKey);
+    this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));
     return SERVED;
+  }
+
+  /**
+   * Takes the call that carries the request. The exchange may have ended while the request was handed over: what has come of its body
+   * is read then, and may end too early or be malformed.
+   */
+  #follow(call: TransportCall): void {
+    this.#call = call;
+    if (this.#isAbandoned) call.abort();
   }
 
   // Step 11: from here to `fail`, the transport hands over the response: either `whole`, or `head`, `data` and `end`.
@@ -243,6 +253,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   abandoned(): void {
+    this.#isAbandoned = true;
     this.#refusal?.stop();
     this.#call?.abort();
   }
@@ -347,7 +358,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const call = resender.resend(failure);
     if (call === null) return false;
     this.repeated = true;
-    this.#call = call;
+    this.#follow(call);
     return true;
   }
 
