@@ -1,5 +1,5 @@
-import { Registry } from 'prom-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { MetricSet } from '../../src/observe/metrics/index.ts';
 import { RecentErrors } from '../../src/observe/recent.ts';
 import { startGateway } from '../support/gateway.ts';
 import { connectRaw, startUpstream } from '../support/wire/index.ts';
@@ -12,7 +12,7 @@ async function start() {
 test('a fault in the admin listener is answered, logged with its stack and counted', async () => {
   onTestFinished(() => void vi.restoreAllMocks());
   const gateway = await start();
-  vi.spyOn(Registry.prototype, 'metrics').mockRejectedValueOnce(new TypeError('a broken metric'));
+  vi.spyOn(MetricSet.prototype, 'text').mockRejectedValueOnce(new TypeError('a broken metric'));
   vi.spyOn(RecentErrors.prototype, 'list', 'get').mockImplementation(() => {
     throw new TypeError('a broken list');
   });
