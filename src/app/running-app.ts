@@ -18,7 +18,15 @@ import {
   restartKeys,
 } from '../config/index.ts';
 import type { AppliedEvent, ReloadListener, System, TableMemory, TimerClock } from '../core/index.ts';
-import { finishedWithin, ownMemory, readVersion, requestIdSource, systemClock } from '../core/index.ts';
+import {
+  finishedWithin,
+  ownMemory,
+  randomName,
+  readVersion,
+  requestIdSource,
+  SharedSequence,
+  systemClock,
+} from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
@@ -98,7 +106,10 @@ class RunningApp implements PlaneApp {
     this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
-    this.#observation = this.#makeObservation(snapshot, worker !== undefined);
+    // The access log is one, whichever thread writes a line.
+    const instance =
+      (this.#memory.isShared ? shared.thread?.replicaId : null) ?? randomName(system.randomBytes);
+    this.#observation = this.#makeObservation(snapshot, instance, worker !== undefined);
     this.#transports = new Transports(upstream =>
       openTransport(upstream, system, this.#observation.upstreams, shared),
     );
@@ -222,10 +233,11 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeObservation(first: Snapshot, isWorker: boolean): Observation {
+  #makeObservation(first: Snapshot, instance: string, isWorker: boolean): Observation {
     const observation = new Observation({
       ...this.#system,
       log: this.#log,
+      instance,
       logging: first.log,
       pseudonymKey: this.#memory.secret('pseudonyms', 32),
       labels: first.labels,
@@ -308,6 +320,7 @@ class RunningApp implements PlaneApp {
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
       newPermits,
+      sequence: this.#memory.isShared ? new SharedSequence(this.#memory, 'sequence') : undefined,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }

@@ -1,5 +1,12 @@
-import type { ExchangeListener, NewPermits, Permits, RandomBytes, TimerClock } from '../core/index.ts';
-import { hexSource, ownPermits, UpstreamPermits } from '../core/index.ts';
+import type {
+  ExchangeListener,
+  NewPermits,
+  Permits,
+  RandomBytes,
+  Sequence,
+  TimerClock,
+} from '../core/index.ts';
+import { hexSource, OwnSequence, ownPermits, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
@@ -18,6 +25,8 @@ export interface GatewayDependencies {
   readonly unlistedProxies: UnlistedProxies;
   /** Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
+  /** Numbers the requests. Default: those of this gateway. */
+  readonly sequence?: Sequence | undefined;
 }
 
 /** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
@@ -38,10 +47,11 @@ export class GatewayState {
   generation: RequestGeneration;
   /** Exchanges under way, those included that are being refused. */
   inFlight = 0;
-  sequence = 0;
+  readonly sequence: Sequence;
 
   constructor(parts: GatewayDependencies) {
-    const { newPermits = ownPermits } = parts;
+    const { newPermits = ownPermits, sequence = new OwnSequence() } = parts;
+    this.sequence = sequence;
     this.generation = parts.generation;
     this.randomBytes = parts.randomBytes;
     this.randomHex = hexSource(parts.randomBytes);

@@ -146,7 +146,9 @@ export class Gateway {
     const state = this.#state;
     const requestId = state.nextRequestId();
     state.listener.started();
-    state.listener.finished(refusalRecord(sender, error, requestId, ++state.sequence, state.clock.epochMs()));
+    state.listener.finished(
+      refusalRecord(sender, error, requestId, state.sequence.next(), state.clock.epochMs()),
+    );
     const response = renderError(error);
     addTrace(response.fields, requestId);
     return response;

@@ -18,7 +18,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
       for (const { limit, part, window, cost } of ruling.units)
         limiting.store.refund(limit, part, window, cost);
       if (ruling.units.length > 0)
-        exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence };
+        exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence.last };
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
       noteOffence(exchange, state, () => limiting.webhookNotFound.note(addressKey, webhook));
@@ -36,7 +36,7 @@ function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
 
 function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {
   const atMs = isSpared(exchange, limiting) ? limiting.memory.nowMs() : limiting.offend(count);
-  exchange.offence = { atMs, after: sequence };
+  exchange.offence = { atMs, after: sequence.last };
 }
 
 /** The record of an exchange: at its end, or so far. */

@@ -21,7 +21,8 @@ import { Recent, type RecentGrowth } from './recent.ts';
 interface ObservationOptions {
   readonly clock: core.TimerClock;
   readonly log: Logger;
-  readonly randomBytes: core.RandomBytes;
+  /** Names this process in the access log: of no other, and of none before its start. */
+  readonly instance: string;
   readonly logging: LoggingOptions;
   /** The key of the pseudonyms while the configuration has none. */
   readonly pseudonymKey: Buffer;
@@ -84,7 +85,7 @@ export class Observation {
 
   constructor({
     clock,
-    randomBytes,
+    instance,
     log,
     logging,
     pseudonymKey,
@@ -101,7 +102,7 @@ export class Observation {
     this.#unheard = isWorker ? TOLD_BY_MAIN : new Set();
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
-    this.#logging = new Logging(log, logging, clock, randomBytes, pseudonymKey);
+    this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
     this.#identityMetrics = new metric.IdentityMetrics(metrics);
     this.#limitMetrics = new metric.LimitMetrics(metrics);

@@ -31,6 +31,8 @@ export interface GatewaySettings {
   readonly settleMs?: number;
   /** Where the workers of a gateway in this process run. Default: in the thread of the test. */
   readonly host?: PlaneHost;
+  /** Whether it has no workers, whatever WEIR_STORY_WORKERS says: for tests of what each worker has for itself. */
+  readonly isAlone?: boolean;
   /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
   readonly shared?: SharedParts;
 }
@@ -86,7 +88,7 @@ export async function startGatewayFrom(
   env: NodeJS.ProcessEnv = process.env,
   settings: Omit<GatewaySettings, 'upstreamPort'> = {},
 ): Promise<LocalGateway> {
-  const loaded = await load(path, env, settings.shared === undefined);
+  const loaded = await load(path, env, settings.shared === undefined && settings.isAlone !== true);
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
@@ -109,12 +111,10 @@ export async function startGatewayFrom(
 /** How many workers a gateway has whose configuration does not say so. */
 export const STORY_WORKERS = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
 
-/**
- * Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it does not say so itself and is not one of several
- * gateways that share parts.
- */
-async function load(path: string, env: NodeJS.ProcessEnv, isWhole: boolean): Promise<LoadResult> {
+/** Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it may and the configuration does not say so itself. */
+async function load(path: string, env: NodeJS.ProcessEnv, mayHaveWorkers: boolean): Promise<LoadResult> {
   const loaded = await loadConfig(path, { env, generation: 1 });
-  if (!loaded.ok || !isWhole || loaded.snapshot.workers.count > 1 || STORY_WORKERS === 1) return loaded;
+  if (!loaded.ok || !mayHaveWorkers || loaded.snapshot.workers.count > 1 || STORY_WORKERS === 1)
+    return loaded;
   return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count: STORY_WORKERS, why: null } } };
 }

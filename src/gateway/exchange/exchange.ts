@@ -109,7 +109,7 @@ export class Exchange {
     this.generation = generation;
     this.snapshot = generation.snapshot;
     this.clock = clock;
-    this.sequence = ++state.sequence;
+    this.sequence = state.sequence.next();
     this.arrivedAtMs = clock.epochMs();
     this.startedAtMs = clock.monotonicMs();
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();

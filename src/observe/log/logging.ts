@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { type Clock, escapeUnseen, type RandomBytes, randomName } from '../../core/index.ts';
+import { type Clock, escapeUnseen } from '../../core/index.ts';
 import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
 
 /** Where log lines go. */
@@ -47,18 +47,18 @@ export class Logging {
   /** Names callers while the configuration has no key. */
   readonly #ownKey: Buffer;
 
-  /** Leaves the level of `log` as it is. */
+  /** Leaves the level of `log` as it is. `instance`: a random name of this process. */
   constructor(
     log: Logger,
     { access, pseudonymKey, paths }: LoggingOptions,
     clock: Clock,
-    randomBytes: RandomBytes,
+    instance: string,
     ownKey: Buffer,
   ) {
     this.#log = log;
     this.#ownKey = ownKey;
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? ownKey);
-    const line = new AccessLine(clock, this.pseudonyms, paths, randomName(randomBytes));
+    const line = new AccessLine(clock, this.pseudonyms, paths, instance);
     this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
   }
 

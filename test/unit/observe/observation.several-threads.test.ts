@@ -33,7 +33,7 @@ function thread(
   const observation = new Observation({
     ...{
       clock,
-      randomBytes,
+      instance: 'instance',
       pseudonymKey: randomBytes(32),
       logging: LOGGING,
       labels: LABELS,

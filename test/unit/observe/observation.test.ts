@@ -26,7 +26,7 @@ function newObservation(lines: string[]) {
   );
   const observation = new Observation({
     clock: new FrozenClock(),
-    randomBytes,
+    instance: 'instance',
     pseudonymKey: randomBytes(32),
     log: makeLogger('info', { write: line => void lines.push(line) }),
     logging: LOGGING,

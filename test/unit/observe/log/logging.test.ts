@@ -11,7 +11,7 @@ const paths = { rewrite: () => '/' };
 function logging(options: Options) {
   const lines: string[] = [];
   const log = makeLogger(options.level, { write: line => lines.push(line) });
-  return { lines, log, logging: new Logging(log, options, new FrozenClock(), randomBytes, randomBytes(32)) };
+  return { lines, log, logging: new Logging(log, options, new FrozenClock(), 'instance', randomBytes(32)) };
 }
 
 test.each([
