@@ -234,6 +234,18 @@ describe('counters of long windows', () => {
     expect(await admitted(await startCounting(issuer, copy), 5, '/day', bearer)).toBe(2);
   });
 
+  test('that cannot be written are a line of the log, and requests are served', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const gateway = await startCounting(issuer, folder);
+    // A folder in the place of the next file: it can be neither replaced nor written.
+    await mkdir(join(folder, 'weir.counters.next', 'x'), { recursive: true });
+    expect(await admitted(gateway, 6, '/day', issuer.bearer())).toBe(5);
+    await waitFor('the fault is told', () =>
+      messagesOf(gateway).includes('the file of counters cannot be written: it is out of date'),
+    );
+  });
+
   test('follow a limit whose number has changed', async () => {
     const issuer = await startIssuer();
     const folder = await tempFolder();
