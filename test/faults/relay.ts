@@ -57,10 +57,10 @@ export class Relay {
     const far = connect({ port: this.#target, host: '127.0.0.1', noDelay: true });
     const line = { near, far };
     this.#lines.add(line);
-    for (const socket of [near, far]) {
-      socket.on('error', () => {});
-      socket.once('close', () => this.#end(line, false));
-    }
+    for (const socket of [near, far]) socket.on('error', () => {});
+    near.once('close', () => this.#end(line, false));
+    // Behind what is still on its way.
+    far.once('close', () => setTimeout(() => this.#end(line, false), this.delayMs));
     near.on('data', bytes => far.write(bytes));
     near.on('end', () => far.end());
     this.#passOn(line, this.cut());
@@ -80,7 +80,6 @@ export class Relay {
       if (this.delayMs === 0) pass(bytes);
       else setTimeout(pass, this.delayMs, bytes);
     });
-    far.on('end', () => near.end());
     if (left === 0) near.once('data', () => this.#end(line, this.resets));
   }
 
@@ -90,6 +89,16 @@ export class Relay {
     if (resets) line.near.resetAndDestroy();
     else if (!line.near.destroyed) line.near.destroySoon();
   }
+}
+
+/** The ways in which a server fails behind a relay, each with its end. */
+export const killed = (relay: Relay) => ({ begin: () => relay.kill(), end: () => relay.listen() });
+export const stopped = (relay: Relay) => ({ begin: () => relay.freeze(), end: () => relay.thaw() });
+export function late(relay: Relay) {
+  const by = (delayMs: number) => () => {
+    relay.delayMs = delayMs;
+  };
+  return { begin: by(1_000), end: by(0) };
 }
 
 /** Starts a relay. The end of the running test ends it. */

@@ -4,7 +4,7 @@ import { waitFor } from '../support/wait.ts';
 import { Account } from './account.ts';
 import { expectAtRest, type Fault, underFault } from './fault.ts';
 import { Load } from './load.ts';
-import { type Relay, startRelay } from './relay.ts';
+import { killed, late, type Relay, startRelay, stopped } from './relay.ts';
 import { startService } from './service.ts';
 import { type FaultName, tell } from './table.ts';
 
@@ -34,15 +34,6 @@ async function tried(name: FaultName, { load, gateway }: Front, fault: Fault): P
   const counts = await underFault(load, fault);
   await expectAtRest(load, [gateway]);
   tell(name, counts, fault.mayEnd);
-}
-
-const killed = (relay: Relay) => ({ begin: () => relay.kill(), end: () => relay.listen() });
-const stopped = (relay: Relay) => ({ begin: () => relay.freeze(), end: () => relay.thaw() });
-function late(relay: Relay) {
-  const by = (delayMs: number) => () => {
-    relay.delayMs = delayMs;
-  };
-  return { begin: by(1_000), end: by(0) };
 }
 
 /** Cuts each connection one byte later than the one before, by a reset and properly in turn. */

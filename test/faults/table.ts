@@ -35,6 +35,13 @@ const ROWS = {
   },
   'One of two addresses is stopped, and goes on': { says: 'the same', returns: 'the same' },
   'One of two addresses dies behind each byte of its answers': { says: 'the same', returns: 'the same' },
+  'Sign-ins while the provider is killed, and started again': {
+    says: '`sign-in` with the cause for each that failed; `weir_sign_ins_total` by outcome',
+    returns: 'all of it; requests with tokens were answered throughout',
+  },
+  'Sign-ins while the provider is stopped, and goes on': { says: 'the same', returns: 'the same' },
+  'Sign-ins while the provider answers later than `timeout`': { says: 'the same', returns: 'the same' },
+  'Sign-ins while the provider answers with pages of HTML': { says: 'the same', returns: 'the same' },
   'The disk of the log is full': {
     says: '`weir_log_blocked` 1 and the cause in `/status`; lines wait, up to 16 MiB',
     returns: 'the log, without a gap',

@@ -57,7 +57,7 @@ export async function startIdentityGateway(settings: IdentitySettings): Promise<
 /** The configuration of such a gateway, with its files. The client's secret is a `secret` from now on. */
 export async function identityConfig(
   settings: IdentitySettings,
-  upstream: CaptureUpstream,
+  upstream: Pick<CaptureUpstream, 'port'>,
 ): Promise<GatewaySettings> {
   const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs, shared } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
