@@ -17,6 +17,6 @@ const mutated = positionals.map(path => (isFolder(path) ? `${path}/**/*.ts` : pa
 const tests = values.tests.length > 0 ? values.tests : [...new Set(own)];
 const { status } = spawnSync('stryker', ['run', '--mutate', mutated.join()], {
   stdio: 'inherit',
-  env: { ...process.env, WEIR_MUTATION_TESTS: tests.join() },
+  env: { ...process.env, WEIR_MUTATION_TESTS: tests.join('\n') },
 });
 process.exitCode = status ?? 1;

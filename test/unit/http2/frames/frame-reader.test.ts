@@ -123,6 +123,12 @@ describe('frames are read', () => {
     expect(read([last])).toEqual(['data 1 "hello" 9 end']);
   });
 
+  test('with priority and padding around an empty header block', () => {
+    expect(read([frame(TYPE.headers, END_HEADERS | PADDED | PRIORITY, 1, '\0' + '54321')])).toEqual([
+      'headers 1 ',
+    ]);
+  });
+
   test('with eight CONTINUATIONs, which are few enough', () => {
     const rest = Array.from({ length: 8 }, (_, i) =>
       frame(TYPE.continuation, i === 7 ? END_HEADERS : 0, 1, 'b'),
@@ -170,6 +176,12 @@ describe('a connection is at fault', () => {
       ENHANCE_YOUR_CALM,
       [open, ...Array.from({ length: 9 }, () => frame(TYPE.continuation, 0, 1, 'b'))],
     ],
+    ['PRIORITY on the stream itself', PROTOCOL_ERROR, [frame(TYPE.priority, 0, 1, '\0\0\0\x01x')]],
+    [
+      'HEADERS with priority on the stream itself',
+      PROTOCOL_ERROR,
+      [frame(TYPE.headers, END_HEADERS | PRIORITY, 1, '\x80\0\0\x01xblock')],
+    ],
     ['PRIORITY on no stream', PROTOCOL_ERROR, [frame(TYPE.priority, 0, 0, 'abcde')]],
     ['PRIORITY of a wrong length', FRAME_SIZE_ERROR, [frame(TYPE.priority, 0, 1, 'abcd')]],
     ['RST_STREAM on no stream', PROTOCOL_ERROR, [frame(TYPE.rstStream, 0, 0, uint32(0))]],
@@ -187,6 +199,25 @@ describe('a connection is at fault', () => {
   ])('by %s', (_, code, frames) => {
     expect(() => read(frames)).toThrow(expect.objectContaining({ code }));
     expect(() => read(frames, 1)).toThrow(expect.objectContaining({ code }));
+  });
+
+  test.each([
+    [0, 8],
+    [3, 5],
+  ])('by a header block in several frames of more than 8 bytes: %i and %i', (first, second) => {
+    const block = (end: string) => [
+      frame(TYPE.headers, 0, 1, 'a'.repeat(first)),
+      frame(TYPE.continuation, 0, 1, 'b'.repeat(second)),
+      frame(TYPE.continuation, END_HEADERS, 1, end),
+    ];
+    const sink = new RecordingFrames();
+    const pass = (end: string) => {
+      const bytes = Buffer.concat([settings(), ...block(end)]);
+      new FrameReader(sink, Buffer.alloc(0), 8).read(bytes, 0, bytes.length);
+    };
+    pass('');
+    expect(sink.all.at(-1)).toBe(`headers 1 ${'a'.repeat(first)}${'b'.repeat(second)}`);
+    expect(() => pass('c')).toThrow(expect.objectContaining({ code: ENHANCE_YOUR_CALM }));
   });
 
   test.each([
