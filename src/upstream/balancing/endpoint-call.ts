@@ -218,6 +218,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     if (endpoint === null || this.#isBad) return;
     const { kind, cause } = failure;
     if (kind === 'oversized' || kind === 'fault' || cause instanceof BrokenRequest) return;
+    if (kind === 'connect' && isOwnLack(cause)) return;
     const nowMs = this.#share.nowMs();
     endpoint.failed(nowMs);
     if (kind === 'connect') endpoint.health.connectFailed(cause, nowMs);
@@ -229,6 +230,11 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#stopWaiting();
     this.#endpoint?.ended();
   }
+}
+
+/** True if this machine, or this process, had no descriptor left for the connection. */
+function isOwnLack(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'EMFILE' || cause.code === 'ENFILE');
 }
 
 /**

@@ -396,6 +396,13 @@ describe('an endpoint', () => {
       ({ sink }: Sent) => sink.fail(failed('truncated', { cause: new SilentResponse() })),
     ],
     ['requests that are too large for it', ({ sink }: Sent) => sink.fail(failed('oversized'))],
+    [
+      'connections for which the gateway has no descriptor left',
+      ({ sink }: Sent) =>
+        sink.fail(
+          failed('connect', { cause: Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' }) }),
+        ),
+    ],
     ['faults of the gateway', ({ sink }: Sent) => sink.fail(failed('fault'))],
   ])('stays for %s', (_, answer) => {
     useNow(1, 2, 3);
