@@ -73,6 +73,7 @@ export class CountersFile {
       if (cause === null) this.#log.info(line, 'the file of counters is written again');
       else this.#log.error({ ...line, cause }, 'the file of counters cannot be written: it is out of date');
     };
+    await counters.countChanges();
     const writer = new LateWriter({ clock, write, onFault });
     let seen = counters.changes;
     this.#look = () => {

@@ -11,6 +11,7 @@ interface KeptCountersDependencies {
   readonly table: CounterTable;
   readonly keyspaces: Keyspaces;
   readonly changes: () => number;
+  readonly countChanges: () => void;
 }
 
 /** Rows between two turns of the event loop: some 50 microseconds, in which no other thread decides. */
@@ -33,9 +34,14 @@ export class KeptCounters {
     this.#dependencies = dependencies;
   }
 
-  /** Another number after each change of a counter. */
+  /** Another number after each change of a counter, once they are counted. */
   get changes(): number {
     return this.#dependencies.changes();
+  }
+
+  async countChanges(): Promise<void> {
+    const { memory, countChanges } = this.#dependencies;
+    await memory.soon(countChanges);
   }
 
   /** The limits of the configuration in force whose windows are at least so long. */

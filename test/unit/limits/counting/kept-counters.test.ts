@@ -159,6 +159,7 @@ describe('counters of another process', () => {
     const [nextMain, nextWorker] = storesOf();
     if (!main || !worker || !nextMain || !nextWorker) throw new Error('there are two threads');
     main.share([caller]);
+    await main.kept.countChanges();
     worker.decide(limits({ caller }), 'a', '');
     const before = main.kept.changes;
     worker.decide(limits({ caller }), 'a', '');
