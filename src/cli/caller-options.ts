@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
 import type { CallerClaims, IdentityModel, ProviderModel } from '../config/index.ts';
 import { claimsByKind, classNames, didYouMean, listedClass } from '../config/index.ts';
+import { CALLER_CLASSES } from '../core/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { UsageError } from './command.ts';
@@ -128,7 +129,7 @@ export function readCaller(
   const known = /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(word) ? word : null;
   if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))
     throw new UsageError(
-      `--as takes bot, user, address or address:IP, not "${as}"${didYouMean(word, CLASSES)}`,
+      `--as takes bot, user, address or address:IP, not "${as}"${didYouMean(word, CALLER_CLASSES)}`,
     );
   if (ip !== undefined && address !== undefined)
     throw new UsageError('--as address:IP and --address both give an address: leave out one');
@@ -164,7 +165,7 @@ export function callerIn(
 
 function checkClass(as: string | null, identity: IdentityModel | null): void {
   const names = classNames(identity);
-  const known = [...CLASSES, ...names];
+  const known = [...CALLER_CLASSES, ...names];
   if (as === null || known.includes(as)) return;
   const more = names.length === 0 ? '' : ` or a class of gateway.yaml (${names.join(', ')})`;
   throw new UsageError(
@@ -176,5 +177,3 @@ function claimsAt({ name, accessTokens }: ProviderModel): readonly CallerClaims[
   const { issuer, isOneOfSeveral } = accessTokens;
   return claimsByKind(accessTokens, { provider: name, issuer: isOneOfSeveral ? issuer : null });
 }
-
-const CLASSES = ['bot', 'user', 'address'] as const;

@@ -35,7 +35,7 @@ export interface ByteSink {
 }
 
 const MIN_ROOM = 1_024;
-const NO_BYTES = Buffer.alloc(0);
+export const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /**
  * Joins pieces of bytes in one buffer, which doubles as needed so that the work stays linear however small the pieces are. Keeps
@@ -83,7 +83,6 @@ export class GrowingBytes {
 
 /** For a receiver that takes no more bytes. */
 const END_SOON_MS = 5_000;
-const NOTHING = Buffer.alloc(0);
 
 /** A socket whose protocol was switched. Until then, only `close` may have listeners. */
 export class SocketStream implements ByteStream {
@@ -110,7 +109,7 @@ export class SocketStream implements ByteStream {
     socket.on('end', () => sink.ended());
     socket.on('close', () => this.#close(sink));
     const early = this.#early;
-    this.#early = NOTHING;
+    this.#early = NO_BYTES;
     this.listen(sink);
     if (early.length > 0) sink.bytes(early);
     if (socket.destroyed) process.nextTick(() => this.#close(sink));
@@ -131,7 +130,7 @@ export class SocketStream implements ByteStream {
     socket.write(bytes);
     if (socket.writableLength === 0) return true;
     // 'drain' comes only where much was written. This is written when all before it is.
-    socket.write(NOTHING, () => this.#sink?.drained());
+    socket.write(NO_BYTES, () => this.#sink?.drained());
     return false;
   }
 

@@ -18,6 +18,16 @@ export function firstValue(fields: Fields, lowerName: string): string | undefine
   return undefined;
 }
 
+/** Returns the fields in a new array, without those whose name `isDropped` picks. It gets names in the letter case of the wire. */
+export function withoutFields(fields: Fields, isDropped: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (!isDropped(name)) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}
+
 /** The longest wait that clients are told: they keep `Retry-After` in 16 bits. */
 export const MAX_RETRY_AFTER_MS = 65_535_000;
 

@@ -1,4 +1,4 @@
-import type { Fields } from '../core/index.ts';
+import { type Fields, withoutFields } from '../core/index.ts';
 import { foldName, NameTable, withRule } from './field-rules.ts';
 
 /** Looks up a few names as `NameTable` does, but takes little memory: ten thousand routes may each have one. */
@@ -20,12 +20,7 @@ export class FoldedNames {
 
   /** Returns the fields without those of these names, in a new array. */
   without(fields: Fields): string[] {
-    const kept: string[] = [];
-    for (let i = 0; i + 1 < fields.length; i += 2) {
-      const name = fields[i] as string;
-      if (!this.has(name)) kept.push(name, fields[i + 1] as string);
-    }
-    return kept;
+    return withoutFields(fields, name => this.has(name));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, wholeSeconds } from '../core/index.ts';
+import { type Fields, wholeSeconds, withoutFields } from '../core/index.ts';
 import { connectionOptions, hopFieldNames } from '../http1/index.ts';
 
 /**
@@ -356,7 +356,7 @@ const NEVER_TRAILERS = new NameTable<true>(
 
 /** Returns the fields of an upstream's trailer section that go to the client. */
 export function keepTrailerFields(fields: Fields): Fields {
-  return fields.length === 0 ? fields : withoutListed(fields, NEVER_TRAILERS);
+  return fields.length === 0 ? fields : withoutFields(fields, name => NEVER_TRAILERS.get(name) !== undefined);
 }
 
 /**
@@ -373,7 +373,7 @@ const NEVER_CALL_TRAILERS = new NameTable<true>(
 
 /** Returns the fields of a gRPC call's trailers that go to the client. */
 export function keepCallTrailers(fields: Fields): Fields {
-  return withoutListed(fields, NEVER_CALL_TRAILERS);
+  return withoutFields(fields, name => NEVER_CALL_TRAILERS.get(name) !== undefined);
 }
 
 /**
@@ -391,27 +391,15 @@ export function partTrailersOnly(fields: Fields): { readonly head: Fields; reado
   return { head, trailers };
 }
 
-function withoutListed(fields: Fields, listed: NameTable<true>): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (listed.get(name) === undefined) kept.push(name, fields[i + 1] as string);
-  }
-  return kept;
-}
-
 /**
  * Drops the fields that `Connection` names, but keeps `Content-Length`: naming it is not allowed (RFC 9110, 7.6.1), and without
  * it the client would read the next response as part of this body.
  */
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] as string;
+  return withoutFields(fields, name => {
     const lowerName = name.toLowerCase();
-    if (lowerName === 'content-length' || !named.has(lowerName)) kept.push(name, fields[i + 1] as string);
-  }
-  return kept;
+    return lowerName !== 'content-length' && named.has(lowerName);
+  });
 }
 
 // The fields of draft-ietf-httpapi-ratelimit-headers-11, as Structured Fields (RFC 9651). Names of policies are made of letters,

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { type Fields, GrowingBytes } from '../core/index.ts';
+import { type Fields, GrowingBytes, NO_BYTES } from '../core/index.ts';
 import {
   CR,
   INCOMPLETE,
@@ -18,8 +18,6 @@ import { type RequestFraming, requestFraming } from './request-framing.ts';
 
 /** Reading stops while this much waits behind a request. Below it, keep reading: it is the only way to notice a disconnect. */
 const MAX_WAITING_BYTES = 65_536;
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** The head does not end within its cap. */
 export class OversizedHead extends MalformedMessage {}

@@ -1,4 +1,4 @@
-import { type Fields, GrowingBytes } from '../core/index.ts';
+import { type Fields, GrowingBytes, NO_BYTES, withoutFields } from '../core/index.ts';
 import {
   connectionOptions,
   INCOMPLETE,
@@ -68,8 +68,6 @@ function digit(bytes: Uint8Array, at: number): number {
   if (value < 0 || value > 9) throw new MalformedMessage('a status line without its digits');
   return value;
 }
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** Keeps the beginning of a head until it is complete. Stays empty for the many heads that come in one read. */
 export class UnfinishedHead {
@@ -166,7 +164,10 @@ class FramingFields {
     if (!this.chunked) return;
     // RFC 9112, 6.3, rule 3: both fields may be an attempt at smuggling, since recipients disagree on which one counts.
     if (this.contentLength !== null) throw new MalformedMessage('both Content-Length and Transfer-Encoding');
-    this.fields = withoutTransferEncoding(fields);
+    this.fields = withoutFields(
+      fields,
+      name => name.length === TRANSFER_ENCODING_BYTES && name.toLowerCase() === 'transfer-encoding',
+    );
   }
 
   #read(name: string, value: string, httpMinor: number): void {
@@ -203,16 +204,6 @@ function readLength(value: string): number {
 function readKeepAlive(value: string): number | null {
   const seconds = /(?:^|[,; \t])timeout=(\d{1,9})(?:[,; \t]|$)/i.exec(value)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1_000;
-}
-
-function withoutTransferEncoding(fields: Fields): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (name.length !== TRANSFER_ENCODING_BYTES || name.toLowerCase() !== 'transfer-encoding')
-      kept.push(name, fields[i + 1] as string);
-  }
-  return kept;
 }
 
 /** What a listener adds to the fields of a response. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { BodySource, Fields, Release, TurnTask } from '../core/index.ts';
-import { atTurnEnd, firstValue, NO_NAMES } from '../core/index.ts';
+import { atTurnEnd, firstValue, NO_BYTES, NO_NAMES } from '../core/index.ts';
 import type { ConnectionMemory, Downstream, Successor } from '../gateway/index.ts';
 import type { BodyTerms, IncomingHead, RequestBody, RequestFraming, ResponseTerms } from '../http1/index.ts';
 import { chunkSize, interimResponse, LAST_CHUNK, responseHead } from '../http1/index.ts';
@@ -231,8 +231,6 @@ export class Http1Downstream implements Downstream, TurnTask {
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** Decides when an exchange ends after the last byte of its response was written. */
 export class ResponseEnd implements TurnTask {

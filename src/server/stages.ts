@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../config/index.ts';
-import { type GatewayError, GrowingBytes, type ProxyHeaderFault } from '../core/index.ts';
+import { type GatewayError, GrowingBytes, NO_BYTES, type ProxyHeaderFault } from '../core/index.ts';
 import { errors } from '../gateway/index.ts';
 import { type ProxyHeader, readProxyHeader } from '../proxy-protocol/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
@@ -77,8 +77,6 @@ function openProtocol(
 
 /** How long a connection without a byte is kept while draining. */
 const DRAIN_IDLE_MS = 1_000;
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** Reads the header of the PROXY protocol, and closes the connection unless a trusted proxy sent a valid one in time. */
 class ProxyHeaderStage implements ClientConnection {

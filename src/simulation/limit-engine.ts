@@ -1,7 +1,7 @@
-import type { LimitedRequest, LimitRequest, LimitsModel } from '../config/index.ts';
+import type { LimitedRequest, LimitRequest, LimitsModel, SharedUnit } from '../config/index.ts';
 import { limitRequestFor } from '../config/index.ts';
 import { type Clock, thisMachine } from '../core/index.ts';
-import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
+import type { Decision, MemoryStore } from '../limits/index.ts';
 import { followLimits, memoryCounters } from '../runtime/index.ts';
 import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
@@ -15,14 +15,6 @@ interface LimitVerdict {
   readonly limitRequest: LimitRequest;
   /** Valid until the next request: the store overwrites it. */
   readonly decision: Decision;
-}
-
-/** A consumed unit of a group's or a resource's limit, which may be returned to its engine. */
-export interface SharedUnit {
-  readonly limit: Limit;
-  readonly part: string;
-  readonly window: number;
-  readonly cost: number;
 }
 
 /** Decides about requests like a gateway that counts in memory, in virtual time. */

@@ -1,11 +1,11 @@
-import type { LimitRequest, LimitRouteModel, LimitsModel } from '../config/index.ts';
-import { limitRequestFor } from '../config/index.ts';
+import type { LimitRouteModel, LimitsModel, SharedUnit } from '../config/index.ts';
+import { limitRequestFor, sharedUnitsOf } from '../config/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
-import { type Decision, groupCounterKey, type Limit, type Place } from '../limits/index.ts';
+import type { Decision, Place } from '../limits/index.ts';
 import { Blocked } from '../runtime/index.ts';
 import { KnownPaths } from './known-paths.ts';
-import { CommonKey, Engines, LimitEngine, MAX_INSTANCES, type SharedUnit } from './limit-engine.ts';
+import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
 import { mergeLogs, newReadCounts } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
@@ -170,7 +170,7 @@ class Replay {
     if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
-    const units = decision.admitted ? unitsOf(limitRequest, decision) : [];
+    const units = decision.admitted ? sharedUnitsOf(limitRequest, decision) : [];
     if (units.length > 0) this.#keepUnits(request, { engine, units });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
@@ -221,16 +221,4 @@ function refuserOf({ admitted, atOnce, role }: Decision): ReplayOutcome['refused
 
 function unitKey({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
-}
-
-function unitsOf(
-  { set, main, group, cost }: LimitRequest,
-  { groupWindow, resourceWindow }: Decision,
-): SharedUnit[] {
-  const of = (limit: Limit | null, part: string, window: number) =>
-    limit === null || window === 0 ? [] : [{ limit, part, window, cost }];
-  return [
-    ...of(set.group, groupCounterKey(group, main), groupWindow),
-    ...of(set.resource, main, resourceWindow),
-  ];
 }

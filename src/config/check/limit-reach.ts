@@ -1,4 +1,4 @@
-import { formatDuration } from '../../core/index.ts';
+import { CALLER_CLASSES, formatDuration } from '../../core/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import { Reach, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
@@ -8,8 +8,6 @@ import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
-
-const CLASSES = ['bot', 'user', 'address'] as const;
 
 /** A line of `routes:`, as far as it is valid in itself. */
 export interface LimitLine {
@@ -125,7 +123,7 @@ function checkClasses(
   kinds: readonly Authentication[],
   hasBots: boolean,
 ): void {
-  const written = CLASSES.filter(key => file.has(['buckets', name, key]));
+  const written = CALLER_CLASSES.filter(key => file.has(['buckets', name, key]));
   const possible = new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)));
   const used = [...possible].map(callerClass => QUOTA_KEYS[callerClass].find(key => written.includes(key)));
   const withToken = possible.has('user');

@@ -1,6 +1,7 @@
 import type * as core from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
-import { type CallerShare, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
+import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
+import { groupCounterKey, NO_LIMITS } from '../../limits/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
 import type { BucketLimits, BucketModel, LimitsModel } from './limits-model.ts';
@@ -240,4 +241,37 @@ export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflig
   if (isPreflight) return false;
   if (status === 401 || status === 403) return true;
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
+}
+
+/** What a request consumed of the limit of a group or a resource. It can be returned. */
+export interface SharedUnit {
+  readonly limit: Limit;
+  /** The counter that it came from, by the name that `refund` takes. */
+  readonly part: string;
+  readonly window: number;
+  /** How many units. */
+  readonly cost: number;
+}
+
+const NO_UNITS: readonly SharedUnit[] = [];
+
+/** What a request consumed of shared limits, those in shadow included. */
+export function sharedUnitsOf(
+  { set, main, group, cost }: LimitRequest,
+  { groupWindow, resourceWindow, shadow }: Decision,
+): readonly SharedUnit[] {
+  const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
+  if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
+  const part = groupCounterKey(group, main);
+  return [
+    ...unitOf(set.group, part, groupWindow, cost),
+    ...unitOf(set.resource, main, resourceWindow, cost),
+    ...unitOf(set.shadow?.group, part, shadow.groupWindow, cost),
+    ...unitOf(set.shadow?.resource, main, shadow.resourceWindow, cost),
+  ];
+}
+
+/** @param window in which units were consumed; 0 if none were */
+function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
+  return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
 }

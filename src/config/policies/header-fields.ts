@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../auth/index.ts';
-import type { Fields } from '../../core/index.ts';
+import { type Fields, withoutFields } from '../../core/index.ts';
 import { FoldedNames } from '../../http/index.ts';
 import { httpToken, mapExpected, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
@@ -161,7 +161,7 @@ export class ResponseEdits {
 
   constructor({ set = {}, remove = [] }: EditsConfig) {
     this.set = Object.entries(set).flat();
-    this.#setOnOwn = withoutBodies(this.set);
+    this.#setOnOwn = withoutFields(this.set, name => OF_BODIES.has(name.toLowerCase()));
     this.remove = remove;
     this.#dropped = new Set([...Object.keys(set), ...remove].map(name => name.toLowerCase()));
   }
@@ -175,12 +175,7 @@ export class ResponseEdits {
 
   /** Returns the fields without those that are set or removed, in a new array. For heads and trailers that nothing is added to. */
   removeFrom(fields: Fields): string[] {
-    const kept: string[] = [];
-    for (let i = 0; i + 1 < fields.length; i += 2) {
-      const name = fields[i] as string;
-      if (!this.#dropped.has(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
-    }
-    return kept;
+    return withoutFields(fields, name => this.#dropped.has(name.toLowerCase()));
   }
 
   /** Adds the fields that are set to an answer that the operator wrote, except those that the answer already has. */
@@ -203,10 +198,6 @@ const OF_BODIES: ReadonlySet<string> = new Set([
   ...['content-disposition', 'content-md5', 'content-digest', 'repr-digest', 'digest', 'accept-ranges'],
   ...['etag', 'last-modified', 'expires', 'cache-control', 'cdn-cache-control', 'surrogate-control', 'age'],
 ]);
-
-function withoutBodies(set: Fields): Fields {
-  return set.filter((_, index) => !OF_BODIES.has((set[index - (index % 2)] as string).toLowerCase()));
-}
 
 function addMissing(fields: string[], set: Fields): void {
   const names = new Set(fields.filter((_, index) => index % 2 === 0).map(name => name.toLowerCase()));

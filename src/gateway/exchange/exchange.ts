@@ -1,10 +1,11 @@
 import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
-import { isOfFile, type LimitedBy, limitsOf, type RouteModel, type Snapshot } from '../../config/index.ts';
+import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
+import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, ownString } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
 import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
-import { KnownClient, type Limit, type Place } from '../../limits/index.ts';
+import { KnownClient, type Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
@@ -302,16 +303,6 @@ interface Ruling extends core.DecisionRecord {
   readonly rate: RateReport | null;
   /** The consumed units of shared limits, to return if the upstream denies the caller access. */
   readonly units: readonly SharedUnit[];
-}
-
-/** What an exchange consumed of the limit of a group or a resource. */
-export interface SharedUnit {
-  readonly limit: Limit;
-  /** The counter that it came from, by the name that `refund` takes. */
-  readonly part: string;
-  readonly window: number;
-  /** How many units. */
-  readonly cost: number;
 }
 
 /** Reads the header fields, unless they are those of the connection's last request. */

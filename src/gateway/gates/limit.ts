@@ -1,7 +1,7 @@
 import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
-import { limitRequestFor } from '../../config/index.ts';
-import { type Decision, groupCounterKey, type Limit, type ShadowDecision } from '../../limits/index.ts';
-import { type Exchange, limitsConsumedBy, type SharedUnit } from '../exchange/index.ts';
+import { limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import type { Decision, ShadowDecision } from '../../limits/index.ts';
+import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
 import {
@@ -74,7 +74,7 @@ function conclude(
     });
   if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
     noteShadow(exchange, limitRequest, decision.shadow, state);
-  const consumed = unitsOf(limitRequest, decision);
+  const consumed = sharedUnitsOf(limitRequest, decision);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
@@ -105,29 +105,6 @@ function rateOf(
   const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
   return rateReport(decision, hash, scope, nowMs, policy);
-}
-
-const NO_UNITS: readonly SharedUnit[] = [];
-
-/** What a request consumed of shared limits, those in shadow included. */
-function unitsOf(
-  { set, main, group, cost }: LimitRequest,
-  { groupWindow, resourceWindow, shadow }: Decision,
-): readonly SharedUnit[] {
-  const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
-  if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
-  const part = groupCounterKey(group, main);
-  return [
-    ...unitOf(set.group, part, groupWindow, cost),
-    ...unitOf(set.resource, main, resourceWindow, cost),
-    ...unitOf(set.shadow?.group, part, shadow.groupWindow, cost),
-    ...unitOf(set.shadow?.resource, main, shadow.resourceWindow, cost),
-  ];
-}
-
-/** @param window in which units were consumed; 0 if none were */
-function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
-  return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
 }
 
 /** Notes which limits and restrictions in shadow would have refused the request. */

@@ -1,4 +1,5 @@
-import { type Clock, type Fields, firstValue, MAX_RETRY_AFTER_MS, wholeSeconds } from '../../core/index.ts';
+import type { Clock, Fields } from '../../core/index.ts';
+import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
 import { foldName } from '../../http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -160,7 +161,7 @@ export function completionOf(
   const report = completedReport(family, rate, scope, retryAfterS * 1_000, clock);
   const saysPolicy = firstValue(fields, 'ratelimit') !== undefined;
   return {
-    fields: without(fields, name => family.has(name)),
+    fields: withoutFields(fields, name => family.has(name.toLowerCase())),
     report: saysPolicy ? { ...report, policy: null } : report,
   };
 }
@@ -244,15 +245,5 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 
 /** Returns the fields of an upstream's 429 that stay when it is rewritten, out of the fields that may pass. */
 export function fieldsBeside(fields: Fields): string[] {
-  return without(fields, name => REWRITTEN.has(name));
-}
-
-/** Returns the fields without the ones that `isDropped` picks by their lower-case name. */
-export function without(fields: Fields, isDropped: (lowerName: string) => boolean): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (!isDropped(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
-  }
-  return kept;
+  return withoutFields(fields, name => REWRITTEN.has(name.toLowerCase()));
 }

@@ -71,13 +71,9 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 
 function reply(exchange: Exchange, response: SignInResponse | GatewayError): Served {
   if (response instanceof GatewayError) return exchange.answerError(response);
-  const { status, body } = response;
-  // RFC 9110, 8.6: a 204 has no Content-Length.
-  const length = status === 204 ? [] : ['Content-Length', String(body.length)];
-  const fields = [...response.fields, ...length];
-  addOwnFields(fields, exchange, exchange.rate);
+  const { status, fields, body } = response;
   const reason = status === 204 ? 'No Content' : 'OK';
-  return exchange.response.finish('answered', status, reason, fields, body.toString('latin1'));
+  return replyToNotice(exchange, { status, reason, fields, body: body.toString('latin1') });
 }
 
 /** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */

@@ -1,4 +1,5 @@
-import { type Fields, firstValue, GrowingBytes, type Release, type Timer } from '../../core/index.ts';
+import type { Fields, Release, Timer } from '../../core/index.ts';
+import { firstValue, GrowingBytes, NO_BYTES, withoutFields } from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import * as responses from '../responses/index.ts';
@@ -7,8 +8,6 @@ import * as responses from '../responses/index.ts';
 const HELD_MAX_BYTES = 16_384;
 /** The longest time from the head to the end of the body. After it, the client gets its response without the body. */
 const BODY_MS = 2_000;
-const NO_BYTES: Buffer = Buffer.alloc(0);
-
 export interface UpstreamRefusalDependencies {
   readonly exchange: Exchange;
   readonly reason: string;
@@ -98,7 +97,10 @@ export class UpstreamRefusal {
     const { exchange, reason, via } = this.#parts;
     const { rate, clock } = exchange;
     const completion = rate === null ? null : responses.completionOf(head, this.#passing, rate, clock);
-    const fields = responses.without(completion?.fields ?? this.#passing, name => name === 'cache-control');
+    const fields = withoutFields(
+      completion?.fields ?? this.#passing,
+      name => name.toLowerCase() === 'cache-control',
+    );
     if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
       fields.push('Content-Length', String(body.length));
     fields.push('Cache-Control', 'no-store');

@@ -1,7 +1,8 @@
+import { NO_BYTES } from '../../core/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-import type { FrameSink } from './frame-type.ts';
 import {
   Flag,
+  type FrameSink,
   FrameType,
   frameSizeFault,
   HEAD_BYTES,
@@ -10,8 +11,6 @@ import {
   PREFACE,
   protocolFault,
 } from './frame-type.ts';
-
-const NO_BYTES = Buffer.alloc(0);
 
 /**
  * Reads the frames that the other side sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in

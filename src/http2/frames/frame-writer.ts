@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../../core/index.ts';
 import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
 
 /** Size of the buffer at the beginning. It grows with what is written within a turn of the event loop. */
@@ -5,7 +6,6 @@ const FIRST_BYTES = 4_096;
 const MAX_KEPT_BYTES = 262_144;
 /** From this size on, no more DATA should be written before a `take`. */
 const FULL_BYTES = 65_536;
-const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Stands for the stream of the last DATA frame while there is none. */
 const NO_STREAM = 0;
 

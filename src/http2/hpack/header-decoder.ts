@@ -1,4 +1,4 @@
-import { type FieldNames, NO_NAMES } from '../../core/index.ts';
+import { type FieldNames, NO_BYTES, NO_NAMES } from '../../core/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 import { FieldGrade } from './field-grade.ts';
@@ -8,8 +8,6 @@ import { decodeHuffman } from './huffman.ts';
 const TABLE_BYTES = 4_096;
 /** Largest shift of an integer's last byte: longer integers are of no use, and an error (RFC 7541, 5.1). */
 const MAX_SHIFT = 21;
-const NO_BYTES: Buffer = Buffer.alloc(0);
-
 /** Most bytes of a block that is remembered, and how many are. */
 const MAX_REMEMBERED_BYTES = 4_096;
 const REMEMBERED = 2;

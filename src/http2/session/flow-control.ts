@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../../core/index.ts';
+import { GrowingBytes, NO_BYTES } from '../../core/index.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
@@ -186,7 +186,6 @@ class ReadyStreams {
   }
 }
 
-const NO_BYTES: Buffer = Buffer.alloc(0);
 /** Pieces below this size are joined while they wait: each would keep alive the 64 KiB that it was cut of. */
 const JOINED_BYTES = 16_384;
 

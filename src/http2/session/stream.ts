@@ -1,9 +1,7 @@
-import { GrowingBytes, type Release } from '../../core/index.ts';
+import { GrowingBytes, NO_BYTES, type Release } from '../../core/index.ts';
 import type { HeaderSection } from '../hpack/index.ts';
 import { ErrorCode } from '../http2-fault.ts';
 import type { OutgoingBytes, Sender } from './flow-control.ts';
-
-const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** The connection of a stream as the stream uses it. */
 export interface StreamHost {

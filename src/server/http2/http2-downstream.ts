@@ -1,6 +1,6 @@
 import type { ListenerModel, TimeoutsModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { firstValue, NO_NAMES, StallTimer } from '../../core/index.ts';
+import { firstValue, NO_NAMES, StallTimer, withoutFields } from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Exchange, Gateway, Successor } from '../../gateway/index.ts';
 import { errors } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
@@ -249,7 +249,8 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       return;
     }
     const ends = isEmpty || !this.#mayHaveBody(status);
-    const out = this.framing.upgrade === 'none' ? fields : withoutUpgrade(fields);
+    const isPlain = this.framing.upgrade === 'none';
+    const out = isPlain ? fields : withoutFields(fields, name => UPGRADE_FIELDS.has(name.toLowerCase()));
     const hasDate = firstValue(fields, 'date') !== undefined;
     this.#response = ends ? 'ended' : 'begun';
     const dated = hasDate ? out : [...out, 'date', this.#connection.date];
@@ -287,10 +288,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 
 /** Fields of a handshake that HTTP/2 does without (RFC 8441, 5). */
 const UPGRADE_FIELDS: core.FieldNames = new Set(['connection', 'upgrade', 'sec-websocket-accept']);
-
-function withoutUpgrade(fields: core.Fields): core.Fields {
-  return fields.filter((_, i) => !UPGRADE_FIELDS.has((fields[i - (i % 2)] as string).toLowerCase()));
-}
 
 /** How long the rest of a request that was answered early is read and thrown away. */
 const DROPPED_MAX_MS = 1_000;

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errorText } from '../../core/index.ts';
+import { errorText, NO_BYTES } from '../../core/index.ts';
 import { type LoggedRequest, readLogLine } from './logged-request.ts';
 
 const CHUNK = 262_144;
@@ -73,13 +73,11 @@ const MAX_LINE = 1_048_576;
 const JUMP_MS = 3_600_000;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-const NOTHING = Buffer.alloc(0);
-
 /** Cuts chunks into lines and reads them. */
 class LineReader {
   readonly #counts: ReadCounts;
   /** The beginning of a line that continues in the next chunk. */
-  #lineStart: Buffer = NOTHING;
+  #lineStart: Buffer = NO_BYTES;
   #skipping = false;
   #latestMs = 0;
   /** A request far later than those before it, until the next line confirms its time. */
@@ -105,7 +103,7 @@ class LineReader {
 
   finish(): LoggedRequest[] {
     const requests: LoggedRequest[] = [];
-    if (this.#lineStart.length > 0) this.#readJoined(NOTHING, requests);
+    if (this.#lineStart.length > 0) this.#readJoined(NO_BYTES, requests);
     // Accept it: no later line depends on its time.
     if (this.#doubted !== null) this.#accept(this.#doubted, requests);
     this.#doubted = null;
@@ -117,13 +115,13 @@ class LineReader {
     if (this.#lineStart.length <= MAX_LINE) return;
     this.#counts.lines++;
     this.#counts.broken++;
-    this.#lineStart = NOTHING;
+    this.#lineStart = NO_BYTES;
     this.#skipping = true;
   }
 
   #readJoined(end: Buffer, requests: LoggedRequest[]): void {
     const line = Buffer.concat([this.#lineStart, end]);
-    this.#lineStart = NOTHING;
+    this.#lineStart = NO_BYTES;
     this.#read(line, 0, line.length, requests);
   }
 
