@@ -8,7 +8,7 @@ import {
   type TestEndpoint,
   urlsOf,
 } from '../support/endpoints.ts';
-import type { ConfigPart, LocalGateway } from '../support/gateway.ts';
+import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -115,6 +115,7 @@ describe.each([
   });
 
   test('one that hangs costs each request its timeout, and is left out after five', async () => {
+    withoutWorkers();
     const time = new TestTime();
     const api = { timeouts: { first_byte: '1s' } };
     const { endpoints, gateway } = await front(isHttp2, { clock: time.clock, api });
@@ -157,6 +158,7 @@ describe.each([
   });
 
   test('one that is slow gets few requests, and holds nobody up', async () => {
+    withoutWorkers();
     const { endpoints, gateway } = await front(isHttp2);
     endpoints[0].mode = 'hang';
     const under = load(gateway, 300);
@@ -288,6 +290,7 @@ test.each([
 test.each([1, 2])(
   'WebSockets to %i addresses count for their endpoint as long as they are open, and the status says so',
   async count => {
+    withoutWorkers();
     const servers: WsServer[] = [];
     while (servers.length < count) servers.push((await startWsServer()).echo());
     const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);

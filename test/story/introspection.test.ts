@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
+import { withoutWorkers } from '../support/gateway.ts';
 import {
   accessLines,
   type IdentitySettings,
@@ -93,6 +94,7 @@ describe('weir explain', () => {
 
 describe('the answer of the provider', () => {
   it('holds for as long as the route says, however many ask', async () => {
+    withoutWorkers();
     const { gateway, issuer, questions } = await front({ cache: '1s' });
     const bearer = issuer.bearer();
     const hold: (() => void)[] = [];
@@ -152,6 +154,7 @@ describe('a provider that cannot say', () => {
   });
 
   it('is logged once, and once more when it can again', async () => {
+    withoutWorkers();
     const { gateway, issuer } = await front();
     issuer.provider.introspection = scripts.json(503, {});
     for (const sub of ['a', 'b', 'c']) await gateway.ask(get('/asked/1', issuer.bearer({ sub })));

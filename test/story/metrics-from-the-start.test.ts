@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
 import { freePort } from '../support/free-port.ts';
-import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { installPrometheus, promtool } from '../support/promtool.ts';
 import { head } from '../support/requests.ts';
@@ -108,6 +108,7 @@ describe('the metrics', () => {
   });
 
   it('say which version of Weir and of Node.js runs', async () => {
+    withoutWorkers();
     const { gateway } = await startLimited();
     const [[labels]] = [...(await gateway.metric('weir_build_info'))] as [[string, number]];
     expect(labels).toMatch(/^\{version="\d+\.\d+\.\d+",node="\d+\.\d+\.\d+"\}$/);

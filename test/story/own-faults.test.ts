@@ -12,7 +12,7 @@ import { StreamResponse } from '../../src/upstream/stream-response.ts';
 import { FrameFollower } from '../../src/websocket/frame-flow.ts';
 import { Tunnel } from '../../src/websocket/tunnel.ts';
 import { expectError } from '../support/error-object.ts';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { agreement, handshake, masked, startRawUpstream } from '../support/raw-web-sockets.ts';
@@ -129,6 +129,7 @@ describe.each(['http1', 'h2'] as const)('with an upstream of %s, a fault of the 
 });
 
 test('a fault in the reading of frames ends the connection to the upstream, and is the gateway’s', async () => {
+  withoutWorkers();
   const gateway = await front('h2');
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   breakMethod(FrameReader.prototype, 'read');
@@ -247,6 +248,8 @@ describe('what observes the gateway and throws, always,', () => {
     ['finished', FaultLog.prototype],
     ['finished', RecentErrors.prototype],
   ])('when it is told "%s", changes nothing for clients, and the log says so once', async (name, where) => {
+    // Each worker says it once.
+    withoutWorkers();
     breakMethod(where, name, 'always');
     const gateway = await front('http1');
     const session = connectHttp2(gateway);

@@ -10,7 +10,7 @@ import {
   serves,
   statusOf,
 } from '../support/edit-config.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import {
   askOnce,
@@ -315,6 +315,7 @@ describe('routes, proxies, timeouts and caps', () => {
 
 describe('what only a restart changes', () => {
   it('is shown as pending, and the rest applies', async () => {
+    withoutWorkers();
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const listen = { http: '127.0.0.1:1', admin: 'off' };

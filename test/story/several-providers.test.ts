@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { type ConfigPart, type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type ConfigPart, type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
@@ -179,6 +179,7 @@ describe('a provider that is away', () => {
 
 describe('a reload', () => {
   it('adds and removes a provider, and the others keep their keys and known tokens', async () => {
+    withoutWorkers();
     const { gateway, main, partners, identity_providers } = await startBoth();
     await gateway.ready();
     const third = await startIssuer();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
@@ -129,6 +129,7 @@ describe('a handshake', () => {
   });
 
   test('gives way when too many others are under way, the oldest first', async () => {
+    withoutWorkers();
     const { gateway } = await startTlsGateway({ config: { caps: { tls_handshakes: 3 } } });
     const begin = async () => {
       const client = await gateway.connect();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { callOnce, grpcClient, postRaw, startGrpcServer } from '../support/grpc.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import {
@@ -119,6 +119,7 @@ describe('a method that Node does not know', () => {
   });
 
   test('draws on the limit of its caller, and of its address behind a trusted proxy', async () => {
+    withoutWorkers();
     const front = await startLimited(limits, { config: { trusted_proxies: ['127.0.0.0/8'] } });
     const bearer = front.issuer.bearer();
     expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
-import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { TestTime } from '../support/test-time.ts';
 import { sleep, waitFor } from '../support/wait.ts';
@@ -16,6 +16,7 @@ async function front(script?: Script, api: ConfigPart = {}, clock: Clock = syste
 
 describe('a connection to the upstream', () => {
   test('serves one request after the other, of all clients', async () => {
+    withoutWorkers();
     const { upstream, gateway } = await front();
     for (let i = 0; i < 5; i++) expect((await gateway.ask(withBody('POST /a', 'hello'))).status).toBe(200);
     expect(upstream.connections).toHaveLength(1);
@@ -32,6 +33,7 @@ describe('a connection to the upstream', () => {
   });
 
   test('stays open when a client closes its own', async () => {
+    withoutWorkers();
     const { upstream, gateway } = await front();
     for (let i = 0; i < 3; i++)
       expect((await gateway.ask(head('GET /a', 'Connection: close'))).status).toBe(200);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { type LimitedGateway, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
@@ -47,6 +47,7 @@ test('the status adds up what workers have, and lists them', async () => {
 });
 
 test('one worker is not told apart', async () => {
+  withoutWorkers();
   const { port } = await startUpstream();
   const gateway = await startGateway({ upstreamPort: port });
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);

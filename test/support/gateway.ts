@@ -31,8 +31,6 @@ export interface GatewaySettings {
   readonly settleMs?: number;
   /** Where the workers of a gateway in this process run. Default: in the thread of the test. */
   readonly host?: PlaneHost;
-  /** Whether it has no workers, whatever WEIR_STORY_WORKERS says: for tests of what each worker has for itself. */
-  readonly isAlone?: boolean;
   /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
   readonly shared?: SharedParts;
 }
@@ -88,7 +86,7 @@ export async function startGatewayFrom(
   env: NodeJS.ProcessEnv = process.env,
   settings: Omit<GatewaySettings, 'upstreamPort'> = {},
 ): Promise<LocalGateway> {
-  const loaded = await load(path, env, settings.shared === undefined && settings.isAlone !== true);
+  const loaded = await load(path, env, settings.shared === undefined);
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
@@ -111,10 +109,19 @@ export async function startGatewayFrom(
 /** How many workers a gateway has whose configuration does not say so. */
 export const STORY_WORKERS = Number(process.env['WEIR_STORY_WORKERS'] ?? 1);
 
+let workers = STORY_WORKERS;
+
+/** The running test is about what each worker has for itself: its gateways have none, whatever WEIR_STORY_WORKERS says. */
+export function withoutWorkers(): void {
+  workers = 1;
+  onTestFinished(() => {
+    workers = STORY_WORKERS;
+  });
+}
+
 /** Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it may and the configuration does not say so itself. */
 async function load(path: string, env: NodeJS.ProcessEnv, mayHaveWorkers: boolean): Promise<LoadResult> {
   const loaded = await loadConfig(path, { env, generation: 1 });
-  if (!loaded.ok || !mayHaveWorkers || loaded.snapshot.workers.count > 1 || STORY_WORKERS === 1)
-    return loaded;
-  return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count: STORY_WORKERS, why: null } } };
+  if (!loaded.ok || !mayHaveWorkers || loaded.snapshot.workers.count > 1 || workers === 1) return loaded;
+  return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count: workers, why: null } } };
 }
