@@ -51,7 +51,7 @@ function draw({ folder, svg }: SoakOptions): number {
   const time = seconds < 600 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} minutes`;
   const threads = workers === 1 ? '' : `, ${workers} workers`;
   writeFileSync(svg, curveOf(samples, `A gateway under clients, abuse and faults for ${time}${threads}`));
-  const verdicts = judge(samples);
+  const verdicts = judge(samples, workers === 1 ? 1 : workers + 1);
   writeFileSync(join(folder, 'result.json'), JSON.stringify({ seconds, workers, commit, verdicts }, null, 2));
   process.stdout.write(`${tableOf(verdicts)}\n`);
   const grew = verdicts.filter(({ returned }) => !returned).map(({ name }) => name);

@@ -25,6 +25,8 @@ interface Series {
 const MIB = 2 ** 20;
 /** The rests that come before anything is judged: caches fill, code is compiled. */
 const WARM_UP = 0.25;
+/** Code is still being compiled throughout a run that is shorter: it allows memory three times as much. */
+const SHORT_SECONDS = 300;
 /** Of a standard normal distribution: growth by chance looks like this in one of twenty runs. */
 const CHANCE = 1.64;
 
@@ -40,15 +42,19 @@ const SERIES: readonly Series[] = [
 /**
  * Says of each thing whether it returned. What counts one by one must be near its lowest value at each rest, and what is under way at 0.
  * Memory is never the same twice: it fails where its values rise more often than by chance (Mann-Kendall), and by more than is allowed
- * from the first to the last.
+ * from the first to the last. Each thread is allowed as much.
  */
-export function judge(samples: readonly Sample[]): readonly Verdict[] {
+export function judge(samples: readonly Sample[], threads = 1): readonly Verdict[] {
   const rests = samples.filter(({ rest }) => rest !== null);
   const judged = rests.slice(Math.min(Math.ceil(rests.length * WARM_UP), Math.max(0, rests.length - 2)));
   const gauges = UNDER_WAY.map(
     (name): Series => ({ name, unit: '', of: ({ rest }) => rest?.gauges[name], allowed: 0 }),
   );
-  return [...SERIES, ...gauges].map(series => verdictOf(series, judged));
+  const isShort = (samples.at(-1)?.at ?? 0) < SHORT_SECONDS;
+  return [...SERIES, ...gauges].map(series => {
+    const allowed = series.allowed * threads * (isShort && series.unit === 'MiB' ? 3 : 1);
+    return verdictOf({ ...series, allowed }, judged);
+  });
 }
 
 function verdictOf({ name, unit, of, allowed }: Series, rests: readonly Sample[]): Verdict {

@@ -90,7 +90,7 @@ class Run {
     const trouble = sleep(ms * 0.3).then(() => fault.happen(ms * 0.2));
     const coming = KINDS.map(([kind]) => kind);
     let sampleAt = performance.now() + ms / 8;
-    while (performance.now() < until) {
+    while (performance.now() < until || coming.length > 0) {
       const kind = coming.pop() ?? this.#anyKind();
       // A gateway that serves late must not have all clients of an hour wait for it.
       if (this.#acting.size < 200) this.#begin(kind);
