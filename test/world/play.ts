@@ -2,6 +2,7 @@ import { CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
 import { Operator } from './inhabitants/operator.ts';
+import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { WorldService } from './inhabitants/service.ts';
@@ -106,6 +107,7 @@ function populate(world: World): void {
   };
   world.secrets.add(CLIENT_SECRET);
   world.keepsState = draws.percent(50);
+  const maxRequests = draws.one([1_024, 12]);
   const workers = draws.one([1, 1, 2]);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string) => ({
@@ -126,6 +128,7 @@ function populate(world: World): void {
         api: {
           url: `http://${service.host.address}:${service.port}`,
           timeouts: { first_byte: '8s', idle: '8s' },
+          max_requests: maxRequests,
         },
       },
       routes: [
@@ -155,6 +158,7 @@ function populate(world: World): void {
     ...gateways,
     new NetworkFaults(world),
     new Operator(world),
+    new PatientClient(world),
     ...clients,
   );
 }

@@ -14,6 +14,9 @@ const AT_REST = [
   'weir_websockets_open',
 ];
 
+/** How soon a change of files holds, at the latest. */
+const RELOAD_MS = 20_000;
+
 /** How long after the last client has left everything is over: an idle connection to a service is kept for a while. */
 const REST_MS = 12_000;
 
@@ -24,6 +27,9 @@ export class Operator implements Inhabitant {
   #network: WorldNetwork | null = null;
   /** How often it has changed the files of a gateway. */
   #changes = 0;
+  /** The route that is only in the newest files. */
+  readonly #newest = new Map<WorldGateway, string>();
+  #asked = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -54,21 +60,47 @@ export class Operator implements Inhabitant {
     }
   }
 
+  /** Whatever the files went through, what they say now holds. */
+  async prove(): Promise<void> {
+    for (const [gateway, path] of this.#newest) {
+      const untilMs = this.#world.nowMs + RELOAD_MS;
+      let response: Response | null = null;
+      do {
+        await this.#world.pause(500);
+        response = await this.ask(gateway, path, 80);
+      } while (response?.status !== 200 && this.#world.nowMs < untilMs);
+      if (response?.status !== 200)
+        this.#world.wrong(
+          'reload',
+          `${gateway.name} does not serve ${path}: ${response?.status ?? 'no answer'}`,
+        );
+    }
+  }
+
   /** Everyone else has left. */
   async leave(): Promise<void> {
     await this.#world.pause(REST_MS);
     for (const gateway of this.#world.gateways) this.#judge(gateway, await this.ask(gateway, '/metrics'));
   }
 
-  ask(gateway: WorldGateway, path: string): Promise<Response | null> {
+  ask(gateway: WorldGateway, path: string, port = 81): Promise<Response | null> {
     if (this.#network === null) throw new Error('the operator has not started');
     const { address } = gateway.host;
-    return askOnce(this.#network, { address, port: 81, method: 'GET', path });
+    const id = `probe-operator-${++this.#asked}`;
+    if (port !== 81)
+      this.#world.requests.begin({
+        ...{ id, gateway, method: 'GET', path, token: null, client: this.name },
+        ...{ life: gateway.lives.length, mayRepeat: true, sentMs: this.#world.nowMs },
+      });
+    return askOnce(this.#network, { address, port, method: 'GET', path, fields: { 'X-World': id } });
   }
 
   /** The configuration, with one more route. */
-  #changed({ config }: WorldGateway): string {
-    const route = { path: `/v1/new-${++this.#changes}`, upstream: 'api', authentication: 'none' };
+  #changed(gateway: WorldGateway): string {
+    const { config } = gateway;
+    const path = `/v1/new-${++this.#changes}`;
+    this.#newest.set(gateway, path);
+    const route = { path, upstream: 'api', authentication: 'none' };
     return JSON.stringify({ ...config, routes: [...(config.routes as readonly unknown[]), route] });
   }
 

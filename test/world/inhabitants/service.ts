@@ -10,6 +10,9 @@ export function wordOf(id: string): string {
   return `<${id}>`;
 }
 
+/** What ends a body whose length nobody has said. */
+export const LAST = '.';
+
 /** A service behind the gateways. It answers by its own whims, and always with what only this request may get. */
 export class WorldService implements Inhabitant {
   readonly name: string;
@@ -86,7 +89,8 @@ export class WorldService implements Inhabitant {
     } else if (whim < 80) this.#stream(response, id, draws, draws.whole(1, 12));
     else if (whim < 84) socket.resetAndDestroy();
     else if (whim < 87) this.#breakOff(response, socket, id);
-    else if (whim < 90) response.writeHead(200, { 'x-world': id, connection: 'close' }).end(wordOf(id));
+    else if (whim < 90)
+      response.writeHead(200, { 'x-world': id, connection: 'close' }).end(wordOf(id) + LAST);
     else if (whim < 97) {
       request.resume();
       response.writeHead(draws.one([204, 404, 500, 503]), { 'x-world': id }).end();
@@ -108,7 +112,7 @@ export class WorldService implements Inhabitant {
 
   #stream(response: ServerResponse, id: string, draws: Draws, pieces: number): void {
     if (!response.headersSent) response.writeHead(200, { 'x-world': id });
-    if (pieces === 0) response.end();
+    if (pieces === 0) response.end(LAST);
     else {
       response.write(wordOf(id).repeat(draws.whole(1, 50)));
       this.#later(draws.between(1, 800), response.socket, () =>

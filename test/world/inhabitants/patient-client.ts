@@ -1,0 +1,73 @@
+import type { Draws } from '../kernel/draws.ts';
+import type { WorldNetwork } from '../network/network.ts';
+import type { World } from '../world.ts';
+import { askOnce } from './ask-once.ts';
+import type { WorldGateway } from './gateway.ts';
+import type { Inhabitant } from './inhabitant.ts';
+import type { Response } from './response-reader.ts';
+
+/** Asks for one thing after the other, and waits exactly as long as a refusal says: the limit that said so does not refuse it again. */
+export class PatientClient implements Inhabitant {
+  readonly name = 'patient';
+  readonly #world: World;
+  #network: WorldNetwork | null = null;
+  #address = '';
+  #requests = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async start(): Promise<void> {
+    const host = this.#world.host(this.name);
+    this.#address = host.address;
+    this.#network = host.start().network;
+  }
+
+  plan(): void {
+    const draws = this.#world.draws.part('patient client');
+    if (draws.percent(50)) return;
+    const gateway = draws.one(this.#world.gateways);
+    this.#world.plan.add(
+      draws.between(0, 10_000),
+      `${this.name} wants much of ${gateway.name}`,
+      own => void this.#insist(gateway, own),
+    );
+  }
+
+  async #insist(gateway: WorldGateway, draws: Draws): Promise<void> {
+    const life = gateway.lives.length;
+    let scope: string | undefined;
+    for (let i = 0; i < 20 && gateway.lives.length === life; i++) {
+      const response = await this.#ask(gateway);
+      const refusedBy = response?.status === 429 ? response.fields.get('x-ratelimit-scope') : undefined;
+      const isSame = refusedBy !== undefined && refusedBy === scope && gateway.lives.length === life;
+      // Redis and a gateway without it count apart.
+      if (isSame && this.#world.sharing === null)
+        this.#world.wrong('waited as told', `${gateway.name} refuses ${this.#address} again: ${refusedBy}`);
+      scope = refusedBy;
+      if (response?.status === 429) await this.#world.pause(waitOf(response));
+      else if (draws.percent(20)) await this.#world.pause(draws.between(0, 2_000));
+    }
+  }
+
+  async #ask(gateway: WorldGateway): Promise<Response | null> {
+    if (this.#network === null) return null;
+    const id = `${this.name}-${++this.#requests}`;
+    const asked = this.#world.requests.begin({
+      ...{ id, gateway, method: 'GET', path: '/v1/things', token: null, client: this.name },
+      ...{ life: gateway.lives.length, mayRepeat: true, sentMs: this.#world.nowMs },
+    });
+    const response = await askOnce(this.#network, {
+      ...{ address: gateway.host.address, port: 80, method: 'GET', path: asked.path },
+      fields: { 'X-World': id },
+    });
+    this.#world.history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+    return response;
+  }
+}
+
+/** To the millisecond, as the body says it. */
+function waitOf({ body }: Response): number {
+  return Math.ceil(1_000 * (JSON.parse(body) as { readonly retry_after: number }).retry_after);
+}
