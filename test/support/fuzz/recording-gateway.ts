@@ -34,7 +34,7 @@ const GENERATION = {
 const STATE = {
   generation: GENERATION,
   clock: stillClock,
-  sequence: 0,
+  sequence: { next: () => 0 },
   nextRequestId: () => 'id',
   listener: { untrustedForwarding() {} },
   unlistedProxies: { saw() {} },
