@@ -20,6 +20,19 @@ function outcome(changed: Readonly<Record<string, unknown>>, rest: Case = {}): s
   return refusal === null ? 'valid' : inWords(refusal);
 }
 
+const THUMBPRINT = 'x5t#S256';
+const PRINT = 'a'.repeat(43);
+
+describe('the confirmation of a token', () => {
+  it('is the thumbprint of one certificate, and nothing beside it', () => {
+    expect(outcome({ cnf: { [THUMBPRINT]: PRINT } })).toBe('valid');
+    for (const cnf of [{}, { [THUMBPRINT]: PRINT, jkt: 'key' }, { jkt: 'key' }, null, PRINT])
+      expect(outcome({ cnf }), JSON.stringify(cnf)).toBe('invalid confirmation');
+    for (const print of ['', `${PRINT}a`, `${PRINT}=`, `${PRINT.slice(1)}+`, 43])
+      expect(outcome({ cnf: { [THUMBPRINT]: print } }), `${print}`).toBe('invalid confirmation');
+  });
+});
+
 describe('the times of a token', () => {
   it('make it valid from its iat less the leeway to its exp with the leeway', () => {
     expect(outcome({}, { nowMs: START_MS - 30_001 })).toBe('invalid not_yet_valid');
