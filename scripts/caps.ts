@@ -1,0 +1,40 @@
+// npm run caps: fills the caps of a gateway one after another, as hostile and slow clients do, and writes what one client takes to
+// docs/operations.md. With a word behind it, prints only the rows that have it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Filled, fill } from './caps/fill.ts';
+import { FILLINGS } from './caps/fillings.ts';
+import { ROOT } from './manifest.ts';
+
+const DOCUMENT = join(ROOT, 'docs/operations.md');
+const PLACE = /(<!-- caps: npm run caps -->\n\n).*?(\n\n<!-- end -->)/s;
+const HEAD = [
+  '| Protocol | A client that | Cap, and its default | KiB each | of it objects | MiB, all |',
+  '|---|---|---|--:|--:|--:|',
+];
+
+const word = process.argv[2];
+const rows: string[] = [];
+for (const filling of FILLINGS) {
+  if (word !== undefined && !`${filling.protocol} ${filling.what}`.includes(word)) continue;
+  const row = rowOf(await fill(filling));
+  process.stdout.write(`${row}\n`);
+  rows.push(row);
+}
+if (word === undefined) {
+  const text = readFileSync(DOCUMENT, 'utf8');
+  const table = [...HEAD, ...rows].join('\n');
+  writeFileSync(
+    DOCUMENT,
+    text.replace(PLACE, (_, begin: string, end: string) => `${begin}${table}${end}`),
+  );
+}
+process.exit();
+
+function rowOf({ filling, count, before, after, objects }: Filled): string {
+  const { protocol, what, cap, most } = filling;
+  const each = (after - before) / count;
+  const kib = (bytes: number) => Math.max(0, bytes / 1024).toFixed(0);
+  const all = ((each * most) / 2 ** 20).toFixed(0);
+  return `| ${protocol} | ${what} | \`${cap}\`, ${most.toLocaleString('en')} | ${kib(each)} | ${kib(objects / count)} | ${all} |`;
+}
