@@ -64,7 +64,7 @@ const TROUBLES: Readonly<Partial<Record<FaultName, () => Promise<Trouble>>>> = {
     const set = await startSentinelSet();
     onTestFinished(() => set.close());
     const nodes = set.sentinels.map(({ port }) => `127.0.0.1:${port}`);
-    const store = { redis: `redis://${SENTINEL_NAME}`, mode: 'sentinel', nodes, timeout: '200ms' };
+    const store = { redis: `redis://${SENTINEL_NAME}`, mode: 'sentinel', nodes, timeout: '700ms' };
     return { store, begin: () => set.servers[0]?.kill(), end: () => {}, passes: KEPT };
   },
   'Redis Cluster fails over': async () => {
@@ -77,7 +77,7 @@ const TROUBLES: Readonly<Partial<Record<FaultName, () => Promise<Trouble>>>> = {
 };
 
 function at(port: number): Trouble['store'] {
-  return { redis: `redis://127.0.0.1:${port}`, timeout: '200ms' };
+  return { redis: `redis://127.0.0.1:${port}`, timeout: '700ms' };
 }
 
 async function killed(
