@@ -225,3 +225,19 @@ export function ownMemory(randomBytes: RandomBytes, hashRoot = randomKey(randomB
     hashKey: (name, bytes) => derivedKey(hashRoot, name, bytes),
   };
 }
+
+/** Numbers that go upwards by one. */
+export interface Sequence {
+  /** The highest so far; 0 at first. */
+  readonly last: number;
+  next(): number;
+}
+
+/** The numbers of one thread. */
+export class OwnSequence implements Sequence {
+  last = 0;
+
+  next(): number {
+    return ++this.last;
+  }
+}

@@ -8,7 +8,6 @@ export { type Machine, readMachine } from './machine.ts';
 export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
-export * from './sequence.ts';
 export * from './shared-memory.ts';
 export * from './system.ts';
 export * from './text.ts';
