@@ -123,7 +123,7 @@ describe('the kind of a token', () => {
     },
   );
 
-  it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', ''])(
+  it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', 'xapplication/jwt', ''])(
     'is not access with %j as typ in the header',
     typ => {
       expect(outcome({}, { header: { typ } })).toBe('invalid token_kind');
