@@ -53,7 +53,11 @@ export class Operator implements Inhabitant {
             if (how === 'well') gateway.writeConfig(text);
             else gateway.writeConfig(text.slice(0, own.whole(1, text.length - 2)));
             const rightMs = how === 'badly' ? own.between(500, 5_000) : own.between(1, 300);
-            this.#world.kernel.after(rightMs, this.#world.wires.everyone, () => gateway.writeConfig(text));
+            const newest = this.#changes;
+            // Files that were changed again meanwhile stay as they are.
+            this.#world.kernel.after(rightMs, this.#world.wires.everyone, () => {
+              if (this.#newest.get(gateway)?.endsWith(`-${newest}`)) gateway.writeConfig(text);
+            });
           },
         );
       }
