@@ -80,8 +80,9 @@ export class Host {
 
   #clockOf(process: Process): TimerClock {
     const { timeline } = this.#kernel;
+    // Node.js takes anything below a millisecond for one. Less would let time stand still where what is left is a rounding error.
     const after = (ms: number, run: () => void) =>
-      this.#kernel.after(Math.max(0, ms) / this.pace, process, run);
+      this.#kernel.after(Math.max(1, ms) / this.pace, process, run);
     return {
       epochMs: () => Math.floor(timeline.nowMs + this.#wallOffsetMs),
       monotonicMs: () => (timeline.nowMs - process.bornMs) * this.pace,
