@@ -1,5 +1,5 @@
 import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
-import { SlabStore } from '../../../src/upstream/pool.ts';
+import { SLAB_BYTES, SlabStore } from '../../../src/upstream/pool.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
 import { CollectingSink } from '../collecting-sink.ts';
 import { GET } from '../get-request.ts';
@@ -30,7 +30,7 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
   });
   let slab = slabs.take();
   try {
-    for (const piece of pieces) {
+    for (const piece of pieces.flatMap(inReads)) {
       slab.bytes.set(piece);
       session.read(slab, 0, piece.length);
       if (slab.lent) slab = slabs.replace(slab);
@@ -43,6 +43,12 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
   const readings = sinks.map(readingOf);
   for (const { taken } of sinks.flatMap(({ lent }) => lent)) taken();
   return readings;
+}
+
+/** No read brings more than a slab holds. */
+function inReads(piece: Buffer): Buffer[] {
+  const reads = Math.ceil(piece.length / SLAB_BYTES);
+  return Array.from({ length: reads }, (_, i) => piece.subarray(i * SLAB_BYTES, (i + 1) * SLAB_BYTES));
 }
 
 function readingOf(sink: CollectingSink): Http2Reading {
