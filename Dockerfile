@@ -34,7 +34,7 @@ LABEL org.opencontainers.image.title="Weir" \
       org.opencontainers.image.base.name="${BASE_IMAGE}"
 # The base without a shell has node here, where no PATH leads.
 ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_ENV=production
-# Half of what Node.js lets young objects take: up to 80 MiB less under load, for little processor time (docs/operations.md).
+# Half of what Node.js lets young objects take: up to 80 MiB less under load, for little processor time (docs/memory.md).
 ENV NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /opt/weir
 COPY --from=build /extra/node_modules ./node_modules

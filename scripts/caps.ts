@@ -1,12 +1,12 @@
 // npm run caps: fills the caps of a gateway one after another, as hostile and slow clients do, and writes what one client takes to
-// docs/operations.md. With a word behind it, prints only the rows that have it.
+// docs/memory.md. With a word behind it, prints only the rows that have it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Filled, fill } from './caps/fill.ts';
 import { FILLINGS } from './caps/fillings.ts';
 import { ROOT } from './manifest.ts';
 
-const DOCUMENT = join(ROOT, 'docs/operations.md');
+const DOCUMENT = join(ROOT, 'docs/memory.md');
 const PLACE = /(<!-- caps: npm run caps -->\n\n).*?(\n\n<!-- end -->)/s;
 const HEAD = [
   '| Protocol | A client that | Cap, and its default | KiB each | of it objects | MiB, all |',
