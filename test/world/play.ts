@@ -1,5 +1,6 @@
 import { CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
+import { Http2Client } from './inhabitants/http2-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
 import { Operator } from './inhabitants/operator.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
@@ -116,7 +117,7 @@ function populate(world: World): void {
       limits: 'limits.yaml',
       ...(workers > 1 && { workers }),
       ...(store && { store }),
-      listen: { http: `${address}:80`, admin: `${address}:81` },
+      listen: { http: { address: `${address}:80`, h2c: true }, admin: `${address}:81` },
       identity_provider: {
         ...{ issuer: provider.issuer, allow_http: true, client_id: 'gateway' },
         ...{ client_secret_file: 'client-secret', redirect_uri: 'https://app.test/callback' },
@@ -146,10 +147,10 @@ function populate(world: World): void {
     { length: draws.whole(1, 3) },
     (_, i) => new WorldGateway(world, `gateway-${i + 1}`, filesOf),
   );
-  const clients = Array.from(
-    { length: draws.whole(1, 4) },
-    (_, i) => new Http1Client(world, `client-${i + 1}`, provider),
-  );
+  const clients = Array.from({ length: draws.whole(1, 4) }, (_, i) => {
+    const Kind = draws.percent(60) ? Http1Client : Http2Client;
+    return new Kind(world, `client-${i + 1}`, provider);
+  });
   world.gateways.push(...gateways);
   if (world.sharing !== null) world.inhabitants.push(world.sharing.redis);
   world.inhabitants.push(

@@ -18,9 +18,9 @@ export interface Asked {
   readMs: number | null;
   status: number | null;
   fields: ReadonlyMap<string, string>;
-  /** When it ended, and how; `null` while it has not. */
+  /** When it ended, and how; `null` while it has not. `unprocessed`: the gateway said that it has done nothing for it. */
   endedMs: number | null;
-  outcome: 'answered' | 'broken' | null;
+  outcome: 'answered' | 'broken' | 'unprocessed' | null;
   /** When it reached the service, and whether with its token. */
   readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
 }
