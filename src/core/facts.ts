@@ -13,6 +13,8 @@ export interface Fact {
 export interface FactSubject {
   readonly key: string;
   readonly webhook: string;
+  /** When the fact ends, on the clock that the threads share; if left out, `forMs` after it is learnt. */
+  readonly untilMs?: number;
 }
 
 /** Keeps what this gateway knows about one topic. */

@@ -17,7 +17,7 @@ import type {
 import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
 import { RestrictionList, RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
-/** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
+/** An announcement comes back from other processes prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
 /** An address restricted on more webhooks at once is restricted itself. */
 const MAX_WEBHOOKS = 100;
@@ -124,14 +124,15 @@ export class Restrictions {
 
   /** Adopts a restriction of another gateway. Never shortens one held here. */
   adopt(told: AnonymousRestriction): void {
-    const { digest, forMs, lifts, whom } = told;
+    const { digest, lifts, whom } = told;
     if (lifts < this.#lifts.of(digest)) return;
     const table = this.#tables.of(told);
     const before = table.withDigest(digest);
     if (before === undefined) this.#addAdopted(table, told);
     else {
-      const untilMs = this.#nowMs() + forMs;
-      const isLonger = untilMs > before.untilMs + (isHeld(before) ? ECHO_MS : 0);
+      const untilMs = this.#endOf(told);
+      const echoMs = isHeld(before) && whom === undefined ? ECHO_MS : 0;
+      const isLonger = untilMs > before.untilMs + echoMs;
       if (lifts > before.lifts || (lifts === before.lifts && isLonger)) {
         const prolonged = this.#prolonged(before, untilMs, lifts);
         table.set(prolonged);
@@ -157,7 +158,7 @@ export class Restrictions {
       place: 0,
       sinceEpochMs: Math.min(told.sinceEpochMs ?? epochMs, epochMs),
       untilEpochMs: epochMs + forMs,
-      untilMs: nowMs + forMs,
+      untilMs: this.#endOf(told),
       slackMs: slackOf(forMs),
       network,
       owner,
@@ -335,7 +336,12 @@ export class Restrictions {
   #announced(entry: Entry): AnonymousRestriction {
     const told = announced(entry, this.#nowMs());
     if (!isHeld(entry) || this.#thread === null) return told;
-    return { ...told, whom: { key: entry.key, webhook: entry.webhook } };
+    return { ...told, whom: { key: entry.key, webhook: entry.webhook, untilMs: entry.untilMs } };
+  }
+
+  /** When a restriction ends here. Threads of one process share a clock, and none refuses longer than the others. */
+  #endOf({ forMs, whom }: AnonymousRestriction): number {
+    return whom?.untilMs ?? this.#nowMs() + forMs;
   }
 
   /** Ends what a lift is about, unless it began later. */

@@ -71,6 +71,10 @@ class Plane {
     this.limiting.restrictions.restrict(offenceOf(key), 600_000);
   }
 
+  waitMs(): number {
+    return this.limiting.restrictions.addressWaitMs(ADDRESS);
+  }
+
   /** Whether it refuses each of these addresses. */
   refuses(...keys: readonly string[]): readonly boolean[] {
     return keys.map(key => this.limiting.restrictions.isRestricted(offenceOf(key)));
@@ -156,6 +160,27 @@ describe('a restriction', () => {
       expect(limiting.shadowRestrictions.reasonsFor(ADDRESS, null, '')).toEqual(['invalid_requests']);
     expect(told).toEqual([`shadow ${ADDRESS}`]);
   });
+});
+
+test('a restriction ends in all threads at the same millisecond, also one that offences in flight prolong by a few', () => {
+  const main = mainPlane();
+  const { planes, lines } = slowWorkers();
+  const all = [main, ...planes];
+  const tellAll = () => {
+    while (lines.some(({ packets }) => packets.length > 0)) for (const line of lines) handOver(line);
+  };
+  tellAll();
+  planes[0]?.restrict();
+  clock.advance(3);
+  planes[1]?.restrict();
+  clock.advance(4);
+  tellAll();
+  expect(all.map(plane => plane.waitMs())).toEqual(Array(4).fill(599_996));
+  clock.advance(2);
+  planes[0]?.restrict();
+  clock.advance(1);
+  tellAll();
+  expect(all.map(plane => plane.waitMs())).toEqual(Array(4).fill(599_999));
 });
 
 /** Three workers whose packets wait until the test hands one over. */
