@@ -181,11 +181,7 @@ export class Limiting {
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
   get counts(): limits.StoreCounts & { readonly concurrent: readonly limits.BucketInFlight[] } {
     const { counts, inFlight } = this.memory;
-    return {
-      ...counts,
-      concurrent: bucketsInFlight(this.#buckets, inFlight),
-      callerOverflows: counts.callerOverflows + (this.shared?.limits.callerOverflows ?? 0),
-    };
+    return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };
   }
 
   /** What is exchanged with other gateways. */

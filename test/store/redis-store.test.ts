@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
-import { ClaimedLimits } from '../../src/limits/index.ts';
+import { ClaimedLimits, MemoryStore } from '../../src/limits/index.ts';
 import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
@@ -13,6 +14,8 @@ import { TimedRunner } from './timed-runner.ts';
 let server: RedisServer;
 let runner: TimedRunner;
 let store: RedisStore;
+/** Counts for this machine. */
+let local: MemoryStore;
 let decidedBy: DecidedBy[];
 let prefixes = 0;
 const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
@@ -27,7 +30,8 @@ beforeEach(async () => {
   runner.nowMs = 1_000_000_000;
   decidedBy = [];
   const listener = { ...deafListener, decidedBy: (who: DecidedBy) => void decidedBy.push(who) };
-  store = storeOn(runner, { listener, keysPerCaller: 2 }, clock);
+  local = new MemoryStore({ clock, randomBytes, maxKeys: 100 });
+  store = storeOn(runner, { local, listener, keysPerCaller: 2 }, clock);
 });
 
 const own = limit('3/5s', { main: 'channel_id' });
@@ -80,7 +84,7 @@ describe('a caller with too many main values', () => {
     for (const main of ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c1'])
       remaining.push((await store.decide(set, 'user:a', main)).remaining);
     expect(remaining).toEqual([2, 2, 2, 1, 0, 0, 1]);
-    expect(store.callerOverflows).toBe(4);
+    expect(local.counts.callerOverflows).toBe(4);
     expect(await store.decide(set, 'user:b', 'c3')).toMatchObject({ admitted: true, remaining: 2 });
   });
 
@@ -98,7 +102,7 @@ describe('a caller with too many main values', () => {
     runner.nowMs += 5_000;
     expect(await store.decide(set, 'user:a', 'c6')).toMatchObject({ remaining: 2 });
     expect(await store.decide(set, 'user:a', 'c7')).toMatchObject({ remaining: 2 });
-    expect(store.callerOverflows).toBe(2);
+    expect(local.counts.callerOverflows).toBe(2);
   });
 });
 
@@ -115,7 +119,7 @@ describe.each([
     runner = new TimedRunner(server.client, `r${prefixes++}:`, isCluster);
     for (const script of [DECIDE, NOTE_OPENED, REFUND]) await runner.load(script);
     runner.nowMs = 1_000_000_000;
-    held = storeOn(runner, { keysPerCaller: 3 }, clock);
+    held = storeOn(runner, { local, keysPerCaller: 3 }, clock);
     for (const main of ['c1', 'c2', 'c3']) await held.decide(set, 'user:a', main);
   });
 
@@ -130,7 +134,7 @@ describe.each([
     const refused = { admitted: false, role: 'resource', sharedKey: false, otherParts: true };
     expect(await held.decide(set, 'user:a', 'c6')).toMatchObject(refused);
     expect(await held.decide(set, 'user:b', 'c6')).toMatchObject({ admitted: true, remaining: 1 });
-    expect(held.callerOverflows).toBe(4);
+    expect(local.counts.callerOverflows).toBe(4);
   });
 
   test('keeps those that it holds, and still draws on what others have opened', async () => {
@@ -144,7 +148,7 @@ describe.each([
     runner.nowMs += 60_000;
     for (const main of ['c4', 'c5', 'c6'])
       expect(await held.decide(set, 'user:a', main)).toMatchObject({ admitted: true, remaining: 1 });
-    expect(held.callerOverflows).toBe(0);
+    expect(local.counts.callerOverflows).toBe(0);
   });
 
   test('makes no more keys in Redis than it may, with one for further values', async () => {

@@ -78,6 +78,21 @@ test('all gateways report one Reset and count down one Remaining', async () => {
   expect(responses.map(response => response?.status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
 });
 
+test('requests for main values beyond what a caller may hold are counted, whichever worker they come to', async () => {
+  const gateway = await startRedisGateway({
+    store: newStore(),
+    limits: {
+      global: { address: 'off' },
+      keys_per_caller: 16,
+      buckets: { things: { main: 'id', address: '100/1h' } },
+      routes: { '/things/{id}': 'things' },
+    },
+    config: { workers: 2 },
+  });
+  for (let id = 0; id < 20; id++) expect((await gateway.ask(head(`GET /things/${id}`))).status).toBe(200);
+  expect(await gateway.metric('weir_limit_caller_overflows_total')).toEqual(new Map([['', 4]]));
+});
+
 describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
   test('admits and reports what the others do, and the difference is logged', async () => {
     let aheadMs = 3_600_000;

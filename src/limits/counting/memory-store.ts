@@ -450,6 +450,11 @@ export class MemoryStore implements LimitStore {
     };
   }
 
+  /** Counts a request for a main value beyond the caller's maximum. */
+  countCallerOverflow(): void {
+    this.#memory.whole(() => this.#words.addFloat(CALLER_OVERFLOWS, 1));
+  }
+
   /** Divides the room among these limits, so that none takes what another needs. Call it again after a reload. */
   share(limits: Iterable<Limit>): void {
     const all = [...limits];
@@ -713,6 +718,6 @@ export class MemoryStore implements LimitStore {
 
   #countOtherParts(): void {
     if (this.#caller.isOtherParts || this.#group.isOtherParts || this.#resource.isOtherParts)
-      this.#words.addFloat(CALLER_OVERFLOWS, 1);
+      this.countCallerOverflow();
   }
 }

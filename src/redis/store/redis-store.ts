@@ -86,7 +86,6 @@ export class RedisStore implements LimitStore {
   readonly #leases: Leases;
   #leasesAsked = 0;
   #keysPerCaller: number;
-  #callerOverflows = 0;
 
   constructor(dependencies: RedisStoreDependencies) {
     this.#dependencies = dependencies;
@@ -106,11 +105,6 @@ export class RedisStore implements LimitStore {
   /** A reload may change this number; callers keep the keys they hold. */
   set keysPerCaller(max: number) {
     this.#keysPerCaller = max;
-  }
-
-  /** Requests for a main value beyond those that the caller may hold, since the start. */
-  get callerOverflows(): number {
-    return this.#callerOverflows;
   }
 
   /** Renews what requests in flight hold in Redis, and ends what those held that ended while it was away. Call it once a second. */
@@ -351,7 +345,7 @@ export class RedisStore implements LimitStore {
     askedAtMs: number,
     version: number,
   ): void {
-    if (response.byOtherParts) this.#callerOverflows++;
+    if (response.byOtherParts) this.#dependencies.local.countCallerOverflow();
     const limit = plan.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
