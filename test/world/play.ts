@@ -7,9 +7,11 @@ import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { WorldService } from './inhabitants/service.ts';
+import { SignInClient } from './inhabitants/sign-in-client.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { takeOverConnections } from './network/library-connections.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
+import { codesOnce } from './oracles/codes-once.ts';
 import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
 import { nothingLeft, onlyRedisAdmits, SharedCounts } from './oracles/shared-counts.ts';
@@ -17,7 +19,14 @@ import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
 import { type Finding, World } from './world.ts';
 
-const ORACLES: readonly Oracle[] = [atMostOnce, onlyValidTokens, withinLimits, onlyRedisAdmits, nothingLeft];
+const ORACLES: readonly Oracle[] = [
+  atMostOnce,
+  codesOnce,
+  onlyValidTokens,
+  withinLimits,
+  onlyRedisAdmits,
+  nothingLeft,
+];
 
 export interface PlayOptions {
   /** Is handed each line of the history. */
@@ -160,6 +169,7 @@ function populate(world: World): void {
     new NetworkFaults(world),
     new Operator(world),
     new PatientClient(world),
+    new SignInClient(world, provider),
     ...clients,
   );
 }

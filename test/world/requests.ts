@@ -38,6 +38,20 @@ export interface WorldToken {
   readonly key: number;
 }
 
+/** A code of the provider, which a client has traded for a token. */
+export interface SignInCode {
+  readonly text: string;
+  readonly client: string;
+  readonly redirectUri: string;
+  /** Whether the provider takes it without whims. */
+  readonly isGood: boolean;
+  /** How often a client has sent it, and how often the provider got it. */
+  sent: number;
+  arrivals: number;
+  /** What the provider has given for it. */
+  token: WorldToken | null;
+}
+
 /** The provider has told a gateway that older tokens do not count, and the gateway has confirmed it. */
 export interface Revocation {
   readonly gateway: WorldGateway;

@@ -9,7 +9,7 @@ import { Wires } from './network/wires.ts';
 import type { SharedCounts } from './oracles/shared-counts.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
-import { Requests, type Revocation } from './requests.ts';
+import { Requests, type Revocation, type SignInCode } from './requests.ts';
 
 /** What is wrong with a world, by the oracle that noticed it. */
 export interface Finding {
@@ -36,6 +36,7 @@ export class World {
     things: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
   };
   readonly revocations: Revocation[] = [];
+  readonly codes: SignInCode[] = [];
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
   /** What the gateways share; `null`: each counts for itself. */

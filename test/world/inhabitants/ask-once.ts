@@ -8,11 +8,13 @@ export interface Question {
   readonly path: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Ends the connection when it aborts. */
+  readonly signal?: AbortSignal;
 }
 
 /** Asks on a connection of its own. Resolves to `null` if no whole response came. */
 export function askOnce(network: WorldNetwork, question: Question): Promise<Response | null> {
-  const { address, port, method, path, fields = {}, body = '' } = question;
+  const { address, port, method, path, fields = {}, body = '', signal } = question;
   return new Promise(resolve => {
     const socket = network.connect({ host: address, port });
     const responses = new ResponseStream();
@@ -31,6 +33,7 @@ export function askOnce(network: WorldNetwork, question: Question): Promise<Resp
     socket.on('end', () => look(true));
     socket.on('error', () => {});
     socket.on('close', () => resolve(null));
+    signal?.addEventListener('abort', () => socket.destroy());
     const lines = Object.entries({
       Host: address,
       Connection: 'close',

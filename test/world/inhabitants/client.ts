@@ -152,6 +152,6 @@ export abstract class Client implements Inhabitant {
 }
 
 /** How long a 429 tells a client to wait. */
-function waitOf({ fields }: Response): number {
+export function waitOf({ fields }: Response): number {
   return Number(fields.get('retry-after') ?? 1) * 1_000;
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { type IssuerKey, keySetJson, signToken } from '../../support/token-issuer.ts';
-import type { Host } from '../host.ts';
+import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { Revocation, WorldToken } from '../requests.ts';
@@ -8,6 +8,7 @@ import type { World } from '../world.ts';
 import { askOnce } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
+import { TokenEndpoint } from './token-endpoint.ts';
 
 /** What precedes the 32 bytes of a private key of Ed25519 in PKCS #8. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -29,14 +30,18 @@ export class WorldProvider implements Inhabitant {
   readonly #world: World;
   readonly #draws: Draws;
   readonly #keys: IssuerKey[];
+  #process: Process | null = null;
   #network: WorldNetwork | null = null;
   #ids = 0;
+  /** Where it trades codes. */
+  readonly tokens: TokenEndpoint;
 
   constructor(world: World) {
     this.#world = world;
     this.host = world.host('provider');
     this.#draws = world.draws.part('provider');
     this.#keys = [keyOf(this.#draws.part('key 1'), 'key-1')];
+    this.tokens = new TokenEndpoint(world, this.#draws.part('tokens'), draws => this.tokenFor(draws));
   }
 
   get issuer(): string {
@@ -45,11 +50,17 @@ export class WorldProvider implements Inhabitant {
 
   async start(): Promise<void> {
     const { process, system, network } = this.host.start();
+    this.#process = process;
     this.#network = network;
     this.#world.kernel.current = process;
     const server = system.network.createHttpServer((request, response) => {
       this.#world.history.tell(this.name, `is asked ${request.url}`);
       response.sendDate = false;
+      response.on('error', () => {});
+      if (request.url === '/token') {
+        void this.tokens.serve(request, response, (ms, run) => this.#world.kernel.after(ms, process, run));
+        return;
+      }
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
       response.end(request.url === '/keys' ? keySetJson(this.#keys) : JSON.stringify(this.#document));
     });
@@ -61,12 +72,38 @@ export class WorldProvider implements Inhabitant {
   plan(): void {
     const draws = this.#draws.part('faults');
     this.#planRevocations(draws.part('revocations'));
+    if (draws.percent(25)) {
+      const awayMs = draws.between(100, 6_000);
+      this.#world.plan.add(
+        draws.between(1_000, 20_000),
+        `the provider dies for ${awayMs.toFixed()} ms`,
+        own => {
+          this.#die(own.percent(30));
+          this.#world.kernel.after(awayMs, this.#world.wires.everyone, () => void this.heal());
+        },
+      );
+    }
     if (draws.percent(30)) {
       this.#world.plan.add(draws.between(2_000, 20_000), 'the provider signs with a new key', () => {
         const number = this.#keys.length + 1;
         this.#keys.push(keyOf(this.#draws.part(`key ${number}`), `key-${number}`));
       });
     }
+  }
+
+  async heal(): Promise<void> {
+    if (this.#process === null) await this.start();
+  }
+
+  async leave(): Promise<void> {
+    this.#die(false);
+  }
+
+  #die(isSilent: boolean): void {
+    if (this.#process === null) return;
+    this.host.kill(this.#process, isSilent);
+    this.#process = null;
+    this.#network = null;
   }
 
   #planRevocations(draws: Draws): void {
