@@ -32,7 +32,7 @@ const OF_PROXIES = [
   ...['forward_client_cert_details', 'pem'],
   ...['limit_req', 'limit_conn', 'ngx_http_limit_req_handler', 'local_ratelimit'],
 ];
-/** Files of control groups. */
+/** Files of control groups, and settings of the kernel. */
 const OF_THE_KERNEL = ['cpu.max', 'memory.max', 'net.ipv4.tcp_wmem'];
 /** Words of Prometheus' own configuration. */
 const OF_PROMETHEUS = ['rule_files'];
