@@ -10,7 +10,7 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
-import { clientsOfEach } from '../support/workers.ts';
+import { clientsOfEach, workersIn } from '../support/workers.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const WORKERS = 3;
@@ -111,11 +111,9 @@ test('workers in threads of their own take tokens, and the provider is asked onc
   const config = { workers: 2 };
   const gateway = await startGatewayProcess(await identityConfig({ issuer: issuer.url, config }, upstream));
   const ask = () => gateway.ask(head('GET /a', issuer.bearer()));
-  const instances = () =>
-    new Set(Array.from(gateway.output.matchAll(/"instance":"([^"]+)"/g), ([, name]) => name));
   await waitFor('both serve', async () => {
     await ask();
-    return instances().size === 2;
+    return workersIn(gateway.output).size === 2;
   });
   const answers = await Promise.all(Array.from({ length: 20 }, ask));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));

@@ -12,6 +12,7 @@ import { head } from '../support/requests.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { workersIn } from '../support/workers.ts';
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 
@@ -25,16 +26,11 @@ async function settings(config = {}) {
 
 const started = async (config = {}): Promise<GatewayProcess> => startGatewayProcess(await settings(config));
 
-/** The instances that access lines name: each worker is one. */
-function instances(log: string): Set<string> {
-  return new Set(Array.from(log.matchAll(/"instance":"([^"]+)"/g), ([, name = '']) => name));
-}
-
 /** Asks on new connections until each worker has answered one. */
 async function reachAll(gateway: GatewayProcess, count: number): Promise<void> {
   await waitFor(`${count} workers answer`, async () => {
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
-    return instances(gateway.output).size >= count;
+    return workersIn(gateway.output).size >= count;
   });
 }
 
@@ -114,7 +110,7 @@ test('a client resumes its TLS session at any worker, and is one pseudonym in th
     const client = await gateway.connect({ tls: { ...TRUST, ...(session && { session }) } });
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     resumed.push(client.tls.isSessionReused());
-    return instances(gateway.logLines.join('')).size === 3;
+    return workersIn(gateway.logLines.join('')).size === 3;
   });
   expect(resumed).not.toContain(false);
   const keyIds = gateway.logLines.map(line => JSON.parse(line).keyId).filter(keyId => keyId !== undefined);
