@@ -103,11 +103,12 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     // Without another endpoint, the same may take it once more: it closed an idle connection, or was just restarted.
     const same = tried.length === 0 ? failed : null;
     if (other !== null) {
-      if (isUnsent) this.#share.suspect(failed);
+      if (isUnsent && !isOwnLack(failure.cause)) this.#share.suspect(failed);
       else if (!this.#share.takeRetry()) return null;
       next.#sendTo(other);
     } else if (isUnsent) {
-      next.#wait(failed, () => next.#sendOrFail(next.#choose() ?? same, failure.cause));
+      const suspect = isOwnLack(failure.cause) ? null : failed;
+      next.#wait(suspect, () => next.#sendOrFail(next.#choose() ?? same, failure.cause));
     } else if (same !== null && (failure.kind === 'refused' || failure.onReusedConnection)) {
       next.#sendTo(same);
     } else return null;

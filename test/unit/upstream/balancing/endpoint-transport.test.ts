@@ -653,6 +653,18 @@ describe('a name', () => {
     expect(sink.status).toBe(200);
   });
 
+  it('is not told of an address that the gateway had no descriptor to connect to', () => {
+    names[0]?.found(1);
+    send();
+    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+    pool(1).last.sink.fail(failed('connect', { cause }));
+    expect(names[0]?.refreshed).toEqual([null]);
+    names[0]?.found(1, 2);
+    const sink = send();
+    pool(portOf(sink)).last.sink.fail(failed('connect', { cause }));
+    expect(names[0]?.refreshed).toEqual([null]);
+  });
+
   it('that has no other address is connected to once more', async () => {
     names[0]?.found(1);
     const sink = send();
