@@ -168,3 +168,8 @@ export interface ConnectionOptions {
   /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;
 }
+
+/** True if this machine, or this process, had no descriptor left for the connection. */
+export function isOwnLack(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'EMFILE' || cause.code === 'ENFILE');
+}

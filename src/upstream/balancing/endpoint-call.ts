@@ -2,7 +2,7 @@ import { type ByteStream, type FieldNames, type Fields, firstValue, type Release
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { ErrorCode } from '../../http2/index.ts';
 import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
-import { BrokenRequest, SilentResponse } from '../transport.ts';
+import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** Most times that one request is sent, or would have been if a connection had been made. */
@@ -231,11 +231,6 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#stopWaiting();
     this.#endpoint?.ended();
   }
-}
-
-/** True if this machine, or this process, had no descriptor left for the connection. */
-function isOwnLack(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && (cause.code === 'EMFILE' || cause.code === 'ENFILE');
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { BodySink, BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
 import { errorText, firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
-import type { CallSink, UpstreamFailure } from '../transport.ts';
+import { type CallSink, isOwnLack, type UpstreamFailure } from '../transport.ts';
 
 /** What a check asks for: a path by GET, or a gRPC service by `grpc.health.v1.Health/Check`; an empty name means the whole server. */
 export type CheckTarget =
@@ -38,8 +38,11 @@ export function checkRequest(target: CheckTarget, host: string): OutgoingRequest
   };
 }
 
+/** Takes what a check found; `null` if nothing, since the gateway had no descriptor for the connection. */
+type CheckDone = (result: CheckResult | null) => void;
+
 /** Makes a sink that calls back once, when the response tells how the endpoint is. */
-export function checkSink(target: CheckTarget, done: (result: CheckResult) => void): CallSink {
+export function checkSink(target: CheckTarget, done: CheckDone): CallSink {
   return target.kind === 'path' ? new PathCheck(done) : new ServiceCheck(done);
 }
 
@@ -65,9 +68,9 @@ class ReadyBody implements BodySource {
 
 /** Reads a response for what it says about health. */
 abstract class Check implements CallSink {
-  readonly #done: (result: CheckResult) => void;
+  readonly #done: CheckDone;
 
-  constructor(done: (result: CheckResult) => void) {
+  constructor(done: CheckDone) {
     this.#done = done;
   }
 
@@ -95,8 +98,8 @@ abstract class Check implements CallSink {
   }
 
   fail({ kind, cause }: UpstreamFailure): void {
-    const why = errorText(cause);
-    this.#done({ why, reached: kind !== 'connect' });
+    const reached = kind !== 'connect';
+    this.#done(!reached && isOwnLack(cause) ? null : { why: errorText(cause), reached });
   }
 
   protected finish(why: string | null): void {

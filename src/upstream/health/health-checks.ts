@@ -145,7 +145,7 @@ class EndpointCheck {
     const { target, host, everyMs, timeoutMs } = this.#options;
     this.#dueMs = clock.monotonicMs() + everyMs * (1 - random() * JITTER);
     const number = ++this.#number;
-    const done = (result: CheckResult) => {
+    const done = (result: CheckResult | null) => {
       if (number === this.#number && this.#limit !== null) this.#over(result);
     };
     this.#limit = clock.after(timeoutMs, () => {
@@ -166,12 +166,14 @@ class EndpointCheck {
     if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
   }
 
-  #over({ why, reached }: CheckResult): void {
+  #over(result: CheckResult | null): void {
     const { clock } = this.#dependencies;
     const { healthyAfter, unhealthyAfter } = this.#options;
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#next = clock.after(Math.max(0, this.#dueMs - clock.monotonicMs()), () => this.start());
+    if (result === null) return;
+    const { why, reached } = result;
     const before = this.failure;
     const wasHealthy = this.#isHealthy;
     this.failure = why;

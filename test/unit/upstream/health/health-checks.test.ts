@@ -52,7 +52,8 @@ class EndpointStub implements CheckedEndpoint {
   }
 
   fail(kind: UpstreamFailure['kind'], message: string): void {
-    const cause = new Error(message);
+    const code = message.split(' ').at(-1);
+    const cause = Object.assign(new Error(message), { code });
     const failure = { onReusedConnection: false, responseBegun: false, resetCode: null };
     this.last.sink.fail({ ...failure, kind, cause });
   }
@@ -139,6 +140,17 @@ describe('the health checks of an endpoint', () => {
     endpoint.fail('connect', 'connect ECONNREFUSED');
     expect(unreached).toEqual([{ host: '10.0.0.1', port: 80 }]);
     expect(checks.failureOf(endpoint)).toBe('connect ECONNREFUSED');
+  });
+
+  it('say nothing of an endpoint that the gateway had no descriptor to connect to', () => {
+    const { clock, endpoint, checks, unreached } = setUp({ ...OPTIONS, unhealthyAfter: 1 });
+    endpoint.answer(200);
+    clock.pass(5_000);
+    endpoint.fail('connect', 'connect EMFILE');
+    expect([endpoint.told, unreached, checks.failureOf(endpoint)]).toEqual([[], [], null]);
+    clock.pass(5_000);
+    endpoint.fail('connect', 'connect ECONNREFUSED');
+    expect(endpoint.told).toEqual([false]);
   });
 
   it('end with the endpoint, about which nothing more is said', () => {
