@@ -367,7 +367,7 @@ class RunningApp implements PlaneApp {
     if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
     this.#observation.recent.stop();
     this.#limiting.stop();
-    if (this.#state !== null) await finishedWithin(2_000, this.#state.stop(), this.#clock);
+    await this.#state?.stop();
     this.#overload.stop();
     this.#generations.stop();
     this.#admin.close();

@@ -67,7 +67,7 @@ export class CountersFile {
         hashRoot: this.hashRoot.toString('base64'),
         limits: limits.map(limit => limit.identity),
       };
-      await this.#file.write(header, counters.rows(limits));
+      return await this.#file.write(header, counters.rows(limits));
     };
     const onFault = (cause: string | null) => {
       if (cause === null) this.#log.info(line, 'the file of counters is written again');

@@ -1,8 +1,9 @@
-import { errorText, type Timer, type TimerClock } from '../core/index.ts';
+import { errorText, finishedWithin, type Timer, type TimerClock } from '../core/index.ts';
 
 interface LateWriterOptions {
   readonly clock: TimerClock;
-  readonly write: () => Promise<void>;
+  /** Returns how many bytes were written. */
+  readonly write: () => Promise<number>;
   /** Hears once that it cannot be written, by a cause or another, and that it can be again (`null`). */
   readonly onFault: (cause: string | null) => void;
 }
@@ -11,8 +12,11 @@ interface LateWriterOptions {
 const WRITE_AFTER_MS = 250;
 /** How soon it is tried again where it cannot be written. */
 const RETRY_MS = 1_000;
-/** What takes long to write is written less often: never for more than a tenth of the time. */
+/** A file from this size on costs processor time to write: never more than a tenth. Below, it is the disk that takes long. */
+const LARGE_BYTES = 1_048_576;
 const REST_SHARE = 9;
+/** How long a gateway that stops waits for the disk. */
+const STOP_MS = 5_000;
 
 /** Writes a file soon after what it holds has changed. */
 export class LateWriter {
@@ -37,6 +41,11 @@ export class LateWriter {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.clock.cancel(this.#timer);
+    const isWritten = await finishedWithin(STOP_MS, this.#writeRest(), this.#options.clock);
+    if (!isWritten) this.#tell(`it took more than ${STOP_MS} ms at the end`);
+  }
+
+  async #writeRest(): Promise<void> {
     await this.#writing;
     if (this.#changed) await this.#write();
   }
@@ -53,15 +62,16 @@ export class LateWriter {
     const { write, clock } = this.#options;
     const beganAtMs = clock.monotonicMs();
     this.#changed = false;
+    let bytes = 0;
     try {
-      await write();
+      bytes = await write();
       this.#tell(null);
     } catch (error) {
       this.#tell(causeOf(error));
       this.#changed = true;
     }
     if (!this.#changed || this.#stopped) return;
-    const restMs = REST_SHARE * (clock.monotonicMs() - beganAtMs);
+    const restMs = bytes < LARGE_BYTES ? 0 : REST_SHARE * (clock.monotonicMs() - beganAtMs);
     this.#writeAfter(Math.max(this.#fault === null ? WRITE_AFTER_MS : RETRY_MS, restMs));
   }
 

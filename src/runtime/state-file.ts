@@ -25,9 +25,9 @@ export class StateFile {
     return lines.flatMap(line => factIn(line, content.agedMs) ?? []);
   }
 
-  /** Writes the file anew. Gives way to the event loop on the way. Throws what the system says. */
-  async write(facts: Iterable<Fact>): Promise<void> {
-    await this.#file.write({}, linesOf(facts));
+  /** Writes the file anew, and returns its bytes. Gives way to the event loop on the way. Throws what the system says. */
+  async write(facts: Iterable<Fact>): Promise<number> {
+    return await this.#file.write({}, linesOf(facts));
   }
 }
 

@@ -59,11 +59,12 @@ export class WholeFile {
     return { agedMs, header, body: content.subarray(bodyAt) };
   }
 
-  /** Throws what the system says, such as ENOSPC; the old file stays. */
+  /** Returns how many bytes its body has. Throws what the system says, such as ENOSPC; the old file stays. */
   async write(
     header: Readonly<Record<string, unknown>>,
     body: Iterable<string> | AsyncIterable<string | Buffer>,
-  ): Promise<void> {
+  ): Promise<number> {
+    let bytes = 0;
     const next = `${this.path}.next`;
     const file = await this.#files.create(next);
     try {
@@ -74,13 +75,17 @@ export class WholeFile {
       };
       const first = { weir: this.#kind, form: FORM, atEpochMs: this.#clock.epochMs(), ...header };
       await write(`${JSON.stringify(first)}\n`);
-      for await (const piece of body) if (piece.length > 0) await write(piece);
+      for await (const piece of body) {
+        if (piece.length > 0) await write(piece);
+        bytes += piece.length;
+      }
       await file.write(checksumLine(sum));
       await file.sync();
     } finally {
       await file.close();
     }
     await this.#files.rename(next, this.path);
+    return bytes;
   }
 
   async #readBytes(): Promise<Buffer | null> {
