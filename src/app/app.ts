@@ -93,6 +93,8 @@ export interface App {
    * the first.
    */
   drain(): Promise<boolean>;
+  /** Has workers hand over the log lines that they gather. Resolves when they have, or after half a second. */
+  collectLog(): Promise<void>;
 }
 
 /** A gateway that does not listen yet. As a worker it has neither files to follow nor an admin listener. */

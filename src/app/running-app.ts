@@ -204,6 +204,10 @@ class RunningApp implements PlaneApp {
     return this.#watcher?.reload() ?? Promise.resolve();
   }
 
+  collectLog(): Promise<void> {
+    return this.#reports.refresh('counts');
+  }
+
   drain(): Promise<boolean> {
     this.#drained ??= this.#drain();
     return this.#drained;

@@ -33,8 +33,11 @@ export async function runGateway(
   warnOfNode(log);
   for (const warning of warnings)
     log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
-  const stop = listenForStop(() => output.flush());
   let app: App | null = null;
+  const stop = listenForStop(async () => {
+    await app?.collectLog();
+    await output.flush();
+  });
   // Register the handler before the start: an unhandled SIGHUP would end the process.
   process.on('SIGHUP', () => void app?.reload());
   try {

@@ -50,7 +50,10 @@ export function runDataPlane(
     app = await openPlane(snapshot, { worker, system, log, shared });
     return null;
   });
-  link.answer('report', wanted => running().report(wanted));
+  link.answer('report', wanted => {
+    sendLog();
+    return running().report(wanted);
+  });
   const reporting = system.clock.every(
     REPORT_MS,
     () => void app?.report('counts').then(report => link.post('report', report)),

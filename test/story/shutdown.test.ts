@@ -158,6 +158,18 @@ describe('on SIGTERM', () => {
     expect(upstream.requests).toHaveLength(answered);
   });
 
+  test('a second one ends it at once, with the access lines of all workers', async () => {
+    const upstream = await startUpstream();
+    const config = { workers: 2, shutdown: { delay: '10m', drain: '5s' }, log: { level: 'info' } };
+    const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config });
+    gateway.signal('SIGTERM');
+    await waitFor('it is not ready', async () => (await ready(gateway)) === 503);
+    await Promise.all(Array.from({ length: 20 }, () => gateway.ask(head('GET /a'))));
+    gateway.signal('SIGTERM');
+    expect(await gateway.exit).toBe(143);
+    await waitFor('all lines are read', () => gateway.output.split('"type":"access"').length === 21);
+  });
+
   test('what does not end in the drain time is broken off', async () => {
     const told = Promise.withResolvers<void>();
     const { upstream, gateway } = await front({ delay: '0s', drain: '1s' }, async exchange => {
