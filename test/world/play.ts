@@ -1,8 +1,9 @@
-import { CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
+import { ADMIN_TOKEN, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
 import { Operator } from './inhabitants/operator.ts';
+import { Outcast } from './inhabitants/outcast.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
@@ -107,26 +108,30 @@ function populate(world: World): void {
     algorithm: draws.one(['fixed', 'smooth']),
   };
   world.limits = { global: draws.percent(30) ? global : null, things };
-  const limits = {
+  const limitsOf = (ofThings: LimitRule) => ({
     global:
       world.limits.global === null
         ? 'off'
         : { user: quotaOf(global), bot: quotaOf(global), address: quotaOf(global) },
-    buckets: { things: { user: quotaOf(things), algorithm: things.algorithm } },
+    buckets: { things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm } },
     routes: { '/v1/things/**': 'things' },
-  };
+  });
   world.secrets.add(CLIENT_SECRET);
+  world.secrets.add(ADMIN_TOKEN);
   world.keepsState = draws.percent(50);
   const maxRequests = draws.one([1_024, 12]);
   const workers = draws.one([1, 1, 2]);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
-  const filesOf = (address: string) => ({
-    limits,
+  const filesOf = (address: string, ofThings: LimitRule) => ({
+    limits: limitsOf(ofThings),
     config: {
       limits: 'limits.yaml',
       ...(workers > 1 && { workers }),
       ...(store && { store }),
-      listen: { http: { address: `${address}:80`, h2c: true }, admin: `${address}:81` },
+      listen: {
+        http: { address: `${address}:80`, h2c: true },
+        admin: { address: `${address}:81`, token_file: 'admin-token' },
+      },
       identity_provider: {
         ...{ issuer: provider.issuer, allow_http: true, client_id: 'gateway' },
         ...{ client_secret_file: 'client-secret', redirect_uri: 'https://app.test/callback' },
@@ -169,6 +174,7 @@ function populate(world: World): void {
     new NetworkFaults(world),
     new Operator(world),
     new PatientClient(world),
+    new Outcast(world),
     new SignInClient(world, provider),
     ...clients,
   );

@@ -1,4 +1,5 @@
 import type { WorldNetwork } from '../network/network.ts';
+import { ADMIN_TOKEN, type WorldGateway } from './gateway.ts';
 import { type Response, ResponseStream } from './response-reader.ts';
 
 export interface Question {
@@ -43,4 +44,16 @@ export function askOnce(network: WorldNetwork, question: Question): Promise<Resp
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
   });
+}
+
+/** Has a gateway change something by its admin API. */
+export function askAdmin(
+  network: WorldNetwork,
+  gateway: WorldGateway,
+  method: 'POST' | 'DELETE',
+  path: string,
+  body = '',
+): Promise<Response | null> {
+  const fields = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
+  return askOnce(network, { address: gateway.host.address, port: 81, method, path, body, fields });
 }

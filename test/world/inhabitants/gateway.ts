@@ -4,14 +4,18 @@ import { makeLogger } from '../../../src/observe/index.ts';
 import { inThreadHost, startWithWorkers } from '../../../src/workers/index.ts';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
+import type { LimitRule } from '../oracles/within-limits.ts';
 import type { World } from '../world.ts';
 import type { Inhabitant } from './inhabitant.ts';
 
 /** What it shows the provider. */
 export const CLIENT_SECRET = 'the-secret-of-this-gateway';
+/** What operators show it. */
+export const ADMIN_TOKEN = 'the-admin-token-of-these-gateways-0123';
 
 const FOLDER = '/etc/weir';
 const CONFIG = `${FOLDER}/gateway.yaml`;
+const LIMITS = `${FOLDER}/limits.yaml`;
 
 /** The content of its gateway.yaml and limits.yaml. */
 export interface GatewayFiles {
@@ -24,6 +28,8 @@ export interface Life {
   readonly fromMs: number;
   untilMs: number | null;
   endedBy: 'kill' | 'drain' | null;
+  /** The limit of the bucket `things` that it began with. */
+  readonly things: LimitRule;
   /** Its log lines. */
   readonly lines: { readonly atMs: number; readonly text: string }[];
 }
@@ -39,17 +45,24 @@ export class WorldGateway implements Inhabitant {
   readonly lives: Life[] = [];
   /** Its gateway.yaml, as it was written first. */
   readonly config: Readonly<Record<string, unknown>>;
+  readonly #filesOf: (address: string, things: LimitRule) => GatewayFiles;
+  /** What its files say of the bucket `things`, and since when. */
+  #things: LimitRule;
+  changedMs = 0;
 
-  constructor(world: World, name: string, filesOf: (address: string) => GatewayFiles) {
+  constructor(world: World, name: string, filesOf: (address: string, things: LimitRule) => GatewayFiles) {
     this.name = name;
     this.#world = world;
     this.#draws = world.draws.part(`gateway ${name}`);
     const pace = this.#draws.one([1, 1, 1, 1.001, 0.999]);
     this.host = world.host(name, pace);
-    const { config, limits } = filesOf(this.host.address);
+    this.#filesOf = filesOf;
+    this.#things = world.limits.things;
+    const { config, limits } = filesOf(this.host.address, this.#things);
     this.config = config;
-    this.host.disk.put(`${FOLDER}/limits.yaml`, JSON.stringify(limits));
+    this.host.disk.put(LIMITS, JSON.stringify(limits));
     this.host.disk.put(`${FOLDER}/client-secret`, CLIENT_SECRET);
+    this.host.disk.put(`${FOLDER}/admin-token`, ADMIN_TOKEN);
     this.host.disk.put('/var/lib/weir/.keep', '');
     // JSON is YAML.
     this.writeConfig(JSON.stringify(config));
@@ -60,10 +73,21 @@ export class WorldGateway implements Inhabitant {
     this.host.disk.put(CONFIG, text);
   }
 
+  /** Replaces its limits.yaml by one with another number. Not while it starts: which of both it began with would be unknown. */
+  changeThings(units: number): void {
+    if ((this.lives.at(-1)?.fromMs ?? 0) > this.#world.nowMs - 2_000) return;
+    this.#things = { ...this.#things, units };
+    this.changedMs = this.#world.nowMs;
+    this.host.disk.put(LIMITS, JSON.stringify(this.#filesOf(this.host.address, this.#things).limits));
+  }
+
   async start(): Promise<void> {
     const { process, system } = this.host.start();
     this.#process = process;
-    const life: Life = { fromMs: this.#world.nowMs, untilMs: null, endedBy: null, lines: [] };
+    const life: Life = {
+      ...{ fromMs: this.#world.nowMs, untilMs: null, endedBy: null, lines: [] },
+      things: this.#things,
+    };
     this.lives.push(life);
     this.#world.kernel.current = process;
     const loaded = await loadConfig(CONFIG, { env: {}, generation: 1, ...system });

@@ -1,6 +1,7 @@
+import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { World } from '../world.ts';
-import { askOnce } from './ask-once.ts';
+import { askAdmin, askOnce } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
@@ -42,6 +43,8 @@ export class Operator implements Inhabitant {
 
   plan(): void {
     const draws = this.#world.draws.part('operator');
+    this.#planNumbers(draws.part('numbers'));
+    this.#planResets(draws.part('resets'));
     for (const gateway of this.#world.gateways) {
       for (let i = draws.percent(40) ? draws.whole(1, 3) : 0; i > 0; i--) {
         const how = draws.one(['well', 'badly', 'in two pieces'] as const);
@@ -62,6 +65,41 @@ export class Operator implements Inhabitant {
         );
       }
     }
+  }
+
+  #planNumbers(draws: Draws): void {
+    for (const gateway of this.#world.gateways) {
+      for (let i = draws.percent(40) ? draws.whole(1, 3) : 0; i > 0; i--) {
+        const units = draws.whole(1, 8);
+        this.#world.plan.add(draws.between(500, 22_000), `${gateway.name} is to admit ${units}`, () =>
+          gateway.changeThings(units),
+        );
+      }
+    }
+  }
+
+  /** Gives clients fresh allowances. */
+  #planResets(draws: Draws): void {
+    const hosts = [...this.#world.wires.hosts].filter(([, name]) => /^(client|patient)/.test(name));
+    for (const gateway of this.#world.gateways) {
+      for (let i = draws.percent(40) ? draws.whole(1, 4) : 0; i > 0; i--) {
+        const [address, name] = draws.one(hosts);
+        const query = draws.percent(50) ? `address=${address}` : `address=${address}&bucket=things`;
+        this.#world.plan.add(
+          draws.between(500, 25_000),
+          `${gateway.name} forgets what ${name} has used`,
+          () => void this.#reset(gateway, query),
+        );
+      }
+    }
+  }
+
+  async #reset(gateway: WorldGateway, query: string): Promise<void> {
+    if (this.#network === null) return;
+    const response = await askAdmin(this.#network, gateway, 'DELETE', `/api/buckets?${query}`);
+    this.#world.history.tell(this.name, `resets ${query}: ${response?.status ?? 'broken'}`);
+    if (response?.status === 400 || response?.status === 401 || response?.status === 403)
+      this.#world.wrong('admin', `${gateway.name} answers ${response.status} ${response.body}`);
   }
 
   /** Whatever the files went through, what they say now holds. */

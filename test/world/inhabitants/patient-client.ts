@@ -6,6 +6,9 @@ import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
 
+/** How long ago the numbers of the limits may have changed for a wait that it was told. */
+const STEADY_MS = 30_000;
+
 /** Asks for one thing after the other, and waits exactly as long as a refusal says: the limit that said so does not refuse it again. */
 export class PatientClient implements Inhabitant {
   readonly name = 'patient';
@@ -43,7 +46,8 @@ export class PatientClient implements Inhabitant {
       const refusedBy = response?.status === 429 ? response.fields.get('x-ratelimit-scope') : undefined;
       const isSame = refusedBy !== undefined && refusedBy === scope && gateway.lives.length === life;
       // Redis and a gateway without it count apart.
-      if (isSame && this.#world.sharing === null)
+      const isSteady = gateway.changedMs < this.#world.nowMs - STEADY_MS || gateway.changedMs === 0;
+      if (isSame && isSteady && this.#world.sharing === null)
         this.#world.wrong('waited as told', `${gateway.name} refuses ${this.#address} again: ${refusedBy}`);
       scope = refusedBy;
       if (response?.status === 429) await this.#world.pause(waitOf(response));

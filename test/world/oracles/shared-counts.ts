@@ -1,11 +1,11 @@
-import { DECIDE } from '../../../src/redis/store/counter-scripts.ts';
+import { DECIDE, DROP } from '../../../src/redis/store/counter-scripts.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
 import type { Reply } from '../redis/reply.ts';
 import type { Asked } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
-import { Counter } from './within-limits.ts';
+import { Counter, type LimitRule } from './within-limits.ts';
 
 interface LimitText {
   readonly role: string;
@@ -26,12 +26,13 @@ export class SharedCounts {
 
   constructor(world: World, redis: WorldRedis) {
     this.#world = world;
-    redis.onLoss = () => this.#counters.clear();
+    redis.onLoss = () => this.#lose();
     redis.model.heard = (sent, reply) => this.#hear(sent, reply);
   }
 
   #hear({ name, args }: Sent, reply: Reply | undefined): void {
     const [script, count, ...rest] = args;
+    if (script === DROP.sha || script === DROP.source) this.#lose();
     const isDecision =
       (name === 'evalsha' && script === DECIDE.sha) || (name === 'eval' && script === DECIDE.source);
     if (!isDecision || !Array.isArray(reply)) return;
@@ -43,13 +44,18 @@ export class SharedCounts {
       this.#consume(keys[at] ?? '', limit, nowMs);
   }
 
+  /** Some of what Redis had counted is gone, and nobody knows which. */
+  #lose(): void {
+    for (const counter of this.#counters.values()) counter.lose();
+  }
+
   #consume(key: string, { role, smooth, units, period }: LimitText, nowMs: number): void {
-    const algorithm = smooth ? 'smooth' : 'fixed';
-    const counter = this.#counters.get(key) ?? new Counter({ units, periodMs: period, algorithm });
+    const rule: LimitRule = { units, periodMs: period, algorithm: smooth ? 'smooth' : 'fixed' };
+    const counter = this.#counters.get(key) ?? new Counter();
     this.#counters.set(key, counter);
-    if (!counter.admits(nowMs, 0))
+    if (!counter.admits(rule, nowMs, 0))
       this.#world.wrong('shared limits', `Redis admits more than ${units} in ${period} ms for ${key}`);
-    counter.consume(nowMs);
+    counter.consume(rule, nowMs);
     if (role === 'caller') this.admitted++;
   }
 }

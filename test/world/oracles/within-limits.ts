@@ -12,6 +12,8 @@ export interface LimitRule {
 /** What the world knows of a line of the access log. */
 interface Decision {
   readonly requestId: string;
+  /** When its request had come. */
+  readonly beganMs: number;
   /** By the clock that the gateway counts by. */
   readonly atMs: number;
   readonly loggedMs: number;
@@ -21,10 +23,24 @@ interface Decision {
   readonly draws: string;
 }
 
+/** From when on a rule has held. */
+interface Held {
+  readonly fromMs: number;
+  readonly rule: LimitRule;
+}
+
+/** An operator has given a client a fresh allowance. */
+interface Reset {
+  readonly atMs: number;
+  readonly who: string;
+}
+
 /** How exact the moments are that a log tells of a gateway whose clock has stepped. */
 const ROUNDING_MS = 2;
 /** Requests that end sooner than a kill are not in the log. */
 const UNTOLD_MS = 1_500;
+/** How long something may take between threads that the log tells as one moment. */
+const MOMENT_MS = 20;
 
 /**
  * Counts by a second hand, from the documents alone, what each gateway has admitted and refused in each of its lives: nothing above the limit
@@ -35,10 +51,11 @@ export const withinLimits: Oracle = world => {
   for (const { name, host, lives } of world.gateways) {
     for (const life of lives) {
       const decisions = decisionsIn(life, followed(host.wallOffsetsMs));
-      const { global, things } = world.limits;
+      const { global } = world.limits;
       const where = (what: string) => `${name}: ${what}`;
-      if (global !== null) judge(world, where('global'), global, ofGlobal(decisions), 'global', life);
-      judge(world, where('things'), things, ofBucket(decisions), 'caller', life);
+      if (global !== null)
+        judge(world, where('global'), [{ fromMs: 0, rule: global }], ofGlobal(decisions), 'global', life);
+      judge(world, where('things'), rulesIn(life), ofBucket(decisions), 'caller', life);
     }
   }
 };
@@ -57,46 +74,105 @@ function ofGlobal(decisions: readonly Decision[]): readonly Decision[] {
 function judge(
   world: World,
   where: string,
-  rule: LimitRule,
+  rules: readonly Held[],
   decisions: readonly Decision[],
   refused: string,
   life: Life,
 ): void {
   const counters = new Map<string, Counter>();
+  const resets = resetsIn(life, refused);
   const toldUntilMs = life.endedBy === 'kill' ? (life.untilMs ?? 0) - UNTOLD_MS : Number.POSITIVE_INFINITY;
-  for (const { who, atMs, decision, loggedMs, requestId } of decisions) {
-    const counter = counters.get(who) ?? new Counter(rule);
+  for (const { who, beganMs, atMs, decision, loggedMs, requestId } of decisions) {
+    const counter = counters.get(who) ?? new Counter();
     counters.set(who, counter);
+    const possible = rules.filter(
+      ({ fromMs }, i) =>
+        fromMs <= atMs + MOMENT_MS &&
+        (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - MOMENT_MS,
+    );
+    const [held] = possible;
+    if (held === undefined) throw new Error('no rule held');
+    const { rule } = held;
+    for (const reset of resets) {
+      if (reset.who !== who || reset.atMs > atMs + MOMENT_MS || counter.seenMs > reset.atMs) continue;
+      if (reset.atMs > atMs - MOMENT_MS) counter.lose();
+      else counter.reset();
+    }
+    // Which number counts for it is not known.
+    if (possible.length > 1) counter.lose();
+    counter.seenMs = atMs + MOMENT_MS;
     if (decision === 'admitted') {
-      if (!counter.admits(atMs, -ROUNDING_MS))
+      if (!counter.admits(rule, atMs, -ROUNDING_MS))
         world.wrong('within limits', `${where}: ${requestId} of ${who} was admitted beyond ${words(rule)}`);
-      counter.consume(atMs);
-    } else if (decision === refused && loggedMs < toldUntilMs && counter.admits(atMs, ROUNDING_MS))
+      counter.consume(rule, atMs);
+    } else if (
+      decision === refused &&
+      loggedMs < toldUntilMs &&
+      !counter.isLost(atMs) &&
+      counter.admits(rule, atMs, ROUNDING_MS)
+    )
       world.wrong('within limits', `${where}: ${requestId} of ${who} was refused below ${words(rule)}`);
   }
+}
+
+/** The rules of the bucket `things` in a life, one after the other, as its log tells them. */
+function rulesIn({ things, lines }: Life): readonly Held[] {
+  const rules: Held[] = [{ fromMs: 0, rule: things }];
+  for (const { atMs, text } of lines) {
+    const { type, changes } = JSON.parse(text) as {
+      readonly type: string;
+      readonly changes?: readonly unknown[];
+    };
+    if (type !== 'reload') continue;
+    const [, units] = /bucket things: [^"]*?(\d+) in \S+, before/.exec(JSON.stringify(changes ?? [])) ?? [];
+    if (units !== undefined) rules.push({ fromMs: atMs, rule: { ...things, units: Number(units) } });
+  }
+  return rules;
+}
+
+function resetsIn({ lines }: Life, role: string): readonly Reset[] {
+  const resets: Reset[] = [];
+  for (const { atMs, text } of lines) {
+    const { type, change, bucket, client } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    if (type !== 'admin' || change !== 'buckets_reset') continue;
+    if (role === 'caller' || bucket === null) resets.push({ atMs, who: String(client) });
+  }
+  return resets;
 }
 
 function words({ units, periodMs, algorithm }: LimitRule): string {
   return `${units}/${periodMs / 1_000}s (${algorithm})`;
 }
 
-/** What one caller has consumed. */
+/** What one caller has consumed. The number of the limit may change meanwhile. */
 export class Counter {
-  readonly #rule: LimitRule;
-  readonly #slackMs: number;
   /** When the window closes; when everything is free again, if it is smooth. */
   #resetMs = Number.NEGATIVE_INFINITY;
   #count = 0;
+  /** Until when it is not known what has been consumed. */
+  #lostUntilMs = Number.NEGATIVE_INFINITY;
+  /** When its last decision was. */
+  seenMs = Number.NEGATIVE_INFINITY;
 
-  constructor(rule: LimitRule) {
-    this.#rule = rule;
-    this.#slackMs = Math.min(20, rule.periodMs / 50);
+  /** It is not known any more what this caller has consumed, until it has consumed nothing for two periods. */
+  lose(): void {
+    this.#lostUntilMs = Number.POSITIVE_INFINITY;
+  }
+
+  isLost(nowMs: number): boolean {
+    return nowMs < this.#lostUntilMs;
+  }
+
+  /** All is free again. */
+  reset(): void {
+    this.#resetMs = Number.NEGATIVE_INFINITY;
+    this.#count = 0;
   }
 
   /** @param strictMs how much too early it may be for an answer of no, or must be for an answer of yes */
-  admits(nowMs: number, strictMs: number): boolean {
-    const { units, periodMs, algorithm } = this.#rule;
-    const slackMs = strictMs > 0 ? 0 : this.#slackMs;
+  admits({ units, periodMs, algorithm }: LimitRule, nowMs: number, strictMs: number): boolean {
+    if (this.isLost(nowMs)) return true;
+    const slackMs = strictMs > 0 ? 0 : Math.min(20, periodMs / 50);
     const earliestMs =
       algorithm === 'smooth'
         ? this.#resetMs - periodMs + periodMs / units
@@ -106,9 +182,12 @@ export class Counter {
     return nowMs - strictMs >= earliestMs - slackMs;
   }
 
-  consume(nowMs: number): void {
-    const { units, periodMs, algorithm } = this.#rule;
-    if (algorithm === 'smooth') this.#resetMs = Math.max(nowMs, this.#resetMs) + periodMs / units;
+  consume(rule: LimitRule, nowMs: number): void {
+    const { units, periodMs, algorithm } = rule;
+    if (this.isLost(nowMs)) {
+      this.#lostUntilMs = nowMs + 2 * periodMs;
+      this.reset();
+    } else if (algorithm === 'smooth') this.#resetMs = Math.max(nowMs, this.#resetMs) + periodMs / units;
     else if (nowMs >= this.#resetMs) this.#open(nowMs + periodMs);
     else if (this.#count >= units) this.#open(this.#resetMs + periodMs);
     else this.#count++;
@@ -129,6 +208,7 @@ function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decisio
     const requestId = String(line.requestId);
     decisions.set(requestId, {
       ...{ requestId, loggedMs: atMs, decision: line.decision, draws: String(line.draws ?? 'all') },
+      beganMs: atMs - Number(line.durationMs ?? 1_000),
       atMs: trueOf(Number(line.decidedAt), atMs - Number(line.durationMs ?? 1_000), offsetsMs),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,
