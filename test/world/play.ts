@@ -1,3 +1,4 @@
+import { Exile } from './inhabitants/exile.ts';
 import { ADMIN_TOKEN, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
@@ -175,6 +176,7 @@ function populate(world: World): void {
     new Operator(world),
     new PatientClient(world),
     new Outcast(world),
+    new Exile(world, provider),
     new SignInClient(world, provider),
     ...clients,
   );

@@ -114,6 +114,12 @@ export abstract class Client implements Inhabitant {
     this.#judge(asked, end);
   }
 
+  /** How many bytes a request has behind its head. */
+  protected bodyOf(method: string, draws: Draws): number {
+    const hasBody = (method === 'POST' && draws.percent(60)) || (method === 'PUT' && draws.percent(30));
+    return hasBody ? draws.whole(0, 30_000) : 0;
+  }
+
   /** A new token, or one that it has had for a while. */
   protected tokenFor(draws: Draws): WorldToken {
     if (this.#tokens.length > 0 && draws.percent(60)) return draws.one(this.#tokens);

@@ -116,8 +116,7 @@ export class WorldGateway implements Inhabitant {
     for (let i = draws.percent(40) ? draws.whole(1, 2) : 0; i > 0; i--) {
       const awayMs = draws.between(50, 5_000);
       plan.add(draws.between(1_000, 20_000), `${this.name} is killed for ${awayMs.toFixed()} ms`, own => {
-        this.#kill(own.percent(30));
-        this.#world.kernel.after(awayMs, this.#world.wires.everyone, () => void this.heal());
+        this.crash(awayMs, own.percent(30));
       });
     }
     const steps = this.host.pace === 1 && draws.percent(25) ? draws.whole(1, 3) : 0;
@@ -127,6 +126,12 @@ export class WorldGateway implements Inhabitant {
         this.host.stepWall(byMs);
       });
     }
+  }
+
+  /** Dies and comes back. `isSilent`: its machine goes, too. */
+  crash(awayMs: number, isSilent: boolean): void {
+    this.#kill(isSilent);
+    this.#world.kernel.after(awayMs, this.#world.wires.everyone, () => void this.heal());
   }
 
   async heal(): Promise<void> {

@@ -124,8 +124,7 @@ export class Http1Client extends Client {
     draws: Draws,
     pipeline: Connection | null,
   ): Promise<Response | null> {
-    const mayUpload = pipeline === null && (method === 'POST' || (method === 'PUT' && draws.percent(30)));
-    const body = mayUpload ? draws.whole(0, 30_000) : 0;
+    const body = pipeline === null ? this.bodyOf(method, draws) : 0;
     const givesUpMs = draws.percent(10) ? draws.between(0, 500) : PATIENCE_MS;
     const connection = pipeline ?? this.#connectionTo(gateway, draws);
     const asked = this.begin({ id: this.nextId(), gateway, method, path, token, body });

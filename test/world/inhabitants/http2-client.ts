@@ -179,8 +179,8 @@ export class Http2Client extends Client {
     draws: Draws,
   ): Promise<Ended> {
     const method = draws.one(METHODS);
-    const hasBody = method === 'POST' || (method === 'PUT' && draws.percent(30));
-    const body = hasBody ? draws.whole(0, 30_000) : 0;
+    const body = this.bodyOf(method, draws);
+    const hasBody = body > 0;
     const path = draws.one(PATHS);
     const asked = this.begin({ id: this.nextId(), gateway, method, path, token, body });
     const length = hasBody && draws.percent(50) ? body : null;

@@ -112,13 +112,13 @@ export class WorldProvider implements Inhabitant {
         this.#world.plan.add(
           draws.between(2_000, 22_000),
           `all tokens are revoked at ${gateway.name}`,
-          () => void this.#revoke(gateway),
+          () => void this.revoke(gateway),
         );
     }
   }
 
   /** Tells a gateway that all tokens until now do not count, as Keycloak does it. */
-  async #revoke(gateway: WorldGateway): Promise<void> {
+  async revoke(gateway: WorldGateway): Promise<void> {
     if (this.#network === null) return;
     const notBefore = Math.floor(this.#world.kernel.epochMs() / 1_000);
     const body = this.#sign({

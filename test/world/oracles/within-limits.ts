@@ -206,10 +206,11 @@ function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decisio
     const line = JSON.parse(text) as Readonly<Record<string, unknown>>;
     if ((line.type !== 'access' && line.type !== 'admission') || typeof line.decision !== 'string') continue;
     const requestId = String(line.requestId);
+    const trueMs = trueOf(Number(line.decidedAt), atMs - Number(line.durationMs ?? 1_000), offsetsMs);
     decisions.set(requestId, {
       ...{ requestId, loggedMs: atMs, decision: line.decision, draws: String(line.draws ?? 'all') },
-      beganMs: atMs - Number(line.durationMs ?? 1_000),
-      atMs: trueOf(Number(line.decidedAt), atMs - Number(line.durationMs ?? 1_000), offsetsMs),
+      atMs: trueMs,
+      beganMs: Math.min(trueMs, atMs - Number(line.durationMs ?? 1_000)),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,
     });

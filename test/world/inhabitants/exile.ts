@@ -1,0 +1,73 @@
+import type { Draws } from '../kernel/draws.ts';
+import type { WorldNetwork } from '../network/network.ts';
+import type { WorldToken } from '../requests.ts';
+import type { World } from '../world.ts';
+import { askOnce } from './ask-once.ts';
+import type { WorldGateway } from './gateway.ts';
+import type { Inhabitant } from './inhabitant.ts';
+import type { WorldProvider } from './provider.ts';
+
+/** Someone whose token is revoked, and who goes on to show it, also to a gateway that has died meanwhile. */
+export class Exile implements Inhabitant {
+  readonly name = 'exile';
+  readonly #world: World;
+  readonly #provider: WorldProvider;
+  #network: WorldNetwork | null = null;
+  #requests = 0;
+
+  constructor(world: World, provider: WorldProvider) {
+    this.#world = world;
+    this.#provider = provider;
+  }
+
+  async start(): Promise<void> {
+    this.#network = this.#world.host(this.name).start().network;
+  }
+
+  plan(): void {
+    const draws = this.#world.draws.part(this.name);
+    if (draws.percent(60)) return;
+    const gateway = draws.one(this.#world.gateways);
+    this.#world.plan.add(
+      draws.between(500, 8_000),
+      `${this.name} has a token that ${gateway.name} is to refuse`,
+      own => void this.#suffer(gateway, own),
+    );
+  }
+
+  async #suffer(gateway: WorldGateway, draws: Draws): Promise<void> {
+    const world = this.#world;
+    const network = this.#network;
+    if (network === null) return;
+    const token = this.#provider.tokenFor(draws);
+    // Moments of revocations are whole seconds.
+    await world.pause(2_000);
+    await this.#provider.revoke(gateway);
+    const diesMs = draws.percent(60) ? world.nowMs + draws.between(1_100, 3_000) : Infinity;
+    let hasDied = false;
+    for (const untilMs = world.nowMs + 12_000; world.nowMs < untilMs; ) {
+      if (!hasDied && world.nowMs >= diesMs) {
+        hasDied = true;
+        gateway.crash(draws.between(50, 2_000), draws.percent(30));
+      }
+      await this.#ask(network, gateway, token);
+      await world.pause(draws.between(50, 800));
+    }
+  }
+
+  async #ask(network: WorldNetwork, gateway: WorldGateway, token: WorldToken): Promise<void> {
+    const { history, nowMs, requests } = this.#world;
+    const id = `${this.name}-${++this.#requests}`;
+    const asked = requests.begin({
+      ...{ id, gateway, method: 'GET', path: '/v1/other', token, client: this.name },
+      ...{ life: gateway.lives.length, mayRepeat: true, sentMs: nowMs },
+    });
+    // It is read later.
+    asked.readMs = nowMs;
+    const { address } = gateway.host;
+    const to = { address, port: 80, method: 'GET', path: asked.path } as const;
+    const fields = { 'X-World': id, Authorization: `Bearer ${token.text}` };
+    const response = await askOnce(network, { ...to, fields });
+    history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+  }
+}
