@@ -123,7 +123,7 @@ export class WorldProvider implements Inhabitant {
     const notBefore = Math.floor(this.#world.kernel.epochMs() / 1_000);
     const body = this.#sign({
       ...{ id: `push-${++this.#ids}`, resource: 'gateway', action: 'PUSH_NOT_BEFORE', notBefore },
-      expiration: notBefore + 3_600,
+      expiration: notBefore + 30,
     });
     this.#world.secrets.add(signatureOf(body));
     const life = gateway.lives.length;
@@ -140,6 +140,9 @@ export class WorldProvider implements Inhabitant {
       this.name,
       `revoked all tokens at ${gateway.name}: ${response?.status ?? 'broken'}`,
     );
+    const isKnown = this.#keys.length === 1 && gateway.host.wallOffsetsMs.length === 1;
+    if (response?.status === 400 && isKnown)
+      this.#world.wrong('notices', `${gateway.name} refuses a notice: ${response.body}`);
     if (response?.status === 204) revocation.confirmedMs = this.#world.nowMs;
   }
 
