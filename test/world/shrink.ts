@@ -6,9 +6,14 @@ import { type Outcome, play } from './play.ts';
  * steps, until none can be left out.
  *
  * @param told is told how many steps are left
+ * @param playWorld plays it
  */
-export async function shrink(seed: number, told: (steps: number) => void): Promise<Outcome> {
-  let smallest = await play(seed);
+export async function shrink(
+  seed: number,
+  told: (steps: number) => void,
+  playWorld = play,
+): Promise<Outcome> {
+  let smallest = await playWorld(seed);
   const [first] = smallest.findings;
   if (first === undefined) return smallest;
   let kept = smallest.steps.map(({ number }) => number);
@@ -16,7 +21,7 @@ export async function shrink(seed: number, told: (steps: number) => void): Promi
     let isSmaller = false;
     for (let at = 0; at < kept.length; ) {
       const rest = [...kept.slice(0, at), ...kept.slice(at + size)];
-      const outcome = await playOnly(seed, rest);
+      const outcome = await playOnly(seed, rest, null, playWorld);
       if (outcome.findings.some(({ oracle }) => oracle === first.oracle)) {
         [smallest, kept, isSmaller] = [outcome, rest, true];
         told(kept.length);
@@ -33,6 +38,7 @@ export function playOnly(
   seed: number,
   numbers: readonly number[],
   show: ((line: string) => void) | null = null,
+  playWorld = play,
 ): Promise<Outcome> {
-  return play(seed, { show, takes: ({ number }: PlannedStep) => numbers.includes(number) });
+  return playWorld(seed, { show, takes: ({ number }: PlannedStep) => numbers.includes(number) });
 }
