@@ -72,6 +72,8 @@ class Exchange implements StreamHandler {
 class Connection implements ClientSessionOwner {
   readonly socket: WorldSocket;
   isGoing = false;
+  /** A gateway that has heard nothing in time, as of any client, says so in HTTP/1.1. */
+  #isSettled = false;
   readonly #world: World;
   readonly #session: ClientSession;
   #sentBytes = 0;
@@ -117,7 +119,9 @@ class Connection implements ClientSessionOwner {
     queueMicrotask(() => this.#flush());
   }
 
-  settingsRead(): void {}
+  settingsRead(): void {
+    this.#isSettled = true;
+  }
 
   goaway(): void {
     this.isGoing = true;
@@ -138,7 +142,7 @@ class Connection implements ClientSessionOwner {
       this.#session.read(source, 0, bytes.length);
     } catch (error) {
       if (!(error instanceof Http2Fault)) throw error;
-      this.#world.wrong('frames', `a gateway breaks a rule of HTTP/2: ${error.message}`);
+      if (this.#isSettled) this.#world.wrong('frames', `a gateway breaks a rule of HTTP/2: ${error.message}`);
       this.socket.destroy();
     }
   }
