@@ -14,9 +14,19 @@ const HEAD = [
 ];
 
 const word = process.argv[2];
+if (
+  word?.startsWith('-') === true ||
+  (word !== undefined && !FILLINGS.some(filling => namesOf(filling).includes(word)))
+) {
+  console.log(
+    `npm run caps [-- WORD]: all rows, written to docs/memory.md, or those with the word, only printed\n`,
+  );
+  for (const filling of FILLINGS) console.log(`  ${namesOf(filling)}`);
+  process.exit(word === '--help' ? 0 : 64);
+}
 const rows: string[] = [];
 for (const filling of FILLINGS) {
-  if (word !== undefined && !`${filling.protocol} ${filling.what}`.includes(word)) continue;
+  if (word !== undefined && !namesOf(filling).includes(word)) continue;
   const row = rowOf(await fill(filling));
   process.stdout.write(`${row}\n`);
   rows.push(row);
@@ -30,6 +40,10 @@ if (word === undefined) {
   );
 }
 process.exit();
+
+function namesOf({ protocol, what }: Filled['filling']): string {
+  return `${protocol} ${what}`;
+}
 
 function rowOf({ filling, count, before, after, objects }: Filled): string {
   const { protocol, what, cap, most } = filling;

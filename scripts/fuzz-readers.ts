@@ -7,6 +7,8 @@ import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http
 import { fuzzThroughProxy } from '../test/support/fuzz/proxy-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
+import { UsageError } from './load/options.ts';
+import { positive, runScript } from './usage.ts';
 
 const HELP = `npm run fuzz -- [KIND...] [--minutes N | --cases N] [--seed N]
 
@@ -43,24 +45,41 @@ const KINDS: Readonly<Record<string, (run: FuzzRun) => Promise<Result>>> = {
 /** Cases of a turn: some seconds. */
 const TURN = 4_000;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    help: { type: 'boolean' },
-    minutes: { type: 'string' },
-    cases: { type: 'string' },
-    seed: { type: 'string' },
-  },
+await runScript('fuzz', async () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean' },
+      minutes: { type: 'string' },
+      cases: { type: 'string' },
+      seed: { type: 'string' },
+    },
+  });
+  const unknown = positionals.find(kind => !(kind in KINDS));
+  if (unknown !== undefined)
+    throw new UsageError(`there is no kind "${unknown}", but ${Object.keys(KINDS).join(', ')}`);
+  if (values.help === true) {
+    console.log(HELP);
+    return 0;
+  }
+  const minutes = positive('--minutes', values.minutes, Number.POSITIVE_INFINITY);
+  const most = values.minutes === undefined ? 1_000_000 : Number.POSITIVE_INFINITY;
+  return await takeTurns(positionals.length === 0 ? Object.keys(KINDS) : positionals, {
+    minutes,
+    most: positive('--cases', values.cases, most),
+    seed: positive('--seed', values.seed, Math.ceil(Math.random() * 2 ** 31)),
+  });
 });
-const unknown = positionals.find(kind => !(kind in KINDS));
-if (unknown !== undefined) throw new Error(`not "${unknown}": ${Object.keys(KINDS).join(', ')}`);
-if (values.help === true) console.log(HELP);
-else await takeTurns(positionals.length === 0 ? Object.keys(KINDS) : positionals);
 
-async function takeTurns(kinds: readonly string[]): Promise<void> {
-  const minutes = numberOf('minutes', Number.POSITIVE_INFINITY);
-  const most = numberOf('cases', values.minutes === undefined ? 1_000_000 : Number.POSITIVE_INFINITY);
-  const seed = numberOf('seed', Math.floor(Math.random() * 2 ** 31));
+interface Extent {
+  readonly minutes: number;
+  /** How many cases of each kind. */
+  readonly most: number;
+  readonly seed: number;
+}
+
+/** Returns the exit code. */
+async function takeTurns(kinds: readonly string[], { minutes, most, seed }: Extent): Promise<number> {
   const startedAt = performance.now();
   const totals = new Map<string, Result>();
   for (let turn = 0; turn * TURN < most; turn++)
@@ -70,7 +89,7 @@ async function takeTurns(kinds: readonly string[]): Promise<void> {
       if (passed > minutes * 60_000) return report(totals);
       await takeTurn(kind, { seed: seed + turn * TURN, cases: Math.min(TURN, most - turn * TURN) }, totals);
     }
-  report(totals);
+  return report(totals);
 }
 
 async function takeTurn(kind: string, run: FuzzRun, totals: Map<string, Result>): Promise<void> {
@@ -97,17 +116,8 @@ function sum(before: object, now: object): object {
   return result;
 }
 
-function report(totals: ReadonlyMap<string, Result>): void {
-  for (const [kind, { findings, ...counts }] of totals) {
+function report(totals: ReadonlyMap<string, Result>): number {
+  for (const [kind, { findings, ...counts }] of totals)
     console.log(kind, { ...counts, findings: findings.length });
-    if (findings.length > 0) process.exitCode = 1;
-  }
-}
-
-function numberOf(name: 'minutes' | 'cases' | 'seed', fallback: number): number {
-  const text = values[name];
-  if (text === undefined) return fallback;
-  const number = Number(text);
-  if (!(number >= 0)) throw new Error(`--${name} takes a number, not ${text}`);
-  return number;
+  return [...totals.values()].some(({ findings }) => findings.length > 0) ? 1 : 0;
 }

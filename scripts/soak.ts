@@ -2,31 +2,23 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UsageError } from './load/options.ts';
 import { CLIENTS } from './soak/clients.ts';
 import { curveOf } from './soak/curve.ts';
 import { judge, tableOf } from './soak/judge.ts';
 import { HELP, readOptions, type SoakOptions } from './soak/options.ts';
 import { type Outcomes, soak } from './soak/run.ts';
 import { readSamples, type Sample } from './soak/samples.ts';
+import { runScript } from './usage.ts';
 
-process.exitCode = await main(process.argv.slice(2));
+await runScript('soak', () => main(process.argv.slice(2)));
 // What a client of a library keeps open must not keep a finished run.
 process.exit();
 
 async function main(args: readonly string[]): Promise<number> {
-  try {
-    const options = readOptions(args);
-    if (options === null) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    return options.runs ? await runAndJudge(options) : draw(options);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`soak: ${error.message}\nRun "npm run soak -- --help" for usage.\n`);
-    return 64;
-  }
+  const options = readOptions(args);
+  if (options !== null) return options.runs ? await runAndJudge(options) : draw(options);
+  process.stdout.write(HELP);
+  return 0;
 }
 
 async function runAndJudge(options: SoakOptions): Promise<number> {

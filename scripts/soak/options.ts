@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { UsageError } from '../load/options.ts';
+import { positive } from '../usage.ts';
 
 export const HELP = `Runs a gateway for hours under clients of all protocols, abuse, reloads and faults, and says what did not return to
 where it was whenever it rests. Linux, with redis-server and openssl.
@@ -31,16 +31,12 @@ export interface SoakOptions {
   readonly svg: string;
 }
 
-/** Null: help was asked for. Throws a UsageError. */
+/** Null: help was asked for. Throws what `runScript` tells. */
 export function readOptions(args: readonly string[]): SoakOptions | null {
   const values = parse(args);
   if (values.help === true) return null;
-  const number = (name: 'hours' | 'minutes' | 'seconds' | 'workers' | 'rate' | 'seed', otherwise: number) => {
-    const text = values[name];
-    if (text === undefined) return otherwise;
-    if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text);
-    throw new UsageError(`--${name} ${text} is not a number above 0`);
-  };
+  const number = (name: 'hours' | 'minutes' | 'seconds' | 'workers' | 'rate' | 'seed', otherwise: number) =>
+    positive(`--${name}`, values[name], otherwise);
   const asked = 3_600 * number('hours', 0) + 60 * number('minutes', 0) + number('seconds', 0);
   const folder = resolve(values.draw ?? values.out ?? mkdtempSync(join(tmpdir(), 'weir-soak-')));
   mkdirSync(join(folder, 'state'), { recursive: true });
@@ -62,9 +58,5 @@ function parse(args: readonly string[]) {
     ...{ out: text, draw: text, svg: text },
     help: { type: 'boolean', short: 'h' },
   } as const;
-  try {
-    return parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error));
-  }
+  return parseArgs({ args: [...args], options }).values;
 }

@@ -86,7 +86,7 @@ export class CountersFile {
     this.#timer = clock.every(LOOK_MS, this.#look);
   }
 
-  /** Writes what is left to write. */
+  /** Writes what is left to write, as `LateWriter.stop` does. */
   async stop(): Promise<void> {
     this.#system.clock.cancel(this.#timer);
     this.#look?.();

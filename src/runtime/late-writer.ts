@@ -37,7 +37,7 @@ export class LateWriter {
     if (this.#writing === null && !this.#stopped) this.#writeAfter(WRITE_AFTER_MS);
   }
 
-  /** Writes what is left to write. */
+  /** Writes what is left to write. Waits for at most 5 s, and tells `onFault` if that was not enough. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.clock.cancel(this.#timer);

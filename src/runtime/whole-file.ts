@@ -59,7 +59,7 @@ export class WholeFile {
     return { agedMs, header, body: content.subarray(bodyAt) };
   }
 
-  /** Returns how many bytes its body has. Throws what the system says, such as ENOSPC; the old file stays. */
+  /** Returns the length of the body: bytes, and characters of text. Throws what the system says, such as ENOSPC; the old file stays. */
   async write(
     header: Readonly<Record<string, unknown>>,
     body: Iterable<string> | AsyncIterable<string | Buffer>,

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
+import { UsageError } from '../../scripts/load/options.ts';
+import { positive, runScript } from '../../scripts/usage.ts';
 import { type Outcome, play } from './play.ts';
 import { playOnly, shrink } from './shrink.ts';
 
@@ -68,18 +70,27 @@ async function playOne(
   return outcome.findings.length === 0;
 }
 
-const { values } = parseArgs({
-  options: {
-    ...{ seed: { type: 'string' }, show: { type: 'boolean' }, only: { type: 'string' } },
-    ...{ shrink: { type: 'boolean' }, minutes: { type: 'string' }, from: { type: 'string' } },
-    help: { type: 'boolean' },
-  },
-});
-if (values.help === true || (values.seed === undefined && values.minutes === undefined)) say(HELP);
-else {
+await runScript('world', async () => {
+  const { values } = parseArgs({
+    options: {
+      ...{ seed: { type: 'string' }, show: { type: 'boolean' }, only: { type: 'string' } },
+      ...{ shrink: { type: 'boolean' }, minutes: { type: 'string' }, from: { type: 'string' } },
+      help: { type: 'boolean' },
+    },
+  });
+  const { seed, minutes, from, only, show = false, shrink: isShrunk = false, help } = values;
+  if (help === true || (seed === undefined && minutes === undefined)) {
+    say(HELP);
+    return 0;
+  }
+  if (only !== undefined && !/^\d+(,\d+)*$/.test(only))
+    throw new UsageError(`--only ${only} is not a list of numbers such as 3,7,12`);
   const isGood =
-    values.seed === undefined
-      ? await playSeeds(Number(values.from ?? Math.floor(Date.now() / 1_000)), Number(values.minutes))
-      : await playOne(Number(values.seed), values.only, values.show === true, values.shrink === true);
-  process.exitCode = isGood ? 0 : 1;
-}
+    seed === undefined
+      ? await playSeeds(
+          positive('--from', from, Math.floor(Date.now() / 1_000)),
+          positive('--minutes', minutes, 1),
+        )
+      : await playOne(positive('--seed', seed, 1), only, show, isShrunk);
+  return isGood ? 0 : 1;
+});

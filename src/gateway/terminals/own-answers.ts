@@ -73,7 +73,7 @@ function reply(exchange: Exchange, response: SignInResponse | GatewayError): Ser
   if (response instanceof GatewayError) return exchange.answerError(response);
   const { status, fields, body } = response;
   const reason = status === 204 ? 'No Content' : 'OK';
-  return replyToNotice(exchange, { status, reason, fields, body: body.toString('latin1') });
+  return finishWith(exchange, { status, reason, fields, body: body.toString('latin1') });
 }
 
 /** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
@@ -86,11 +86,11 @@ export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     // The promise always settles: fetching keys has a timeout, and so has Redis.
     const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
-    return answerLater(exchange, taken, response => replyToNotice(exchange, response));
+    return answerLater(exchange, taken, response => finishWith(exchange, response));
   });
 }
 
-function replyToNotice(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
+function finishWith(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
   // RFC 9110, 8.6: a 204 has no Content-Length.
   const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
   addOwnFields(all, exchange, exchange.rate);
