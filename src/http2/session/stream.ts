@@ -185,7 +185,7 @@ export abstract class Stream implements Sender {
     }
     this.host.used(flowBytes);
     if (bytes.length === 0) this.#reopen();
-    else {
+    else if (!this.isDetached) {
       const kept = this.host.keep(bytes);
       this.#handOn(kept, kept === bytes ? this.host.release : null);
     }
@@ -206,10 +206,6 @@ export abstract class Stream implements Sender {
   }
 
   #handOn(bytes: Buffer, release: Release | null): void {
-    if (this.isDetached) {
-      release?.();
-      return;
-    }
     this.isPaused = this.handler?.data(bytes, release) === false;
     if (!this.isPaused) this.#reopen();
   }

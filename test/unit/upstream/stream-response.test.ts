@@ -20,6 +20,17 @@ const section = (...fields: string[]) => ({
 const head = (status: number, ...fields: string[]) => section(':status', String(status), ...fields);
 
 describe('a response on a stream', () => {
+  it('gives back the pieces that it has gathered, once each', () => {
+    const given: string[] = [];
+    const response = responseTo();
+    response.readSection(head(200, 'content-length', '5'), false);
+    response.readData(Buffer.from('hel'), () => given.push('hel'));
+    response.readData(Buffer.from('lo'), () => given.push('lo'));
+    expect(given).toEqual([]);
+    response.readEnd();
+    expect([sink.body, given]).toEqual(['hello', ['hel', 'lo']]);
+  });
+
   it('is handed on whole when it is small and comes at once', () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
