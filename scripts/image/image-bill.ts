@@ -68,10 +68,12 @@ function debianPackages(root: string): Component[] {
         .map(name => join(folder, name))
     : [];
   const texts = [notes, ...files].filter(path => existsSync(path)).map(path => readFileSync(path, 'utf8'));
-  return texts.flatMap(text => text.split(/\n\n+/)).flatMap(paragraph => debianPackage(paragraph) ?? []);
+  return texts
+    .flatMap(text => text.split(/\n\n+/))
+    .flatMap(paragraph => debianPackage(root, paragraph) ?? []);
 }
 
-function debianPackage(paragraph: string): Component | null {
+function debianPackage(root: string, paragraph: string): Component | null {
   const fields = new Map(
     Array.from(paragraph.matchAll(/^(\w+): (.+)$/gm), ([, name = '', value = '']) => [name, value]),
   );
@@ -80,7 +82,20 @@ function debianPackage(paragraph: string): Component | null {
   );
   if (name === undefined || version === undefined) return null;
   const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture ?? 'all'}`;
-  return { 'bom-ref': purl, type: 'library', name, version, purl };
+  return { 'bom-ref': purl, type: 'library', name, version, purl, ...debianLicenses(root, name) };
+}
+
+/**
+ * The licences that the package's copyright file names, in Debian's words, which are not always those of SPDX: its `License` fields, or,
+ * in a file that people alone can read, the common licences that it points at. Source: Debian Policy Manual, 12.5.
+ */
+function debianLicenses(root: string, name: string): Readonly<Record<string, unknown>> {
+  const path = join(root, 'usr/share/doc', name, 'copyright');
+  if (!existsSync(path)) return {};
+  const text = readFileSync(path, 'utf8');
+  const pattern = text.startsWith('Format:') ? /^License: *(\S.*)$/gm : /common-licenses\/([\w.-]*\w)/g;
+  const names = new Set(Array.from(text.matchAll(pattern), ([, found = '']) => found.trim()));
+  return names.size === 0 ? {} : { licenses: Array.from(names, each => ({ license: { name: each } })) };
 }
 
 /** The packages of EXTRA_PACKAGES, and what they brought. */
