@@ -255,6 +255,8 @@ export interface WritableFiles extends Files {
   create(path: string): Promise<NewFile>;
   /** Gives a file another name, in the place of any file that has it. */
   rename(from: string, to: string): Promise<void>;
+  /** Waits until the names in a folder are on the disk. Not every file system can. */
+  syncFolder(folder: string): Promise<void>;
   /** Removes a file, if there is one. */
   remove(path: string): Promise<void>;
 }
@@ -309,6 +311,10 @@ export const thisMachine: System = {
       };
     },
     rename: (from, to) => rename(from, to),
+    async syncFolder(path) {
+      const folder = await open(path);
+      await folder.sync().finally(() => folder.close());
+    },
     remove: path => rm(path, { force: true }),
     readdir: folder => readdir(folder),
     stat: path => stat(path),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
 import type { Clock, WritableFiles } from '../core/index.ts';
 
 /** Why a file of state cannot be read: in words that end a log line. */
@@ -85,6 +86,9 @@ export class WholeFile {
       await file.close();
     }
     await this.#files.rename(next, this.path);
+    // A machine that crashes may forget a new name that is not synced, and have the old file again: restrictions and revocations of since
+    // then would be lost. A file system that cannot sync a folder keeps the file all the same.
+    await this.#files.syncFolder(dirname(this.path)).catch(() => {});
     return bytes;
   }
 

@@ -24,6 +24,7 @@ function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): Writable
     ...{ stat, lstat: stat, readlink: path => Promise.reject(missing(path)) },
     create: path => Promise.reject(missing(path)),
     rename: path => Promise.reject(missing(path)),
+    syncFolder: path => Promise.reject(missing(path)),
     remove: async path => void texts.delete(path),
     readdir: path => Promise.reject(missing(path)),
     async open(path) {

@@ -26,6 +26,8 @@ export class Disk {
   readonly #draws: Draws;
   readonly #entries = new Map<string, Entry>();
   readonly #watching = new Set<Watching>();
+  /** What had the names of renamed files before, where a loss of power may bring that back. */
+  readonly #unsynced = new Map<string, Entry | undefined>();
   #lastInode = 100;
 
   constructor(kernel: Kernel, draws: Draws) {
@@ -46,6 +48,10 @@ export class Disk {
 
   /** What was not synced may be gone. */
   losePower(): void {
+    for (const [path, before] of this.#unsynced) {
+      if (before !== undefined && this.#draws.percent(50)) this.#entries.set(path, before);
+    }
+    this.#unsynced.clear();
     for (const entry of this.#entries.values()) {
       if (entry.safeLength < entry.bytes.length && this.#draws.percent(50))
         entry.bytes = entry.bytes.subarray(0, this.#draws.whole(entry.safeLength, entry.bytes.length));
@@ -107,9 +113,14 @@ export class Disk {
       }),
       rename: slow((from: string, to: string) => {
         const entry = this.#entry(from);
+        const before = this.#entries.get(to);
         this.#entries.delete(from);
         this.#entries.set(to, entry);
+        this.#unsynced.set(to, before);
         this.#changed(to);
+      }),
+      syncFolder: slow((folder: string) => {
+        for (const path of this.#unsynced.keys()) if (dirname(path) === folder) this.#unsynced.delete(path);
       }),
       remove: slow((path: string) => {
         this.#entries.delete(path);
