@@ -133,8 +133,10 @@ export class Restrictions {
       const untilMs = this.#endOf(told);
       const echoMs = isHeld(before) && whom === undefined ? ECHO_MS : 0;
       const isLonger = untilMs > before.untilMs + echoMs;
-      if (lifts > before.lifts || (lifts === before.lifts && isLonger)) {
-        const prolonged = this.#prolonged(before, untilMs, lifts);
+      const isNew = lifts > before.lifts;
+      if (isNew || (lifts === before.lifts && isLonger)) {
+        const sinceEpochMs = isNew ? this.#sinceOf(told) : before.sinceEpochMs;
+        const prolonged = { ...this.#prolonged(before, untilMs, lifts), reason: told.reason, sinceEpochMs };
         table.set(prolonged);
         if (isHeld(prolonged) && whom !== undefined) this.#listener.prolonged(prolonged);
       }
@@ -146,8 +148,6 @@ export class Restrictions {
 
   #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
     const { kind, digest, reason, forMs, lifts, network, owner } = told;
-    const nowMs = this.#nowMs();
-    const epochMs = this.#epochOf(nowMs);
     this.#add(table, {
       kind,
       key: null,
@@ -156,8 +156,8 @@ export class Restrictions {
       digest,
       lifts,
       place: 0,
-      sinceEpochMs: Math.min(told.sinceEpochMs ?? epochMs, epochMs),
-      untilEpochMs: epochMs + forMs,
+      sinceEpochMs: this.#sinceOf(told),
+      untilEpochMs: this.#epochOf(this.#nowMs()) + forMs,
       untilMs: this.#endOf(told),
       slackMs: slackOf(forMs),
       network,
@@ -342,6 +342,12 @@ export class Restrictions {
   /** When a restriction ends here. Threads of one process share a clock, and none refuses longer than the others. */
   #endOf({ forMs, whom }: AnonymousRestriction): number {
     return whom?.untilMs ?? this.#nowMs() + forMs;
+  }
+
+  /** When a restriction began. The clock of the gateway that says so may be ahead. */
+  #sinceOf({ sinceEpochMs }: AnonymousRestriction): number {
+    const epochMs = this.#epochOf(this.#nowMs());
+    return Math.min(sinceEpochMs ?? epochMs, epochMs);
   }
 
   /** Ends what a lift is about, unless it began later. */

@@ -3,7 +3,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { REVOCATION_LIMITS, Revocations } from '../../../src/auth/index.ts';
 import { loadConfig, type Snapshot } from '../../../src/config/index.ts';
-import type { Fact, FactTopic, RestrictionEvent } from '../../../src/core/index.ts';
+import type { Fact, FactTopic, RestrictionEvent, RestrictionReason } from '../../../src/core/index.ts';
 import { digestOfWhom } from '../../../src/limits/index.ts';
 import { Limiting, type Replication, type ThreadPart } from '../../../src/runtime/index.ts';
 import { FactsHub, LinkedFacts } from '../../../src/workers/facts-hub.ts';
@@ -67,8 +67,12 @@ class Plane {
     this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
   }
 
-  restrict(key = ADDRESS): void {
-    this.limiting.restrictions.restrict(offenceOf(key), 600_000);
+  restrict(key = ADDRESS, forMs = 600_000, reason: RestrictionReason = 'invalid_requests'): void {
+    this.limiting.restrictions.restrict({ ...offenceOf(key), reason }, forMs);
+  }
+
+  reason(): RestrictionReason {
+    return this.limiting.restrictions.reasonFor({ kind: 'address', key: ADDRESS });
   }
 
   waitMs(): number {
@@ -139,6 +143,22 @@ describe('a restriction', () => {
     planes[1]?.restrict();
     planes[0]?.limiting.restrictions.lift(digestOf(ADDRESS));
     expect(heard.sort()).toEqual([`0 ${ADDRESS} true`, `1 ${ADDRESS} false`, `2 ${ADDRESS} false`]);
+  });
+
+  test('that another thread prolongs has everywhere the reason of what prolonged it, also at an operator', () => {
+    const planes = [mainPlane(), worker(), worker()];
+    const [main, one, two] = planes;
+    one?.restrict();
+    two?.restrict(ADDRESS, 700_000, 'ignored_refusals');
+    one?.restrict(ADDRESS, 650_000);
+    for (const plane of [...planes, worker()]) {
+      expect(plane.waitMs()).toBe(700_000);
+      expect(plane.reason()).toBe('ignored_refusals');
+    }
+    expect([...(main?.limiting.restrictions.listed.all() ?? [])]).toMatchObject([
+      { key: ADDRESS, reason: 'ignored_refusals' },
+    ]);
+    expect(told).toEqual([`restricted ${ADDRESS}`, `prolonged ${ADDRESS}`]);
   });
 
   test('ends in all at once, and that is reported once', () => {

@@ -334,6 +334,25 @@ describe('a restriction shared between gateways', () => {
     expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
   });
 
+  test('that prolongs one held here gives it its reason, and one that begins after a lift its beginning as well', () => {
+    const { first, second, announced, tell } = pair();
+    restrictAddress(second, '192.0.2.1', 'ignored_refusals', forTenSeconds);
+    clock.advance(5_000);
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    const [told] = announced;
+    tell();
+    const [listed] = second.listed.all();
+    expect(listed).toMatchObject({ reason: 'invalid_requests', sinceEpochMs: 1_700_000_000_000 });
+    expect(second.reasonFor({ kind: 'address', key: '192.0.2.1' })).toBe('invalid_requests');
+    if (told !== undefined) second.adopt({ ...told, lifts: 1, reason: 'operator', forMs: 1_000 });
+    if (told !== undefined) second.adopt({ ...told, lifts: 1, reason: 'webhook_not_found', forMs: 1_000 });
+    expect([...second.listed.all()].map(({ reason }) => reason).sort()).toEqual([
+      'operator',
+      'webhook_not_found',
+    ]);
+    for (const { sinceEpochMs } of second.listed.all()) expect(sinceEpochMs).toBe(1_700_000_005_000);
+  });
+
   test('can be announced again with its remaining time', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
