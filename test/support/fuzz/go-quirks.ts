@@ -21,9 +21,20 @@ export function disagreementWithGo(ours: RequestsReading, go: RequestsReading): 
 export function goQuirk(disagreement: string, ours: RequestsReading): string | null {
   const isOld = ours.requests.some(({ version }) => version === '1.0');
   // RFC 9112, 9.3: `close` is looked at before anything else, and all lines of a field are one list.
-  return disagreement === 'persistence' && isOld
-    ? 'of HTTP/1.0, the first Connection line alone is looked at, and for keep-alive within words'
+  if (disagreement !== 'persistence') return null;
+  if (isOld)
+    return 'of HTTP/1.0, the first Connection line alone is looked at, and for keep-alive within words';
+  return ours.requests.some(hasCloseAmongWords)
+    ? 'close is looked for within the elements of Connection'
     : null;
+}
+
+/** Whether an element of Connection has the word, between blanks, and is not it. */
+function hasCloseAmongWords({ fields }: SeenRequest): boolean {
+  const values = fields.filter((_, i) => fields[i - 1]?.toLowerCase() === 'connection' && i % 2 === 1);
+  return values.some(value =>
+    value.split(',').some(element => /\S[ \t]+close\b|\bclose[ \t]+\S/i.test(element)),
+  );
 }
 
 /** Go keeps fields by their name, in no order. */
