@@ -30,6 +30,9 @@ const ORACLES: readonly Oracle[] = [
   nothingLeft,
 ];
 
+/** How many gateways a world has. Larger ones cost more, and find little that two do not. */
+const GATEWAYS = [2, 2, 2, 2, 2, 3, 3, 4, 5];
+
 export interface PlayOptions {
   /** Is handed each line of the history. */
   readonly show?: ((line: string) => void) | null;
@@ -159,7 +162,7 @@ function populate(world: World): void {
     },
   });
   const gateways = Array.from(
-    { length: draws.whole(1, 3) },
+    { length: draws.one(GATEWAYS) },
     (_, i) => new WorldGateway(world, `gateway-${i + 1}`, filesOf),
   );
   const clients = Array.from({ length: draws.whole(1, 4) }, (_, i) => {
