@@ -68,7 +68,7 @@ test('a tag whose version the changelog does not date, or that another file does
   });
   const { version } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8'));
   const path = join(tree, 'CHANGELOG.md');
-  const dated = readFileSync(path, 'utf8').replace(/## \[0\.1\.0\] - \S+/, `## [${version}] - 2026-12-01`);
+  const dated = readFileSync(path, 'utf8').replace(/## \[\d[\d.]*\] - \S+/, `## [${version}] - 2026-12-01`);
   writeFileSync(path, dated.replace(/^### Added/m, '### Added\n\n- A line of this test.'));
   expect(release('check', `v${version}`)).toEqual({ status: 0, said: `${version}, dated 2026-12-01\n` });
   const { said } = release('notes', `v${version}`);
