@@ -28,7 +28,7 @@ describe('the confirmation of a token', () => {
     expect(outcome({ cnf: { [THUMBPRINT]: PRINT } })).toBe('valid');
     for (const cnf of [{}, { [THUMBPRINT]: PRINT, jkt: 'key' }, { jkt: 'key' }, null, PRINT])
       expect(outcome({ cnf }), JSON.stringify(cnf)).toBe('invalid confirmation');
-    for (const print of ['', `${PRINT}a`, `${PRINT}=`, `${PRINT.slice(1)}+`, 43])
+    for (const print of ['', [PRINT], `${PRINT}a`, `${PRINT}=`, `${PRINT.slice(1)}+`, 43])
       expect(outcome({ cnf: { [THUMBPRINT]: print } }), `${print}`).toBe('invalid confirmation');
   });
 });
@@ -123,7 +123,7 @@ describe('the kind of a token', () => {
     },
   );
 
-  it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', 'xapplication/jwt', ''])(
+  it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', 'xapplication/jwt', 'at+application/jwt', ''])(
     'is not access with %j as typ in the header',
     typ => {
       expect(outcome({}, { header: { typ } })).toBe('invalid token_kind');

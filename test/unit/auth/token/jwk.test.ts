@@ -36,6 +36,18 @@ describe('a key set', () => {
     expect(second[1]).not.toBe(first[0]);
   });
 
+  it('reads a key anew whose members changed under the same id', () => {
+    const { jwk } = issuerKey('ES256', ecdsa.kid);
+    const { keys } = read({ keys: [jwk] }, read({ keys: [ecdsa.jwk] }).keys);
+    expect(keys[0]?.keyObject.export({ format: 'jwk' })['x']).toBe(jwk['x']);
+  });
+
+  it('need not name its keys', () => {
+    const { kid: _kid, ...nameless } = rsa.jwk;
+    expect(read({ keys: [nameless] }).keys.map(({ id }) => id)).toEqual([null]);
+    expect(read({ keys: [ecdsa.jwk, { ...nameless, n: 7 }] }).flawed[0]?.keyId).toBeNull();
+  });
+
   it('imports only the public part when an issuer publishes a private key', () => {
     const jwk = { ...ecdsa.privateKey.export({ format: 'jwk' }), kid: 'oops' };
     expect(read({ keys: [jwk] }).keys[0]?.keyObject.type).toBe('public');
@@ -137,6 +149,10 @@ describe('a key set', () => {
 
   it('keeps a key whose operations include verify', () => {
     expect(kept({ ...ecdsa.jwk, key_ops: ['verify'] })).toBe(1);
+  });
+
+  it('may have as many keys as are allowed', () => {
+    expect(read({ keys: new Array(100).fill(rsa.jwk) }).keys).toHaveLength(100);
   });
 
   it('counts what it leaves out', () => {

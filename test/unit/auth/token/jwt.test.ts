@@ -147,6 +147,7 @@ describe('a compact JWS', () => {
   it.each([
     ['nothing', ''],
     ['no dot', 'abc'],
+    ['no dot, and two readings as base64url', `${base64Url('{"alg":"RS256" }')}A`],
     ['two segments', `${header}.${payload}`],
     ['four segments', `${good}.${SIGNATURE}`],
     ['five segments', `${good}.${SIGNATURE}.${SIGNATURE}`],
