@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import {
   agreement,
@@ -149,6 +149,8 @@ describe('a request for a WebSocket', () => {
   });
 
   test('may get any other response from its upstream', async () => {
+    // Each worker has connections of its own.
+    withoutWorkers();
     const upstream = await startUpstream(exchange => exchange.answer(403, ['X-Why', 'full'], 'no room'));
     const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true } });
     const response = await gateway.ask(handshake('/'));

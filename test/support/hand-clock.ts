@@ -15,6 +15,10 @@ export class HandClock extends FrozenClock {
     if (timer !== null) this.#waiting.delete(timer);
   };
 
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Lets time pass, and runs what is due, in its order. */
   pass(ms: number): void {
     const endMs = this.monotonicMs() + ms;

@@ -52,6 +52,8 @@ export class NamedEndpoints implements EndpointSource {
   #changed: () => void = () => {};
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
+  /** Whether another thread has had the name looked up since the answer that is being taken. */
+  #hasNews = false;
   /** When a failed connect had the name looked up last. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -74,7 +76,10 @@ export class NamedEndpoints implements EndpointSource {
 
   start(changed: () => void): void {
     this.#changed = changed;
-    this.#unfollow = this.#listener.follow?.(() => void this.#lookUp());
+    this.#unfollow = this.#listener.follow?.(() => {
+      this.#hasNews = true;
+      void this.#lookUp();
+    });
     this.#lookUp();
   }
 
@@ -124,7 +129,9 @@ export class NamedEndpoints implements EndpointSource {
   async #run(anew: boolean): Promise<void> {
     let nextMs = AGAIN_AFTER_MS;
     try {
-      const { tiers, goodForMs } = await this.#lookup(anew);
+      const { tiers, goodForMs } = await this.#lookup(anew).finally(() => {
+        this.#hasNews = false;
+      });
       nextMs = goodForMs;
       if (!this.#closed) await this.#take(tiers);
     } catch (error) {
@@ -133,6 +140,7 @@ export class NamedEndpoints implements EndpointSource {
       if (isNew && !this.#closed) this.#listener.failed(this.fault.message);
     }
     if (this.#closed) return;
+    if (this.#hasNews) nextMs = 0;
     this.#timer = this.#clock.after(nextMs * (1 + this.#random() * JITTER), () => void this.#lookUp());
   }
 

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
 import { thisMachine } from '../../../../src/core/index.ts';
 import { NamedEndpoints, nameKey, SharedLookups } from '../../../../src/upstream/names/index.ts';
 import { DnsServer, hostAt } from '../../../support/dns-server.ts';
@@ -74,6 +75,39 @@ test('what one thread finds out after a failed connect, all know at once', async
   await threads[1]?.endpoints.refresh(null);
   await waitFor('both know it', () => threads.every(({ said }) => said[1] === 'works'));
   expect(lookupsOf(dns)).toBe(4);
+});
+
+test('news that comes while a thread tries a better address is taken as soon as it has tried', async () => {
+  const clock = new HandClock();
+  const [better, worse, later] = [1, 2, 3].map(n => ({ host: `127.0.0.${n}`, port: 80, weight: 1 }));
+  if (better === undefined || worse === undefined || later === undefined) throw new Error('no address');
+  let tiers = [[better], [worse]];
+  let news = () => {};
+  const follow = (hear: () => void) => {
+    news = hear;
+    return undefined;
+  };
+  /** A connection that is never made. */
+  const connect = vi.fn(() => new Socket());
+  const endpoints = new NamedEndpoints(
+    async () => ({ tiers, goodForMs: 30_000 }),
+    'api.test',
+    { ...thisMachine, clock, network: { ...thisMachine.network, connect } },
+    { failed: () => {}, works: () => {}, follow },
+  );
+  endpoints.start(() => {});
+  const hosts = () => endpoints.endpoints.map(({ host }) => host).join();
+  await waitFor('it is known', () => hosts() === better.host);
+  await endpoints.refresh(better);
+  expect(hosts()).toBe(worse.host);
+  news();
+  await waitFor('the better one is tried', () => connect.mock.calls.length === 1);
+  tiers = [[later]];
+  news();
+  clock.pass(1_000);
+  await waitFor('the timer is set', () => clock.isWaiting);
+  clock.pass(0);
+  await waitFor('it is known', () => hosts() === later.host);
 });
 
 test('threads that have ended hear no more', async () => {
