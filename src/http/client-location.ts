@@ -1,5 +1,5 @@
 import type { RequestHead } from './request-head.ts';
-import { type PathChange, readHost } from './target.ts';
+import { clientPath, keepsPaths, type PathChange, readHost } from './target.ts';
 
 /** Where a client sent its request. */
 interface ClientAddress {
@@ -54,14 +54,14 @@ export function clientLocation(location: string, change: AddressChange): string 
   const [, scheme = '', authority, behind = ''] = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(location) ?? [];
   if (authority !== undefined) {
     if (!isOfService(readAuthority(authority, scheme), change)) return location;
-    const path = clientPath(behind.startsWith('/') ? behind : `/${behind}`, change);
+    const path = clientReference(behind.startsWith('/') ? behind : `/${behind}`, change);
     return path === null ? location : `${change.client.scheme}://${change.client.host}${path}`;
   }
   // Another scheme, or the path that was sent: the client has the same one.
   if (/^[a-z][a-z0-9+.-]*:|^[?#]|^$/i.test(location)) return location;
-  const { base, paths, target } = change;
-  if (base === '' && paths.strippedPrefix === '') return location;
-  return clientPath(location.startsWith('/') ? location : folderOf(target) + location, change) ?? location;
+  if (keepsPaths(change.paths, change.base)) return location;
+  const reference = location.startsWith('/') ? location : folderOf(change.target) + location;
+  return clientReference(reference, change) ?? location;
 }
 
 /** The base of a relative reference: the path up to its last slash. */
@@ -110,14 +110,10 @@ function isSame(one: Authority, other: Authority | null): boolean {
 }
 
 /** Turns a path of the service, with query and fragment, into the client's; `null` if it is not under the base. */
-function clientPath(reference: string, { base, paths: { strippedPrefix } }: AddressChange): string | null {
+function clientReference(reference: string, { base, paths }: AddressChange): string | null {
   const [, written = '', behind = ''] = /^([^?#]*)(.*)$/s.exec(reference) ?? [];
-  const path = withoutDots(written);
-  if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
-  const rest = path.slice(base.length);
-  // Alone, it would lead to another host.
-  if (strippedPrefix === '' && rest.startsWith('//')) return null;
-  return `${strippedPrefix}${rest}` === '' ? `/${behind}` : `${strippedPrefix}${rest}${behind}`;
+  const path = clientPath(withoutDots(written), paths, base);
+  return path === null ? null : path + behind;
 }
 
 /** Follows dot segments, escaped ones too, as browsers do: otherwise a path could leave its base unseen. RFC 3986, 5.2.4. */

@@ -269,6 +269,19 @@ export function servicePath(path: string, { strippedSegments }: PathChange, base
   return base === '' ? rest : base + rest;
 }
 
+/** Whether a service gets every path as it came. */
+export function keepsPaths({ strippedSegments }: PathChange, base: string): boolean {
+  return strippedSegments === 0 && base === '';
+}
+
+/** Returns the path that clients write for a path of the service, so that `servicePath` gives that again; `null` if there is none. */
+export function clientPath(path: string, { strippedPrefix }: PathChange, base: string): string | null {
+  if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
+  const written = strippedPrefix + path.slice(base.length);
+  // Two slashes at the beginning would lead to another host.
+  return written.startsWith('//') ? null : written || '/';
+}
+
 /** A path of no further segments leaves the root. */
 function withoutSegments(path: string, count: number): string {
   let at = 0;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
-import { asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
-import { routeKeys, upstreamKeys } from '../schema/index.ts';
+import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { firstWrittenUrl, routeKeys, upstreamKeys } from '../schema/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
@@ -90,9 +90,8 @@ function hintAtPrefixes(
 }
 
 /** The segments of the path in the URL; none for a URL without a path, or for an invalid one. */
-function baseOf({ url, urls }: RawMap): readonly string[] {
-  const first = Array.isArray(urls) ? urls[0] : url;
-  const { data } = upstreamKeys.url.safeParse(isMap(first) ? first.url : first);
+function baseOf(upstream: RawMap): readonly string[] {
+  const { data } = upstreamKeys.url.safeParse(firstWrittenUrl(upstream));
   return data === undefined || data.base === ''
     ? []
     : literalsOf(parseRoutePattern(data.base, null).segments);

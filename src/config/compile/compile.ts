@@ -14,6 +14,7 @@ import type {
   LimitsConfig,
   UpstreamConfig,
 } from '../schema/index.ts';
+import { listedUrls } from '../schema/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
@@ -252,11 +253,6 @@ function compileUpstream(
     ...settings,
     health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
   };
-}
-
-/** Lists the addresses under `url` or `urls`. The checks see to it that there is exactly one of both keys. */
-function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['urls']> {
-  return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../tls/index.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { listenerTlsSchema } from '../schema/index.ts';
+import { firstWrittenUrl, listenerTlsSchema } from '../schema/index.ts';
 import { type FileText, type KeyPair, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** The TLS options of each listener; `null` for cleartext, or without such a listener. */
@@ -91,11 +91,11 @@ export async function readUpstreamTls(
 ): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const { url, urls, tls } = asMap(upstream);
+    const written = asMap(upstream);
+    const { tls } = written;
     if (tls === undefined) continue;
     upstreams.set(name, await new SecretFiles(file, ['upstreams', name], clock).tls());
-    const [first] = Array.isArray(urls) ? urls : [url];
-    checkUse(file, name, isMap(first) ? first.url : first, asMap(tls));
+    checkUse(file, name, firstWrittenUrl(written), asMap(tls));
   }
   return upstreams;
 }

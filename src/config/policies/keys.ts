@@ -24,3 +24,14 @@ type Intersection<Union> = (Union extends unknown ? (part: Union) => void : neve
 ) => void
   ? All
   : never;
+
+/** What other gateways call a key, under what a writer of these words is told: `{ 'write cors: false': ['no_cors'] }`. */
+export type OtherWords = Readonly<Record<string, readonly string[]>>;
+
+/** What a writer is told for each word of other gateways. */
+export function otherWordsOf(
+  parts: readonly { readonly otherWords?: OtherWords }[],
+): Readonly<Record<string, string>> {
+  const told = parts.flatMap(({ otherWords = {} }) => Object.entries(otherWords));
+  return Object.fromEntries(told.flatMap(([how, words]) => words.map(word => [word, how])));
+}

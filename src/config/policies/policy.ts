@@ -1,6 +1,6 @@
 import type { Difference } from '../difference.ts';
 import type { ConfigFile, Path, RawMap } from '../file/index.ts';
-import type { PolicyConfig, PolicyKeys } from './keys.ts';
+import type { OtherWords, PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 
@@ -38,6 +38,7 @@ export interface RouteInFile {
  */
 export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
+  readonly otherWords?: OtherWords;
   /** The keys that mean nothing for gRPC calls, so that they are errors beside `grpc`. */
   readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
   /** The keys that mean nothing on a route that is answered without an upstream. Default: none. */

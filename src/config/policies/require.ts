@@ -12,6 +12,11 @@ interface RequireModel {
 /** `require`: what the tokens of its callers must have. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
+  otherWords: {
+    'write require: { scopes: [orders.read], roles: [clerk] }': [
+      ...['scope', 'scopes', 'requires', 'roles', 'role', 'groups', 'permissions'],
+    ],
+  },
   pathOnly: [],
   compile: ({ require }, { requirements }): RequireModel => ({
     requirement: require === undefined ? null : requirements.of(require),

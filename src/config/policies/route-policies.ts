@@ -3,7 +3,7 @@ import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
+import { keysOf, type ModelsOf, otherWordsOf, type PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
@@ -64,6 +64,8 @@ function inOrder(first: readonly Policy[]): readonly Policy[] {
 
 /** The schemas of all keys, by their names. */
 export const policyKeys = keysOf(POLICIES);
+
+export const policyOtherWords = otherWordsOf(POLICIES);
 
 /** What all policies become in a compiled route. */
 export type PolicyModels = ModelsOf<Policy>;

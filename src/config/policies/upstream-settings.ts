@@ -3,7 +3,14 @@ import { formatDuration, type PoolModel, type PoolName } from '../../core/index.
 import type * as upstream from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
-import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
+import {
+  keysOf,
+  type ModelsOf,
+  type OtherWords,
+  otherWordsOf,
+  type PolicyConfig,
+  type PolicyKeys,
+} from './keys.ts';
 
 // The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
 // and model, and what `weir explain` and `weir diff` say.
@@ -21,6 +28,7 @@ interface UpstreamContext {
 /** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that make one part of the model. */
 interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
+  readonly otherWords?: OtherWords;
   /** How `weir diff` compares the keys, where a change means something to callers. */
   readonly meaning?: Meaning;
   /** Makes a part of the model. Connections are opened with what its `options` hold. */
@@ -86,6 +94,11 @@ const balance = upstreamSetting({
       .describe(
         'Which of several addresses a request goes to. least_requests: of two drawn by chance, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
       ),
+  },
+  otherWords: {
+    'write balance: least_requests, or balance: caller for the same address for each caller': [
+      ...['load_balancing', 'load_balancer', 'lb', 'strategy', 'lb_policy'],
+    ],
   },
   compile: ({ balance }): { readonly balance: upstream.Balance } => ({ balance }),
 });
@@ -306,6 +319,7 @@ const health = upstreamSetting({
         'Asks each address again and again how it is, and sends requests only to healthy ones, or to all where none is. Left out: no checks.',
       ),
   },
+  otherWords: { 'write health: { path: /healthz }': ['health_check', 'health_checks', 'healthcheck'] },
   compile: ({ health }, { authority, protocol }): HealthModel => ({
     health:
       health === undefined
@@ -357,6 +371,8 @@ export interface UpstreamModel extends SettingModels {
 
 /** The schemas of all keys, by their names. */
 export const upstreamSettingKeys = keysOf(SETTINGS);
+
+export const settingOtherWords = otherWordsOf(SETTINGS);
 
 /** Compiles the settings of an upstream. */
 export function compileUpstreamSettings(

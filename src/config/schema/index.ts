@@ -6,7 +6,7 @@ export * from './gateway/identity-schema.ts';
 export { listenerTlsSchema, listenSchema } from './gateway/listen-schema.ts';
 export { logSchema } from './gateway/observing-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
-export { PROTOCOL_KEYS, type UpstreamConfig, upstreamKeys } from './gateway/upstreams-schema.ts';
+export * from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
 export * from './limits-schema.ts';
 export * from './test-schema.ts';

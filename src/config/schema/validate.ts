@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
-import { fillTyped, otherWord, type PlacedIssue } from '../values/index.ts';
+import { fillTyped, type PlacedIssue } from '../values/index.ts';
 import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
 import { whatWasMeant } from './meant.ts';
+import { otherWord } from './other-words.ts';
 
 /**
  * Validates a file against its schema and adds every error to the file.

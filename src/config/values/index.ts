@@ -4,7 +4,6 @@
 export * from './addresses.ts';
 export { parseHost, routeHosts } from './hosts.ts';
 export * from './meaning.ts';
-export { otherWord } from './other-words.ts';
 export * from './patterns.ts';
 export * from './plain-values.ts';
 export * from './protocols.ts';

@@ -193,7 +193,7 @@ export function bodyFollowsContract(
     typeof members.get('message') === 'string' &&
     typeof wait === 'number' &&
     wait >= MIN_WAIT_S &&
-    Math.ceil(wait) === retryAfterS &&
+    wholeSeconds(wait * 1_000) === retryAfterS &&
     members.get('global') === (scope === 'global')
   );
 }

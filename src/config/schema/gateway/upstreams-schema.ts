@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isMap, type RawMap } from '../../file/index.ts';
 import { upstreamSettingKeys } from '../../policies/index.ts';
 import { choice, count, mapExpected, name, protocolKeysIn, shown, upstreamUrl } from '../../values/index.ts';
 import { upstreamTlsSchema } from './listen-schema.ts';
@@ -59,3 +60,14 @@ export type UpstreamConfig = z.output<typeof upstream>;
 
 /** The keys that only some protocols have a use for. */
 export const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
+
+/** Lists the addresses under `url` or `urls`. The checks see to it that there is exactly one of both keys. */
+export function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['urls']> {
+  return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
+}
+
+/** The URL that is written first, whether it is valid or not: its scheme and path are those of all. */
+export function firstWrittenUrl({ url, urls }: RawMap): unknown {
+  const first: unknown = Array.isArray(urls) ? urls[0] : url;
+  return isMap(first) ? first.url : first;
+}

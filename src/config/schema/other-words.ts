@@ -1,6 +1,8 @@
 import type { Path } from '../file/index.ts';
+import { policyOtherWords, settingOtherWords } from '../policies/index.ts';
 
 // Words of other gateways for what is a key here by another name, or for what is not there yet. Delete a word when its key comes.
+// The words for policies of routes and settings of upstreams stand with them.
 
 /** Where the documents list what is missing, and what to do meanwhile. */
 const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
@@ -47,16 +49,7 @@ const PATH = 'write path: /v1/things, with /** at its end for everything below';
 
 const OF_ROUTE: Words = {
   ...LEFT_TO_OTHERS,
-  ...here(
-    'write require: { scopes: [orders.read], roles: [clerk] }',
-    'scope',
-    'scopes',
-    'requires',
-    'roles',
-    'role',
-    'groups',
-    'permissions',
-  ),
+  ...policyOtherWords,
   ...here(
     'write hosts: [api.example.com, "*.example.com"]',
     'host',
@@ -65,24 +58,6 @@ const OF_ROUTE: Words = {
     'domain',
     'domains',
     'server_name',
-  ),
-  ...here('write strip_prefix: /api', 'strip_path', 'strip', 'stripprefix', 'remove_prefix'),
-  ...here(
-    'strip_prefix takes segments away from the front of a path, and the path of the url of the upstream goes before it',
-    ...['rewrite', 'rewrites', 'rewrite_path', 'replace_path', 'prefix_rewrite', 'path_rewrite'],
-    ...['url_rewrite', 'add_prefix'],
-  ),
-  ...here(
-    'write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers',
-    ...[
-      'headers',
-      'header',
-      'add_headers',
-      'set_headers',
-      'remove_headers',
-      'proxy_set_header',
-      'add_header',
-    ],
   ),
   ...yet('plug-ins are', 'plugins', 'plugin', 'middlewares', 'middleware', 'filters', 'handlers', 'policies'),
   ...yet('routes by query are', 'query', 'queries', 'query_params'),
@@ -131,16 +106,12 @@ const OF_ROUTE: Words = {
 
 const OF_UPSTREAM: Words = {
   ...LEFT_TO_OTHERS,
+  ...settingOtherWords,
   ...here(
     'list the addresses under "urls": ["http://10.0.0.1:3000", "http://10.0.0.2:3000"]',
     ...['servers', 'targets', 'nodes', 'endpoints', 'hosts', 'addresses'],
   ),
-  ...here(
-    'write balance: least_requests, or balance: caller for the same address for each caller',
-    ...['load_balancing', 'load_balancer', 'lb', 'strategy', 'lb_policy'],
-  ),
   ...here('a weight stands beside its address: urls: [{ url: "http://10.0.0.1:3000", weight: 2 }]', 'weight'),
-  ...here('write health: { path: /healthz }', 'health_check', 'health_checks', 'healthcheck'),
   ...here(
     'an address that fails is left out for a while and what is safe to repeat goes elsewhere, without a key for it',
     'circuit_breaker',
