@@ -22,6 +22,13 @@ describe('the documents', () => {
     const inTheTree = (path: string) => FILES.some(file => `/${file}`.includes(`/${path}`));
     expect(named.filter(path => !inTheTree(path))).toEqual([]);
   });
+
+  it('are pages of at most 3,500 words, but for the contract', () => {
+    const pages = DOCUMENTS.filter(({ name }) => name.startsWith('docs/') && name !== 'docs/contract.md');
+    const long = pages.filter(({ text }) => text.trim().split(/\s+/).length > 3_500);
+    expect(pages.length).toBeGreaterThan(20);
+    expect(long.map(({ name }) => name)).toEqual([]);
+  });
 });
 
 /** With its folders or without, as `gateway/gates.ts`, `gates.ts` and `src/gateway/`. */

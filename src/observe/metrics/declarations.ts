@@ -33,9 +33,7 @@ const UPSTREAM_OR_NONE = 'as configured; `none`: for no upstream';
 const BUCKET = 'as configured; `none`: without a bucket';
 const CLASS = '`bot`, `user`, `address`, or a class of `access_tokens.classes`';
 const PROVIDER = 'with [several providers](tokens.md#several-providers)';
-const ONLY_STORE = 'Only with `store`.';
 const WORKER = 'its number, from 1';
-const ONLY_WORKERS = 'Only with several [workers](more-cores.md).';
 const PARTITION = { bucket: '`none`: the global limit', limit: '`global`, `caller` or `resource`' };
 
 const byUpstream = ({ upstreams }: labels.LabelModel): labels.Rows => upstreams.map(upstream => [upstream]);
@@ -50,11 +48,6 @@ const declare =
 const counter = declare('counter');
 const gauge = declare('gauge');
 const histogram = declare('histogram');
-const noted =
-  (more: string) =>
-  <Declaration extends object>(declaration: Declaration) => ({ ...declaration, more });
-const ofStore = noted(ONLY_STORE);
-const ofWorkers = noted(ONLY_WORKERS);
 /** How long the provider takes. */
 const ofProvider = (help: string) => histogram(help, {}, { buckets: PROVIDER_BUCKETS });
 const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
@@ -62,12 +55,12 @@ const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
 /** Every metric of the gateway. Registration, series from the start and the table in the documents derive from this list. */
 export const METRICS = {
   weir_requests_total: counter(
-    'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
+    'Requests, by route, response status, outcome and protocol.',
     { route: ROUTE, status: '`none`: no response', outcome: core.OUTCOMES, protocol: core.PROTOCOLS },
     { series: labels.requestRows, configured: 'route' },
   ),
   weir_grpc_calls_total: counter(
-    'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
+    'gRPC calls, by route and gRPC status ("none" if the call broke off).',
     { route: ROUTE, code: 'such as `OK` or `RESOURCE_EXHAUSTED`' },
     { series: labels.callRows, configured: 'route' },
   ),
@@ -136,12 +129,12 @@ export const METRICS = {
     { upstream: UPSTREAM },
   ),
   weir_errors_total: counter(
-    'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
+    'Error responses made by the gateway, by the side at fault and upstream.',
     { side: core.ERROR_SIDES, upstream: UPSTREAM_OR_NONE },
     { series: labels.errorRows, configured: 'upstream' },
   ),
   weir_caps_met_total: counter(
-    'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
+    'Requests and connections refused with 503 because a cap was reached, by the cap and upstream.',
     { cap: 'its key in gateway.yaml', upstream: UPSTREAM_OR_NONE },
     { series: labels.capRows, configured: 'upstream' },
   ),
@@ -164,29 +157,29 @@ export const METRICS = {
       workers: 'how many serve; left out with one',
     },
   ),
-  weir_worker_up: ofWorkers(
-    gauge('1 while a worker serves and reports, 0 while it is silent or being replaced.', { worker: WORKER }),
+  weir_worker_up: gauge('1 while a worker serves and reports, 0 while it is silent or being replaced.', {
+    worker: WORKER,
+  }),
+  weir_worker_replacements_total: counter(
+    'How often a worker ended unasked and was replaced. Alert on this.',
+    { worker: WORKER },
   ),
-  weir_worker_replacements_total: ofWorkers(
-    counter('How often a worker ended unasked and was replaced. Alert on this.', { worker: WORKER }),
-  ),
-  weir_worker_requests_total: ofWorkers(
-    counter('Requests that each worker has answered. A replaced worker goes on with the count.', {
+  weir_worker_requests_total: counter(
+    'Requests that each worker has answered. A replaced worker goes on with the count.',
+    {
       worker: WORKER,
-    }),
+    },
   ),
-  weir_worker_client_connections: ofWorkers(
-    gauge('Open client connections of each worker.', { worker: WORKER }),
+  weir_worker_client_connections: gauge('Open client connections of each worker.', { worker: WORKER }),
+  weir_worker_event_loop_delay_seconds: gauge(
+    'How late the event loop of each worker is, on the average of a second.',
+    { worker: WORKER },
   ),
-  weir_worker_event_loop_delay_seconds: ofWorkers(
-    gauge('How late the event loop of each worker is, on the average of a second.', { worker: WORKER }),
-  ),
-  weir_proxy_header_faults_total: counter(
-    'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
-    { reason: core.PROXY_HEADER_FAULTS },
-  ),
+  weir_proxy_header_faults_total: counter('Connections closed because of their PROXY header, by reason.', {
+    reason: core.PROXY_HEADER_FAULTS,
+  }),
   weir_tls_handshakes_total: counter(
-    'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed (timeout, capacity, cleartext, no_overlap, client_certificate, rejected, closed, malformed).',
+    'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed.',
     { listener: 'its key under `listen`', outcome: core.HANDSHAKE_OUTCOMES },
     {
       series: ({ tlsListeners }) =>
@@ -199,7 +192,7 @@ export const METRICS = {
     { listener: 'its key under `listen`', certificate: 'its file, as configured' },
   ),
   weir_http2_faults_total: counter(
-    'HTTP/2 connections closed because of what the client sent, by reason: resets, control_frames, continuations, invalid_frames, refused_streams, protocol.',
+    'HTTP/2 connections closed because of what the client sent, by reason.',
     { reason: core.HTTP2_FAULTS },
     { more: 'See [HTTP/2](http2.md#floods).' },
   ),
@@ -212,14 +205,11 @@ export const METRICS = {
     'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
   ),
   weir_admin_refused_total: counter(
-    'Requests that the admin API refused, by reason: wrong_token, too_many_tokens, no_token or foreign_origin.',
+    'Requests that the admin API refused, by reason.',
     { reason: core.ADMIN_REFUSALS },
     { more: 'See [the admin API](admin-api.md).' },
   ),
-  weir_admin_changes_total: counter(
-    'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
-    { change: core.ADMIN_CHANGES },
-  ),
+  weir_admin_changes_total: counter('Changes by the admin API, by kind.', { change: core.ADMIN_CHANGES }),
   weir_admin_faults_total: counter(
     'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
     { endpoint: core.ADMIN_ENDPOINTS },
@@ -261,7 +251,7 @@ export const METRICS = {
     'Revocations evicted because the table was full: every token as old as they were is refused.',
   ),
   weir_notices_total: counter(
-    'Not-before pushes and back-channel logouts received, by outcome: accepted, outdated, refused, undecided or put_off.',
+    'Not-before pushes and back-channel logouts received, by outcome.',
     { notice: core.NOTICE_KINDS, outcome: core.NOTICE_OUTCOMES },
     {
       series: ({ notices }) =>
@@ -315,7 +305,7 @@ export const METRICS = {
     'Time from a question to the provider whether a token is still valid to its answer.',
   ),
   weir_limit_decisions_total: counter(
-    'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
+    'Limit decisions, by bucket, caller class and outcome: admitted, or the limit that refused.',
     { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
     { series: labels.decisionRows, configured: 'bucket' },
   ),
@@ -330,7 +320,7 @@ export const METRICS = {
     { series: labels.bucketRows, configured: 'bucket' },
   ),
   weir_shadow_refused_total: counter(
-    'Requests served that a limit or restriction in shadow would have refused, by bucket ("none" without one), caller class and what it is.',
+    'Requests served that a limit or restriction in shadow would have refused, by bucket, caller class and what it is.',
     {
       bucket: BUCKET,
       class: CLASS,
@@ -347,7 +337,7 @@ export const METRICS = {
     status: ['401', '403', '429'],
   }),
   weir_restrictions_total: counter(
-    'Restrictions started, by kind (address, principal, webhook) and reason.',
+    'Restrictions started, by kind and reason.',
     { kind: core.RESTRICTED_KINDS, reason: core.RESTRICTION_REASONS },
     { series: () => labels.certainRestrictions(core.RESTRICTION_REASONS) },
   ),
@@ -361,7 +351,7 @@ export const METRICS = {
   ),
   weir_restricted: gauge('Restrictions in force now.', { kind: core.RESTRICTED_KINDS }),
   weir_restrictions_evicted_total: counter(
-    'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
+    'Restrictions that ended early because their table was full. Alert on this.',
     { table: core.RESTRICTION_TABLES },
   ),
   weir_limit_in_flight: gauge(
@@ -373,64 +363,52 @@ export const METRICS = {
     'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
   ),
   weir_limit_keys_evicted_total: counter(
-    'Counters evicted before their reset because their table was full, by bucket ("none" for the global limit) and limit. Alert on this.',
+    'Counters evicted before their reset because their table was full, by bucket and limit. Alert on this.',
     PARTITION,
   ),
   weir_limit_shared_overflows_total: counter(
-    'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket ("none" for the global limit) and limit. Alert on this.',
+    'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket and limit. Alert on this.',
     PARTITION,
   ),
-  weir_store_decisions_total: ofStore(
-    counter(
-      'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
-      { by: core.DECIDED_BY },
-    ),
+  weir_store_decisions_total: counter(
+    'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
+    { by: core.DECIDED_BY },
   ),
-  weir_store_failures_total: ofStore(
-    counter('Redis commands that failed, by reason: timeout, disconnected, error.', {
-      reason: core.STORE_FAILURES,
-    }),
-  ),
-  weir_store_up: ofStore(
-    gauge('1 while Redis counts the limits, 0 while the on_failure policy applies. Alert on 0.'),
-  ),
-  weir_store_lost_total: ofStore(counter('How often the on_failure policy took over from Redis.')),
-  weir_store_behind: ofStore(
-    gauge(
-      '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
-    ),
+  weir_store_failures_total: counter('Redis commands that failed, by reason.', {
+    reason: core.STORE_FAILURES,
+  }),
+  weir_store_up: gauge('1 while Redis counts the limits, 0 while the on_failure policy applies. Alert on 0.'),
+  weir_store_lost_total: counter('How often the on_failure policy took over from Redis.'),
+  weir_store_behind: gauge(
+    '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
   ),
   weir_store_facts_skipped_total: counter(
     'Revocations, restrictions and lifts of other gateways that this one could not apply, through a fault of its own.',
     {},
-    { more: `${ONLY_STORE} The log names the fault.` },
+    { more: 'The log names the fault.' },
   ),
   weir_store_subscribed: gauge(
     '1 while Redis sends this gateway the messages of others, 0 while it refuses to, and the gateway polls once a second.',
     {},
-    { more: `${ONLY_STORE} At 0, Redis does not permit \`subscribe\`.` },
+    { more: 'At 0, Redis does not permit `subscribe`.' },
   ),
-  weir_store_clock_ahead_seconds: ofStore(
-    gauge(
-      "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
-    ),
+  weir_store_clock_ahead_seconds: gauge(
+    "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
   ),
-  weir_store_replicas: ofStore(gauge('Gateways that share the limits, as counted in Redis.')),
-  weir_store_round_trip_seconds: ofStore(
-    histogram(
-      'Round-trip time to Redis, measured about once a second.',
-      {},
-      {
-        buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
-      },
-    ),
+  weir_store_replicas: gauge('Gateways that share the limits, as counted in Redis.'),
+  weir_store_round_trip_seconds: histogram(
+    'Round-trip time to Redis, measured about once a second.',
+    {},
+    {
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
+    },
   ),
-  weir_store_untold: ofStore(gauge('Restrictions and revocations of this gateway not yet written to Redis.')),
-  weir_restrictions_adopted: ofStore(
-    gauge('Restrictions started by other gateways whose clients have not been seen here yet.'),
+  weir_store_untold: gauge('Restrictions and revocations of this gateway not yet written to Redis.'),
+  weir_restrictions_adopted: gauge(
+    'Restrictions started by other gateways whose clients have not been seen here yet.',
   ),
-  weir_store_unshared_offences_total: ofStore(
-    counter('Offences counted by this gateway alone because too many clients offended at once.'),
+  weir_store_unshared_offences_total: counter(
+    'Offences counted by this gateway alone because too many clients offended at once.',
   ),
   weir_config_reloads_total: counter(
     'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
