@@ -1,5 +1,6 @@
 import { Exile } from './inhabitants/exile.ts';
 import { ADMIN_TOKEN, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
+import { HttpService } from './inhabitants/http-service.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
@@ -8,7 +9,6 @@ import { Outcast } from './inhabitants/outcast.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
-import { WorldService } from './inhabitants/service.ts';
 import { SignInClient } from './inhabitants/sign-in-client.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { takeOverConnections } from './network/library-connections.ts';
@@ -105,7 +105,8 @@ async function live(world: World, takes: (step: PlannedStep) => boolean): Promis
 function populate(world: World): void {
   const draws = world.draws.part('population');
   const provider = new WorldProvider(world);
-  const service = new WorldService(world, 'service');
+  const service = new HttpService(world, 'service', 'http1');
+  const multiplexed = new HttpService(world, 'h2-service', 'h2');
   const global: LimitRule = { units: draws.whole(5, 30), periodMs: 2_000, algorithm: 'fixed' };
   const things: LimitRule = {
     ...{ units: draws.whole(1, 6), periodMs: 1_000 * draws.whole(1, 5) },
@@ -123,7 +124,12 @@ function populate(world: World): void {
   world.secrets.add(CLIENT_SECRET);
   world.secrets.add(ADMIN_TOKEN);
   world.keepsState = draws.percent(50);
-  const maxRequests = draws.one([1_024, 12]);
+  const timeouts = { first_byte: '8s', idle: '8s' };
+  const shared = { timeouts, max_requests: draws.one([1_024, 12]) };
+  const h2 = {
+    ...{ max_connections: draws.one([16, 2]), max_streams: draws.one([100, 3]) },
+    ...{ ping_interval: '3s', ping_timeout: '2s' },
+  };
   const workers = draws.one([1, 1, 2]);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string, ofThings: LimitRule) => ({
@@ -144,16 +150,14 @@ function populate(world: World): void {
       ...(world.keepsState && { state: '/var/lib/weir' }),
       access_tokens: { audience: 'api' },
       upstreams: {
-        api: {
-          url: `http://${service.host.address}:${service.port}`,
-          timeouts: { first_byte: '8s', idle: '8s' },
-          max_requests: maxRequests,
-        },
+        api: { url: service.url, ...shared },
+        multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
       },
       routes: [
         { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
         { path: '/v1/open', upstream: 'api', authentication: 'none' },
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
+        { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
       ],
       timeouts: { client_header: '5s', client_body: '8s', client_read: '8s', keep_alive: '10s' },
       caps: { limit_keys: 10_000 },
@@ -174,6 +178,7 @@ function populate(world: World): void {
   world.inhabitants.push(
     provider,
     service,
+    multiplexed,
     ...gateways,
     new NetworkFaults(world),
     new Operator(world),

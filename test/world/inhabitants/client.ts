@@ -5,17 +5,20 @@ import type { WorldSocket } from '../network/socket.ts';
 import type { Asked, WorldToken } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { WorldGateway } from './gateway.ts';
+import { LAST, wordOf } from './http-service.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { WorldProvider } from './provider.ts';
 import type { Response } from './response-reader.ts';
-import { LAST, wordOf } from './service.ts';
 
 /** How long a client waits for a response. */
 export const PATIENCE_MS = 20_000;
 /** How soon everyone is served again after all faults are over. */
 const PROGRESS_MS = 20_000;
 
-export const PATHS = ['/v1/things', '/v1/things/7', '/v1/open', '/v1/other'] as const;
+export const PATHS = [
+  ...['/v1/things', '/v1/things/7', '/v1/open', '/v1/other'],
+  ...['/v1/multiplexed', '/v1/multiplexed/7'],
+] as const;
 export const METHODS = ['GET', 'GET', 'GET', 'POST', 'PUT', 'HEAD', 'DELETE'] as const;
 
 /** A request that is about to be sent. `body`: how many bytes follow its head. */
