@@ -1,5 +1,7 @@
 import { Exile } from './inhabitants/exile.ts';
 import { ADMIN_TOKEN, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
+import { GrpcClient } from './inhabitants/grpc-client.ts';
+import { GrpcService, HASTY_WORDS, WORDS } from './inhabitants/grpc-service.ts';
 import { HttpService } from './inhabitants/http-service.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
@@ -14,6 +16,7 @@ import { EVERYONE } from './kernel/timeline.ts';
 import { takeOverConnections } from './network/library-connections.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
 import { codesOnce } from './oracles/codes-once.ts';
+import { deadlines } from './oracles/deadlines.ts';
 import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
 import { nothingLeft, onlyRedisAdmits, SharedCounts } from './oracles/shared-counts.ts';
@@ -24,11 +27,15 @@ import { type Finding, World } from './world.ts';
 const ORACLES: readonly Oracle[] = [
   atMostOnce,
   codesOnce,
+  deadlines,
   onlyValidTokens,
   withinLimits,
   onlyRedisAdmits,
   nothingLeft,
 ];
+
+/** What clients speak. */
+const CLIENTS = [Http1Client, Http1Client, Http1Client, Http2Client, Http2Client, GrpcClient];
 
 /** How many gateways a world has. Larger ones cost more, and find little that two do not. */
 const GATEWAYS = [2, 2, 2, 2, 2, 3, 3, 4, 5];
@@ -107,6 +114,7 @@ function populate(world: World): void {
   const provider = new WorldProvider(world);
   const service = new HttpService(world, 'service', 'http1');
   const multiplexed = new HttpService(world, 'h2-service', 'h2');
+  const calls = new GrpcService(world, 'grpc-service');
   const global: LimitRule = { units: draws.whole(5, 30), periodMs: 2_000, algorithm: 'fixed' };
   const things: LimitRule = {
     ...{ units: draws.whole(1, 6), periodMs: 1_000 * draws.whole(1, 5) },
@@ -126,6 +134,7 @@ function populate(world: World): void {
   world.keepsState = draws.percent(50);
   const timeouts = { first_byte: '8s', idle: '8s' };
   const shared = { timeouts, max_requests: draws.one([1_024, 12]) };
+  const mostCalls = draws.one([1_024, 6]);
   const h2 = {
     ...{ max_connections: draws.one([16, 2]), max_streams: draws.one([100, 3]) },
     ...{ ping_interval: '3s', ping_timeout: '2s' },
@@ -152,12 +161,15 @@ function populate(world: World): void {
       upstreams: {
         api: { url: service.url, ...shared },
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
+        calls: { url: calls.url, protocol: 'grpc', h2, max_grpc_calls: mostCalls },
       },
       routes: [
         { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
         { path: '/v1/open', upstream: 'api', authentication: 'none' },
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
+        { grpc: `${WORDS}/*`, upstream: 'calls', authentication: 'optional' },
+        { grpc: `${HASTY_WORDS}/*`, upstream: 'calls', authentication: 'optional' },
       ],
       timeouts: { client_header: '5s', client_body: '8s', client_read: '8s', keep_alive: '10s' },
       caps: { limit_keys: 10_000 },
@@ -170,7 +182,7 @@ function populate(world: World): void {
     (_, i) => new WorldGateway(world, `gateway-${i + 1}`, filesOf),
   );
   const clients = Array.from({ length: draws.whole(1, 4) }, (_, i) => {
-    const Kind = draws.percent(60) ? Http1Client : Http2Client;
+    const Kind = draws.one(CLIENTS);
     return new Kind(world, `client-${i + 1}`, provider);
   });
   world.gateways.push(...gateways);
@@ -179,6 +191,7 @@ function populate(world: World): void {
     provider,
     service,
     multiplexed,
+    calls,
     ...gateways,
     new NetworkFaults(world),
     new Operator(world),

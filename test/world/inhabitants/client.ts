@@ -145,7 +145,8 @@ export abstract class Client implements Inhabitant {
   /** Whether the response is the one to this request. */
   #judge(asked: Asked, { status, fields, body }: Response): void {
     const from = fields.get('x-world');
-    if (from === undefined) return;
+    // Who speaks in messages has looked at them.
+    if (from === undefined || fields.has('grpc-status')) return;
     const wrong = (what: string) => this.world.wrong('own response', `${asked.id} got ${what}`);
     const word = wordOf(asked.id);
     const length = fields.get('content-length');

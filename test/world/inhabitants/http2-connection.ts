@@ -1,0 +1,175 @@
+import {
+  ClientSession,
+  type ClientSessionOwner,
+  type ClientStream,
+  ErrorCode,
+  type HeaderSection,
+  Http2Fault,
+  type StreamEnd,
+  type StreamHandler,
+} from '../../../src/http2/index.ts';
+import type { Draws } from '../kernel/draws.ts';
+import type { WorldSocket } from '../network/socket.ts';
+import type { Asked } from '../requests.ts';
+import type { World } from '../world.ts';
+import type { WorldGateway } from './gateway.ts';
+import type { Response } from './response-reader.ts';
+
+const WINDOWS = { maxBytes: 65_536, maxFields: 501, streamWindow: 65_536, connectionWindow: 1_048_576 };
+
+/** How a stream ended; `unprocessed`: the gateway says that it has done nothing for it. */
+export type Ended = Response | 'broken' | 'unprocessed';
+
+/** Reads the response on a stream, at its own pace. */
+export class Exchange implements StreamHandler {
+  stream: ClientStream | null = null;
+  readonly #ended: (end: Ended) => void;
+  readonly #rest: (exchange: Exchange) => boolean;
+  fields = new Map<string, string>();
+  trailers = new Map<string, string>();
+  body = '';
+
+  /** @param rest returns whether it wants no more for a while */
+  constructor(ended: (end: Ended) => void, rest: (exchange: Exchange) => boolean) {
+    this.#ended = ended;
+    this.#rest = rest;
+  }
+
+  section({ fields }: HeaderSection, ends: boolean): void {
+    const named = new Map<string, string>();
+    for (let i = 0; i + 1 < fields.length; i += 2) named.set(fields[i] ?? '', fields[i + 1] ?? '');
+    if (this.#status >= 200) this.trailers = named;
+    else this.fields = named;
+    if (ends && this.#status < 200) this.#ended('broken');
+  }
+
+  data(bytes: Buffer): boolean {
+    this.body += bytes.toString('latin1');
+    return !this.#rest(this);
+  }
+
+  ended(): void {
+    const { fields, body } = this;
+    this.#ended({ status: this.#status, fields, body });
+  }
+
+  drained(): void {}
+
+  closed(end: StreamEnd): void {
+    const isRefused = end.how === 'reset' && end.code === ErrorCode.REFUSED_STREAM;
+    this.#ended(end.how === 'unprocessed' || isRefused ? 'unprocessed' : 'broken');
+  }
+
+  giveUp(): void {
+    this.stream?.cancel();
+    this.#ended('broken');
+  }
+
+  get #status(): number {
+    return Number(this.fields.get(':status') ?? 0);
+  }
+}
+
+/** A connection of HTTP/2 to a gateway, with many streams at once. */
+export class Http2Connection implements ClientSessionOwner {
+  readonly socket: WorldSocket;
+  isGoing = false;
+  /** A gateway that has heard nothing in time, as of any client, says so in HTTP/1.1. */
+  #isSettled = false;
+  readonly #world: World;
+  readonly #session: ClientSession;
+  #sentBytes = 0;
+  #willFlush = false;
+
+  constructor(world: World, socket: WorldSocket) {
+    this.#world = world;
+    this.socket = socket;
+    this.#session = new ClientSession(WINDOWS, this);
+    socket.on('data', (piece: Buffer) => this.#read(piece));
+    socket.on('end', () => socket.end());
+    socket.on('error', () => {});
+    socket.on('close', () => this.#session.lose());
+    this.#flush();
+  }
+
+  get isUsable(): boolean {
+    return this.socket.writable && !this.isGoing && this.#session.openStreams < this.#session.maxStreams;
+  }
+
+  /** Opens a stream with this head. */
+  open(asked: Asked, fields: readonly string[], exchange: Exchange, endsAtOnce: boolean): void {
+    exchange.stream = this.#session.request(fields, exchange, endsAtOnce);
+    this.#flush();
+    const atBytes = this.#sentBytes;
+    const mark = () =>
+      this.socket.peer?.onceRead(atBytes, () => {
+        asked.readMs = this.#world.nowMs;
+      });
+    if (this.socket.connecting) this.socket.once('connect', mark);
+    else mark();
+  }
+
+  close(): void {
+    this.#session.goAway(ErrorCode.NO_ERROR);
+    this.#flush();
+    this.socket.end();
+  }
+
+  wake(): void {
+    if (this.#willFlush) return;
+    this.#willFlush = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  settingsRead(): void {
+    this.#isSettled = true;
+  }
+
+  goaway(): void {
+    this.isGoing = true;
+  }
+
+  #flush(): void {
+    this.#willFlush = false;
+    const bytes = Buffer.from(this.#session.take());
+    if (bytes.length === 0 || !this.socket.writable) return;
+    this.#sentBytes += bytes.length;
+    this.socket.write(bytes);
+  }
+
+  #read(bytes: Buffer): void {
+    // Nobody writes over the bytes of a piece.
+    const source = { bytes, keep: () => {}, lend: bytes.subarray.bind(bytes), release: () => {} };
+    try {
+      this.#session.read(source, 0, bytes.length);
+    } catch (error) {
+      if (!(error instanceof Http2Fault)) throw error;
+      if (this.#isSettled) this.#world.wrong('frames', `a gateway breaks a rule of HTTP/2: ${error.message}`);
+      this.socket.destroy();
+    }
+  }
+}
+
+/** The connections of a client: one for each gateway, and now and then another. */
+export class Http2Connections {
+  readonly #world: World;
+  readonly #connect: (gateway: WorldGateway) => WorldSocket;
+  readonly #kept = new Map<WorldGateway, Http2Connection>();
+
+  constructor(world: World, connect: (gateway: WorldGateway) => WorldSocket) {
+    this.#world = world;
+    this.#connect = connect;
+  }
+
+  to(gateway: WorldGateway, draws: Draws): Http2Connection {
+    const kept = this.#kept.get(gateway);
+    if (kept?.isUsable === true && draws.percent(95)) return kept;
+    const connection = this.open(gateway);
+    this.#kept.set(gateway, connection);
+    return connection;
+  }
+
+  open(gateway: WorldGateway): Http2Connection {
+    return new Http2Connection(this.#world, this.#connect(gateway));
+  }
+}
