@@ -175,10 +175,12 @@ describe('an upstream', () => {
   it('that stays as it is keeps its connections, whatever else changes', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
-    await gateway.ask(head('GET /a'));
+    // Each worker has connections of its own.
+    const client = await gateway.connect();
+    await client.ask(head('GET /a'));
     await changeConfig(gateway, { cors: { origins: ['https://app.example'] }, caps: { requests: 50 } });
     await serves(gateway, 2);
-    const response = await gateway.ask(head('GET /a', 'Origin: https://app.example'));
+    const response = await client.ask(head('GET /a', 'Origin: https://app.example'));
     expect(header(response, 'access-control-allow-origin')).toBe('https://app.example');
     expect(upstream.connections).toHaveLength(1);
   });
@@ -336,12 +338,14 @@ describe('callers and their provider', () => {
   it('stay known when something else changes', async () => {
     const issuer = await startIssuer();
     const { gateway } = await startGatewayOf(issuer);
+    // Each worker knows the callers that it has met.
+    const client = await gateway.connect();
     const request = head('GET /a', issuer.bearer());
-    await gateway.ask(request);
+    await client.ask(request);
     const fetches = issuer.provider.keyFetches;
     await changeConfig(gateway, { caps: { requests: 50 } });
     await serves(gateway, 2);
-    expect((await gateway.ask(request)).status).toBe(200);
+    expect((await client.ask(request)).status).toBe(200);
     expect((await gateway.metric('weir_tokens_total')).get('{outcome="known"}')).toBe(1);
     expect(issuer.provider.keyFetches).toBe(fetches);
   });

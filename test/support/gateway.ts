@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
-import { type Clock, type Network, systemClock, thisMachine } from '../../src/core/index.ts';
+import { type Clock, type Network, type System, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/workers/index.ts';
 import { tempFolder } from './temp.ts';
@@ -101,9 +102,30 @@ export async function startGatewayFrom(
   const isAlone = loaded.snapshot.workers.count === 1;
   const app = await (isAlone
     ? startApp(loaded.snapshot, options)
-    : startWithWorkers(options, settings.host ?? inThreadHost(system, log)));
+    : startWithWorkers(options, settings.host ?? inThreadHost(takingTurns(system), log)));
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, path, lines);
+}
+
+/**
+ * Has the servers of one port take connections in turn, where the kernel would choose among them by chance: what depends on the worker
+ * that serves a connection fails each time.
+ */
+function takingTurns(system: System): System {
+  const servers = new Map<Server, (socket: Socket) => void>();
+  let turn = 0;
+  const take = (socket: Socket) => {
+    const here = [...servers].filter(
+      ([server]) => (server.address() as AddressInfo | null)?.port === socket.localPort,
+    );
+    here[turn++ % here.length]?.[1](socket);
+  };
+  const createServer: Network['createServer'] = (options, onSocket) => {
+    const server = system.network.createServer(options, take);
+    servers.set(server, onSocket);
+    return server;
+  };
+  return { ...system, network: { ...system.network, createServer } };
 }
 
 /** How many workers a gateway has whose configuration does not say so. */
