@@ -4,7 +4,6 @@ import { changeLimits, serves, statusOf } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
-import { MemoryReplication } from '../support/memory-replication.ts';
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -19,29 +18,14 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 let redis: RedisServer;
 let issuer: TestIssuer;
-/** What gateways inform each other by; null: by Redis. */
-let memory: MemoryReplication | null = null;
 beforeEach(async () => {
   redis = await startRedis();
   issuer = await startIssuer();
 });
 afterEach(() => redis.close());
 
-/** What holds whatever gateways inform each other by. */
-const EITHER_WAY = [{ way: 'Redis' }, { way: 'the memory of their process' }] as const;
-
-function informBy(way: (typeof EITHER_WAY)[number]['way']): void {
-  beforeEach(() => {
-    memory = way === 'Redis' ? null : new MemoryReplication();
-  });
-  afterEach(() => {
-    memory = null;
-  });
-}
-
 /** The names of the facts that gateways share. */
 async function factNames(): Promise<readonly string[]> {
-  if (memory !== null) return memory.names;
   const names = await redis.client.call('zrange', 'weir:1:{board}:news', '0', '-1');
   return Array.isArray(names) ? names.map(String) : [];
 }
@@ -63,12 +47,10 @@ async function startReplica(
     ...settings,
     limits,
     routes: [{ path: '/open/**', authentication: 'none' }, ...routes],
-    ...(memory === null
-      ? // On a busy machine a response may take its time.
-        { config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } } }
-      : { shared: { thread: memory.thread() } }),
+    // On a busy machine a response may take its time.
+    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } },
   });
-  if (memory === null) await redisDecides(started.gateway);
+  await redisDecides(started.gateway);
   return { ...started, issuer };
 }
 
@@ -80,9 +62,7 @@ async function expectRestricted(fronts: readonly LimitedGateway[], target: strin
   }
 }
 
-describe.each(EITHER_WAY)('what two gateways see of one offender is added up by $way', ({ way }) => {
-  informBy(way);
-
+describe('what two gateways see of one offender is added up', () => {
   test('ten invalid requests over two gateways, of which eight are allowed, restrict the address at both', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     for (const front of fronts) {
@@ -183,9 +163,7 @@ describe.each(EITHER_WAY)('what two gateways see of one offender is added up by 
   });
 });
 
-describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
-  informBy(way);
-
+describe('a restriction', () => {
   test('is known to a new gateway before its first response', async () => {
     const first = await startReplica(invalidRequests);
     await askTimes(first, 9, 'GET /a');
@@ -225,8 +203,7 @@ describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
     await serves(second.gateway, 2);
     // It knows the address by its digest alone, which does not tell the network.
     expect(await counted(second)).toBe(1);
-    // Without Redis, there are no metrics of what gateways share.
-    if (memory === null) expect((await second.gateway.metric('weir_restrictions_adopted')).get('')).toBe(1);
+    expect((await second.gateway.metric('weir_restrictions_adopted')).get('')).toBe(1);
     await changeLimits(first.gateway, spared);
     await serves(first.gateway, 2);
     expect(await counted(first)).toBe(0);
@@ -234,9 +211,7 @@ describe.each(EITHER_WAY)('a restriction, by $way,', ({ way }) => {
     expect(await counted(await startReplica(spared))).toBe(0);
     expect([...(await first.gateway.metric('weir_restricted')).values()]).toEqual([0, 0, 0]);
   });
-});
 
-describe('a restriction that Redis carries', () => {
   test('that began while Redis was away is known to the others after its return, and so are those that Redis has lost', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     const [one, two] = fronts;
@@ -273,28 +248,24 @@ describe('a restriction that Redis carries', () => {
   });
 });
 
-describe.each(EITHER_WAY)('a revocation, by $way,', ({ way }) => {
-  informBy(way);
-
-  test('a not-before mark that one gateway learns refuses the older tokens at the other', async () => {
-    const fronts = [await startReplica(everything), await startReplica(everything)];
-    const [one, two] = fronts;
-    if (one === undefined || two === undefined) return;
-    const mark = Math.floor(Date.now() / 1_000) - 60;
-    const old = issuer.bearer({ iat: mark - 1 });
-    const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
-    expect((await askOnce(two, 'GET /a', old)).status).toBe(200);
-    issuer.provider.token = scripts.tokens({
-      access_token: issuer.token({ sub: 'alice' }),
-      'not-before-policy': mark,
-    });
-    expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
-    await waitFor('it is refused', async () => (await askOnce(two, 'GET /a', old)).status === 401);
-    expect((await askOnce(two, 'GET /a', bobs)).status).toBe(200);
-    expect((await askOnce(two, 'GET /a', issuer.bearer())).status).toBe(200);
-    const later = await startReplica(everything);
-    expect((await askOnce(later, 'GET /a', old)).status).toBe(401);
+test('a not-before mark that one gateway learns refuses the older tokens at the other', async () => {
+  const fronts = [await startReplica(everything), await startReplica(everything)];
+  const [one, two] = fronts;
+  if (one === undefined || two === undefined) return;
+  const mark = Math.floor(Date.now() / 1_000) - 60;
+  const old = issuer.bearer({ iat: mark - 1 });
+  const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
+  expect((await askOnce(two, 'GET /a', old)).status).toBe(200);
+  issuer.provider.token = scripts.tokens({
+    access_token: issuer.token({ sub: 'alice' }),
+    'not-before-policy': mark,
   });
+  expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
+  await waitFor('it is refused', async () => (await askOnce(two, 'GET /a', old)).status === 401);
+  expect((await askOnce(two, 'GET /a', bobs)).status).toBe(200);
+  expect((await askOnce(two, 'GET /a', issuer.bearer())).status).toBe(200);
+  const later = await startReplica(everything);
+  expect((await askOnce(later, 'GET /a', old)).status).toBe(401);
 });
 
 /** How often Redis did each command since the start. */
