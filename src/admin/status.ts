@@ -24,7 +24,7 @@ export interface GatewayStatus {
   readonly notReady: string | null;
   /** How many threads serve clients, and what decided with `workers: auto`. */
   readonly workers: WorkersModel & {
-    /** One after the other; none with a count of 1. */
+    /** The workers, by their numbers; none with a count of 1. */
     readonly each: readonly WorkerStatus[];
   };
   readonly configuration: {

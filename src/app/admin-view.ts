@@ -25,7 +25,7 @@ interface ShownParts {
   readonly watcher: ConfigWatcher | null;
   readonly service: Pick<Service, 'connections'>;
   readonly transports: Transports;
-  /** What workers tell; nothing where there are none. */
+  /** What the workers report; nothing if there are no workers. */
   readonly reports: WorkerReports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;

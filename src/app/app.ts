@@ -24,7 +24,7 @@ export interface SharedParts {
   readonly memory?: TableMemory;
   /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */
   readonly issuers?: IssuerSharing;
-  /** The same of what health checks find out about endpoints. */
+  /** How the threads of the process share what health checks find out about endpoints. Default: there is one thread. */
   readonly checks?: SharedStates<CheckState>;
   /** Has names of endpoints looked up once for all threads. Default: there is one thread. */
   readonly lookups?: Lookups;
@@ -69,13 +69,13 @@ export interface Service {
 
 /** The workers of a process, which serve the clients for the gateway of its main thread. */
 export interface Workers extends Service {
-  /** What they tell of themselves. */
+  /** What the workers report about themselves. */
   readonly reports: WorkerReports;
-  /** Whether one of them serves. */
+  /** Whether at least one worker serves. */
   readonly serves: boolean;
   /** Resolves to why the process must end, if workers die again and again. */
   readonly failed: Promise<string>;
-  /** Has all of them compile a configuration. Rejects if one cannot: none uses it then. */
+  /** Has all workers compile a configuration. Rejects if a worker cannot: then no worker uses it. */
   prepare(loaded: LoadedConfig): Promise<void>;
 }
 

@@ -78,7 +78,7 @@ class RunningApp implements PlaneApp {
   readonly #service: Service;
   /** Make ready for a reload before this thread takes it; `null` if there are none. */
   readonly #workers: Workers | null;
-  /** What they tell; nothing where there are none. */
+  /** What the workers report; nothing if there are no workers. */
   readonly #reports: WorkerReports;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
@@ -414,7 +414,7 @@ function reloadSink(generations: Generations, reloads: ReloadListener, workers: 
   };
 }
 
-/** Keeps the networks that count as one address: the counters have their names. */
+/** Keeps the prefix of the networks that count as one address: the counters are named by such networks. */
 function withNetworksOf({ limits: { ipv6Prefix } }: Snapshot, next: Snapshot): Snapshot {
   return { ...next, limits: { ...next.limits, ipv6Prefix } };
 }

@@ -114,7 +114,7 @@ export class WorkerReports {
 
   /** What the threads have for themselves, for a scrape. */
   async levels(): Promise<readonly Levels[]> {
-    // One scrape after the other: a death in between adds to the end of the list.
+    // One scrape joins after the other: a worker that dies meanwhile adds to the end of the list.
     this.#joining = this.#joining.then(() => this.#joinGone());
     await this.#joining;
     return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
@@ -204,7 +204,7 @@ function requestsIn({ metrics: { counters } }: ObservationGrowth): number {
   return series.reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** Joins how the endpoints of one upstream are for several workers. One is out if it is for all of them. */
+/** Joins what several workers report about the endpoints of one upstream. An endpoint is out if it is out for every worker. */
 function asOne(states: readonly EndpointsState[]): EndpointsState {
   const byName = Map.groupBy(
     states.flatMap(({ endpoints }) => endpoints),

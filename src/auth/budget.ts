@@ -32,8 +32,8 @@ const OLDER = LIST + 1;
 const NEWER = OLDER + 1;
 const WIDTH = NEWER + 1;
 
-// The lists: of windows in the order in which they opened, which is also the order in which they close, and of those whose budget is
-// spent. The latter have a list of their own, so that a flood of new addresses cannot push them out.
+// Two lists of windows, in the order in which they opened and will close: those with budget left, and those whose budget is
+// spent. Spent ones have a list of their own, so that a flood of new addresses cannot push them out.
 const COUNTING = 0;
 const SPENT = 1;
 // Words of a list. Records are stored as their number + 1.

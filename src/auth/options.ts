@@ -16,7 +16,7 @@ export interface AccessTokenOptions {
   readonly classes: readonly ClassRule[];
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
-  /** Claims that callers keep of their tokens, for what else the configuration decides by them. */
+  /** Claims that a caller keeps of its token, because other parts of the configuration decide by them. */
   readonly keptClaims: readonly string[];
   /** What routes require of tokens, each distinct requirement once. */
   readonly requirements: readonly Requirement[];

@@ -121,7 +121,7 @@ export interface AnonymousRevocation {
 export const REVOCATION_KINDS = [
   /** Refuses the subject's tokens issued before `value`. */
   'subject',
-  /** Refuses the same, as learnt with a redeemed code: the mark may be the one for everyone. */
+  /** The same as `subject`, but learnt with a redeemed code: the mark may be meant for everyone. */
   'policy',
   /** Refuses the session's tokens issued before `value`. */
   'session',

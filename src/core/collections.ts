@@ -129,8 +129,9 @@ export interface TableMemory {
   /** Makes so many zeros. Shared memory gives each thread the same words for a name; the main thread asks first. */
   words(name: string, count: number): Words;
   /**
-   * Runs something that changes words, which others see as a whole or not at all: alone, and undone if it throws or its thread dies.
-   * May be nested; the outermost counts. It must be short, must not await, and must not post messages. Own memory just runs it.
+   * Runs a function that changes words. Other threads see all of its changes or none: no other thread changes words meanwhile,
+   * and the changes are undone if the function throws or its thread dies. Calls may be nested; the outermost counts. The
+   * function must be short, must not await, and must not post messages. Own memory just runs it.
    *
    * The main thread does not wait for long: it has to hear when the thread inside dies. It uses `soon`.
    */

@@ -57,7 +57,7 @@ export interface ToldStates<State> {
   tell(key: string, state: State | null): void;
 }
 
-/** The same in a thread that learns from another one. */
+/** The latest state of things, in a thread that another one tells. */
 export interface LearntStates<State> {
   readonly role: 'learns';
   /** Hands over the state, at once if there is one, and each change. Returns what ends that. */

@@ -76,7 +76,7 @@ class Journal {
 export interface MemoryHandover {
   readonly threads: number;
   readonly control: SharedArrayBuffer;
-  /** Follow one another as the main thread made them: the journal names a table by its place. */
+  /** The tables in the order in which the main thread made them: the journal names a table by its place in this order. */
   readonly tables: Map<string, SharedArrayBuffer>;
   readonly secret: Uint8Array;
   readonly hashRoot: Uint8Array;
@@ -85,12 +85,15 @@ export interface MemoryHandover {
 /** Waits a little for a lock that this thread holds (`owner`: its number + 1). `turn` counts the calls from 0 on. */
 export type LockWait = (control: Int32Array, owner: number, turn: number) => void;
 
-/** Holders leave within a microsecond or so, unless the system has suspended them. */
+/**
+ * The number of tries before a thread waits. A holder gives the lock back within a microsecond or so, unless the system has
+ * suspended it.
+ */
 const SPINS = 200;
 /** Nobody is woken: that would cost the holder more than a decision. */
 const NAP_MS = 0.05;
 
-/** Waits beside other threads. Planes that share a thread must never wait for each other. */
+/** Waits for another thread. Must not be used by planes that share a thread: they would wait for each other. */
 const waitForThread: LockWait = (control, owner, turn) => {
   if (turn >= SPINS) Atomics.wait(control, LOCK, owner, NAP_MS);
 };

@@ -28,7 +28,7 @@ export class TurnWriter implements TurnTask {
   #isFull = false;
   #willFlush = false;
 
-  /** @param written called in front of each write: what to call behind it. Writes nothing before `open` is called. */
+  /** @param written called before each write; returns what to call once it is done. Nothing is written before `open` is called */
   constructor(socket: Socket, source: GatheredBytes, written: () => Written | undefined = () => undefined) {
     this.#socket = socket;
     this.#source = source;
@@ -36,7 +36,7 @@ export class TurnWriter implements TurnTask {
     socket.on('drain', () => this.#onDrain());
   }
 
-  /** Writes what has been gathered, and from now on. */
+  /** Writes what has been gathered, and from now on also what comes. */
   open(): void {
     if (this.#phase === 'held') this.#phase = 'open';
     this.#flush();

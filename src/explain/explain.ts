@@ -246,7 +246,7 @@ function keyOf(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): st
   return address === null ? null : addressKey(address, ipv6Prefix);
 }
 
-/** Whether the route takes this caller with a token and without one, and none was told. */
+/** Whether the route takes callers with and without a token, and the question does not say which one this is. */
 function mayHaveToken({ authentication }: ForwardRoute, { as, principal }: AskedCaller): boolean {
   return authentication === 'optional' && as === null && principal === null;
 }

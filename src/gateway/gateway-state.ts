@@ -25,7 +25,7 @@ export interface GatewayDependencies {
   readonly unlistedProxies: UnlistedProxies;
   /** Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
-  /** Numbers the requests. Default: those of this gateway. */
+  /** Numbers the requests. Default: this gateway has numbers of its own. */
   readonly sequence?: Sequence | undefined;
 }
 

@@ -53,9 +53,9 @@ export class HeldRequests {
   readonly #clock: TimerClock;
   readonly #ended: (outcome: HeldOutcome) => void;
   readonly #lines = new Map<string, Line>();
-  /** Counts them in all, and those of each caller. */
+  /** Counts the held requests, in all and of each caller. */
   readonly #permits: Permits;
-  /** Counts those that wait for each counter: each thread has a line of its own. */
+  /** Counts the requests that wait for each counter, of all threads: each thread has only a line of its own. */
   readonly #inLine: Permits;
   #count = 0;
 

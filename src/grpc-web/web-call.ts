@@ -46,7 +46,7 @@ export class WebCall {
   readonly #takesText: boolean;
   readonly #answered = new MessageFrames();
 
-  /** @param fields those of the request */
+  /** @param fields the fields of the request */
   constructor(fields: Fields) {
     this.#sendsText = WEB_TEXT.test(firstValue(fields, 'content-type') ?? '');
     this.#takesText = takesText(fields);
@@ -71,7 +71,7 @@ export class WebCall {
     return new RequestMessages(source, this.#sendsText ? new Base64Decoder() : null, refuse);
   }
 
-  /** Whether a response of the service is one of gRPC. */
+  /** Whether a response of the service is a gRPC response. */
   isAnswer(status: number, fields: Fields): boolean {
     return status === 200 && GRPC.test(firstValue(fields, 'content-type') ?? '');
   }

@@ -93,7 +93,10 @@ export class AddressSet {
     if (prefix >= (bits === 32 || mapped !== null ? bits : this.#prefix)) this.#addKey(address);
   }
 
-  /** Adds the key of an entry that names one address. A key stands for its network's first address, so leave it out unless the entry covers that. */
+  /**
+   * Adds the key of an entry that names one address, if the entry covers the first address of the network of that key: the key
+   * stands for it.
+   */
   #addKey(address: string): void {
     const key = addressKey(normalizeAddress(address) ?? address, this.#prefix);
     if (this.has(addressOfKey(key))) this.#keys.add(key);

@@ -43,7 +43,7 @@ function ofElement(text: string): string | null {
   PAIR.lastIndex = 0;
   while (PAIR.lastIndex < text.length) {
     const [, key = '', value = ''] = PAIR.exec(text) ?? [];
-    // Anything but pairs, such as the comma before another element.
+    // The text is not a list of pairs, or it has a comma before another element.
     if (key === '') return null;
     if (key.toLowerCase() !== 'hash') continue;
     if (found !== null || !/^[0-9a-f]{64}$/i.test(value)) return null;

@@ -3,7 +3,7 @@ import { foldName, NameTable, withRule } from './field-rules.ts';
 
 /** Looks up a few names as `NameTable` does, but takes little memory: ten thousand routes may each have one. */
 export class FoldedNames {
-  /** Each name once, folded. */
+  /** Each name once, in the form that `foldName` gives it. */
   readonly names: readonly string[];
   readonly #byLength: (readonly string[] | undefined)[] = [];
 
@@ -13,12 +13,12 @@ export class FoldedNames {
       this.#byLength[name.length] = [...(this.#byLength[name.length] ?? []), name];
   }
 
-  /** True if a careless backend would read this name as one of them. */
+  /** True if a careless backend would take this name for one of the listed names. */
   has(name: string): boolean {
     return this.#byLength[name.length]?.includes(foldName(name)) === true;
   }
 
-  /** Returns the fields without those of these names, in a new array. */
+  /** Returns the fields in a new array, without those that have one of the listed names. */
   without(fields: Fields): string[] {
     return withoutFields(fields, name => this.has(name));
   }

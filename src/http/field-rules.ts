@@ -116,7 +116,7 @@ export type FieldRule =
   | 'forwarded'
   | 'traceparent'
   | 'tracestate'
-  /** Tells the certificate of a trusted proxy's client: read and forwarded from such a proxy alone. */
+  /** Holds the certificate of a client. It is read and forwarded only from a trusted proxy. */
   | 'certificate'
   /** Never forwarded. */
   | 'drop'
@@ -173,7 +173,10 @@ interface ForwardingOptions {
 /** Says which request fields the gateway reads, drops or believes. Compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
-  /** Whether trusted proxies tell the certificates of their clients. Then their own connection's is none of a client. */
+  /**
+   * Whether trusted proxies tell the certificates of their clients. Then the certificate of a proxy's own connection is not a
+   * client's.
+   */
   readonly certificates: boolean;
 
   constructor({

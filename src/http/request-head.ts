@@ -12,7 +12,7 @@ export class RequestHead {
   authorization: string | null = null;
   /** True if `Connection` names Authorization: the client means it for the gateway only, so it is not forwarded. */
   authorizationForHop = false;
-  /** `X-Request-Id` of a trusted proxy; '' if several came, since none can be trusted more than the others. */
+  /** The `X-Request-Id` of a trusted proxy; '' if several came, since none of them is more credible than the others. */
   requestId: string | null = null;
   /** `traceparent` of a trusted proxy if the gateway takes part in traces; '' if several came. */
   traceParent: string | null = null;
@@ -25,8 +25,8 @@ export class RequestHead {
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
   /**
-   * What a trusted proxy tells of its client's certificate: '' if nothing, or more than once. `null` if it is not for the peer to tell, so
-   * that the certificate of the connection counts.
+   * The certificate of its client that a trusted proxy tells: '' if it tells none, or more than one. `null` if the peer may not
+   * tell it, so that the certificate of the connection counts.
    */
   certificate: string | null = null;
   /** A field that came twice and may come only once; `null` if there is none. */

@@ -6,7 +6,7 @@ const CLOSE: readonly string[] = ['close'];
 
 /** Returns the options of a `Connection` value in lower case, since letter case means nothing (RFC 9110, 7.6.1), without empty ones. */
 export function connectionOptions(value: string): readonly string[] {
-  // Nearly all values are one of these.
+  // Nearly all values are `keep-alive` or `close`.
   if (value === 'keep-alive' || value === 'Keep-Alive') return KEEP_ALIVE;
   if (value === 'close') return CLOSE;
   return value

@@ -97,7 +97,7 @@ class FramingFields {
     this.keepAlive ||= options.includes('keep-alive');
     this.upgradeNamed ||= options.includes('upgrade');
     for (const name of hopFieldNames(options)) {
-      // One array for all lines: a small head can hold thousands of them.
+      // All lines share one array: a small head can hold thousands of them.
       this.hopFields ??= [];
       this.hopFields.push(name);
     }

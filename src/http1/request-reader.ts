@@ -123,7 +123,7 @@ export class RequestReader {
     return true;
   }
 
-  /** Goes on to the next request once the last one is answered: discards the rest of its body, and reads the next head. */
+  /** Goes on to the next request, once the last one is answered: discards what is left of its body, and reads the next head. */
   next(): void {
     if (this.#phase === 'behind') this.#phase = 'head';
     this.#body?.discard();

@@ -90,7 +90,7 @@ export abstract class BodyWriter implements BodySink {
   /** Writes a piece that is not empty. Returns false if that is enough until `drained` is called. */
   protected abstract write(bytes: Buffer): boolean;
 
-  /** Writes what follows the last piece. */
+  /** Writes what comes after the last piece of the body. */
   protected abstract finish(): void;
 
   /** Lets the body flow. */

@@ -251,7 +251,7 @@ export interface Switched {
 export class LastResponse {
   /** True once a byte of it has come. */
   begun = false;
-  /** How many interim responses came before it. */
+  /** How many interim responses came before the final one. */
   interim = 0;
   status = 0;
   /** True if no byte of a body came with it, whatever its framing. */

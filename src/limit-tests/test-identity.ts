@@ -100,7 +100,7 @@ export class TestIssuer {
     return kind === 'user' ? principal : (bots?.principal ?? null);
   }
 
-  /** The token of the caller with these values of those claims, and further claims. */
+  /** The token of a caller of this kind. `values`: of the claims that identify it; it may have further claims. */
   token(kind: 'user' | 'bot', values: readonly string[], further: Claims): string {
     const id = JSON.stringify([kind, values, further]);
     const token = this.#tokens.get(id) ?? this.#sign(kind, values, further);

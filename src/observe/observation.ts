@@ -21,7 +21,7 @@ import { Recent, type RecentGrowth } from './recent.ts';
 interface ObservationOptions {
   readonly clock: core.TimerClock;
   readonly log: Logger;
-  /** Names this process in the access log: of no other, and of none before its start. */
+  /** Names this process in the access log. No other process has the name, nor has this one after a restart. */
   readonly instance: string;
   readonly logging: LoggingOptions;
   /** The key of the pseudonyms while the configuration has none. */
@@ -79,7 +79,7 @@ export class Observation {
   readonly #upstreamMetrics: metric.UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
-  /** The events that the main thread tells in the place of this one, by method. */
+  /** The methods of events that the main thread reports instead of this one. */
   readonly #unheard: ReadonlySet<string>;
   #labels: metric.LabelModel;
 
@@ -148,8 +148,8 @@ export class Observation {
   }
 
   /**
-   * The listener for one provider, by its name, or for tokens of none (`none`). Null: the only provider, which metrics and logs do
-   * not name. The same one for as long as the gateway runs: its log tells changes of state.
+   * The listener for one provider, by its name, or for tokens of unknown providers (`none`). Null: the only provider, which
+   * metrics and logs do not name. It stays the same for as long as the gateway runs: its log tells changes of state.
    */
   identityOf(provider: string | null): core.AuthListener & core.SignInListener {
     const known = this.#identities.get(provider);

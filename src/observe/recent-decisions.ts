@@ -136,7 +136,7 @@ export interface TopCaller {
 /** What one list has counted since it was taken last. */
 export interface TakenCallers {
   readonly callers: readonly TopCaller[];
-  /** The most that a caller can have who is not among them. */
+  /** The most that a caller can have counted that is not in `callers`. */
   readonly unlisted: number;
 }
 
@@ -187,7 +187,7 @@ export class TopCallers {
     }));
   }
 
-  /** Counts one, and returns where it can be said what it was. */
+  /** Counts one event of a caller. Returns the entry, in which the caller of this method can note what the event was. */
   note(
     bucket: string,
     callerClass: string,
@@ -332,7 +332,7 @@ export class SlidingCount {
     return this.#since(total) + sum(this.#growth.subarray(TICKS));
   }
 
-  /** Growth in the tick under way. */
+  /** How much the count has grown since the last tick ended. */
   #since(total: number): number {
     return total >= this.#seen ? total - this.#seen : total;
   }

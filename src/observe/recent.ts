@@ -28,7 +28,7 @@ export class Recent {
   readonly #clock: core.TimerClock;
   #timer: core.Timer | null = null;
 
-  /** @param upstreams the names of those configured */
+  /** @param upstreams the names of the configured upstreams */
   constructor(clock: core.TimerClock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
     this.#clock = clock;
     this.decisions = new RecentDecisions(tallies);
@@ -234,7 +234,7 @@ export class RecentErrors implements Partial<Heard> {
     for (const error of upstreams) addCount(this.#upstreams, error);
   }
 
-  /** @param upstreams those configured: others are forgotten */
+  /** @param upstreams the configured upstreams: others are forgotten */
   advance(upstreams: ReadonlySet<string>): void {
     for (const kept of this.#kinds.values()) kept.lately.advance(kept.count);
     for (const [upstream, kept] of this.#upstreams) {

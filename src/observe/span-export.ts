@@ -90,7 +90,7 @@ interface Span {
   readonly spanId: string;
   readonly kind: number;
   readonly attributes: Attributes;
-  /** The context of what it is part of. */
+  /** The context of the span that it is a part of. */
   readonly parent: Context;
   readonly fromMs: number;
   readonly toMs: number;
@@ -177,7 +177,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     span.end(hrTime(toMs));
   }
 
-  /** The context of what a span is part of. */
+  /** The context of the span that a span is a part of. */
   #contextOf({ traceId }: TraceRecord, spanId: string | null): Context {
     const { ROOT_CONTEXT, trace, TraceFlags } = this.#sdk.api;
     if (spanId === null) return ROOT_CONTEXT;
@@ -186,7 +186,7 @@ export class SpanExport implements Partial<ExchangeListener> {
   }
 }
 
-/** A number would be taken for one of another clock if it is small. */
+/** A small number would be taken for a moment of another clock. */
 function hrTime(epochMs: number): HrTime {
   const seconds = Math.floor(epochMs / 1_000);
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];

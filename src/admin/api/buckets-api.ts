@@ -25,7 +25,7 @@ interface Question {
   readonly value: string | null;
   /** The class whose numbers the client has. */
   readonly className: ClassName;
-  /** The group whose allowance is meant, by the name that it is counted under; `null` if none is. */
+  /** The group that is asked about, by the name that its counters have; `null` if none is asked about. */
   readonly group: string | null;
 }
 

@@ -142,7 +142,7 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
 
 /** The callers that consume units of a bucket, according to gateway.yaml. */
 interface BucketCallers {
-  /** Built-in ones, and those that gateway.yaml names. */
+  /** The built-in classes, and those that gateway.yaml names. */
   readonly classes: readonly string[];
   /** Whether a route of the bucket is exempt from the global limit. */
   readonly exempt: boolean;

@@ -159,9 +159,9 @@ class WaysAround {
   readonly #file: ConfigFile;
   readonly #sent: readonly SentRoute[];
   readonly #byHost: ReadonlyMap<string | null, readonly SentRoute[]>;
-  /** One for each host, and one for all routes under `undefined`. */
+  /** The reach of the routes of each host; under `undefined`, that of all routes. */
   readonly #reaches = new Map<string | null | undefined, Reach>();
-  /** A route with many hosts is told once for each route that it leads around. */
+  /** The pairs that were reported: a route with many hosts is reported once for each route that it bypasses. */
   readonly #told = new Set<string>();
 
   constructor(file: ConfigFile, sent: readonly SentRoute[]) {
@@ -200,7 +200,10 @@ class WaysAround {
         this.#warnOnce(route, guarded, 'others');
   }
 
-  /** Whether a route is for methods alone that the other one does not take, and that nobody may send there on that one's host. */
+  /**
+   * Whether a route takes only methods that the guarded route does not take, while no route for the host of the guarded one lets
+   * these methods through with as few demands.
+   */
   #isForOthersAlone(route: SentRoute, guarded: SentRoute, upstream: string): boolean {
     const { host, methods } = route.pattern;
     if (methodsMeet(methods, guarded.pattern.methods)) return false;

@@ -79,7 +79,7 @@ function addNeedsSignIn(
   }
 }
 
-/** Endpoints which, if all are given, make the gateway read no discovery document. That would name the others. */
+/** If all of these endpoints are given, the gateway reads no discovery document, and so learns no other endpoint. */
 const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {

@@ -27,7 +27,7 @@ function checkPresence(file: ConfigFile, path: Path): void {
     file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
 }
 
-/** Checks that all have the same scheme and path, since any of them may get any request. */
+/** Checks that all addresses have the same scheme and path, since any of them may get any request. */
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
   const listed = urls.map(entry => {
     const url = readUrl(entry);

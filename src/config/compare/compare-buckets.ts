@@ -12,7 +12,7 @@ const CLASSES = ['user', 'bot', 'address'] as const;
 
 /** The quotas that classes have after all fallbacks; `null` is no limit. */
 export interface ClassQuotas {
-  /** The classes of gateway.yaml that have one of their own. */
+  /** The classes of gateway.yaml that have a quota of their own. */
   readonly names: readonly string[];
   of(name: string): Quota | null;
 }

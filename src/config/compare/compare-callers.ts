@@ -13,7 +13,7 @@ interface ClassRule {
   readonly subject: string;
   /** The name of the class in limits.yaml. */
   readonly name: string;
-  /** The map in which it stands beside others, whose order counts; `null` for bots. */
+  /** The map that lists it with other classes, where the order counts; `null` for bots. */
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
@@ -51,7 +51,7 @@ function differenceOf(joining: Difference | null, leaving: Difference | null): D
     : { ...both, effect: 'mixed', text: `other callers belong to it: ${both.text}` };
 }
 
-/** @param difference what changes; of no text if nothing does */
+/** @param difference what changes; its text is empty if nothing changes */
 function described(difference: Difference, what: string): Difference {
   return difference.text === ''
     ? differ('neutral', 'its callers have the limits of users, as before')

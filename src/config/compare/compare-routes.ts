@@ -79,12 +79,12 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Makes a request for each method that a pattern takes; for each common method if it takes all. */
 function probesOf(pattern: RoutePattern): Probe[] {
   const { methods, host, path } = pattern;
-  // A name in braces is no literal of any pattern: those write them as %7B and %7D.
+  // No literal of a pattern is a name in braces: patterns write braces as %7B and %7D.
   const sample = path.replace('**', '{rest}');
   return (methods ?? METHODS).map(method => ({
     label: nameOf({ ...pattern, methods: [method] }),
     method,
-    // A pattern with a star is found by its name, as any host that no other names.
+    // The wildcard `*.example.com` finds the pattern of that name: it is looked up like a host that no other pattern names.
     host: host ?? '',
     path: method === GRPC_METHOD ? `/${sample.replace('/*', '/{method}')}` : sample,
   }));

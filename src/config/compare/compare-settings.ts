@@ -17,7 +17,7 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   const paths = new Map(
     [...before.values(), ...now.values()].flatMap(setting => {
       const path = sharedPath(setting.path, mapsNow, mapsBefore);
-      // Where the whole section is new or gone, that is told as well.
+      // If the whole section is new or gone, say that as well.
       const isTold = isOfClasses(setting) && isOfClasses({ ...setting, path });
       return isTold ? [] : [[formatPath(path), path] as const];
     }),
@@ -34,7 +34,7 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   });
 }
 
-/** Lists the paths of maps: those that lead to others. */
+/** Lists the paths of maps: the paths that lead to other paths. */
 function mapsIn(settings: Settings): ReadonlySet<string> {
   return new Set(
     Array.from(settings.values(), ({ path }) =>

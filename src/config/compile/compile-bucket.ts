@@ -70,7 +70,7 @@ export function withTrials(config: BucketConfig): BucketConfig {
   return { ...config, ...written(shadow), classes, shadow: false };
 }
 
-/** Leaves out quotas that are undefined: they would hide those that hold. */
+/** Leaves out quotas that are undefined: they would hide the quotas that apply instead. */
 function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<BucketConfig> {
   return Object.fromEntries(Object.entries(quotas).filter(([, quota]) => quota !== undefined));
 }

@@ -103,7 +103,7 @@ interface TokenRules
   readonly notBeforeS: number;
 }
 
-/** The same, and what holds for the callers of every provider. */
+/** The rules for the tokens of a provider, with what holds for the callers of every provider. */
 interface ProviderRules extends TokenRules, Pick<AccessTokenOptions, 'keptClaims' | 'requirements'> {}
 
 /** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */

@@ -125,7 +125,7 @@ const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
 /** Writes once what responses say about each set of limits, so that no request has to. */
 class SetPolicies implements model.LimitPolicies {
   readonly #config: LimitsConfig;
-  /** Weak, since what tokens say makes sets of its own. */
+  /** Weak, because claims in tokens lead to further sets, which come and go. */
   readonly #known = new WeakMap<LimitSet, model.LimitPolicyModel>();
 
   constructor(config: LimitsConfig) {

@@ -143,7 +143,7 @@ function stateOf(
 ): model.Snapshot['state'] {
   if (state === undefined) return null;
   const { folder, counters } = typeof state === 'string' ? { folder: state } : state;
-  // With Redis they are there.
+  // With Redis, the counters are kept there.
   const countersMs = store === 'memory' ? (counters ?? null) : null;
   return { folder: resolve(dirname(gatewayFile), folder), countersMs };
 }

@@ -19,7 +19,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Marks our comments, so that those of the last time go. */
+/** Marks our comments, so that the next run can remove them. */
 const MARK = '# weir suggest: ';
 const OUR_LINES = /^[ \t]*# weir suggest: .*\n/gm;
 

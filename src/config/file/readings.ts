@@ -24,10 +24,10 @@ const SECRET_DIGITS = 2;
  * not be read are included, so that a file that appears later is noticed as a change.
  */
 export class Readings {
-  /** Where they were read. */
+  /** The file system that they were read from. */
   readonly files: Files;
   readonly #readings = new Map<string, Reading>();
-  /** Keeps what was read; `null` if nobody takes it. */
+  /** Keeps what was read; `null` if nobody needs it. */
   #contents: ConfigContents | null;
   #repeatable = true;
 

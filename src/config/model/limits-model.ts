@@ -71,7 +71,7 @@ export interface LimitRouteModel {
 
 /** The limits on requests to a bucket. */
 export interface BucketLimits {
-  /** The limits with the global one, and without it for exempt routes. */
+  /** The sets of limits of each class: with the global limit, and without it for exempt routes. */
   readonly sets: limits.ByClass<limits.LimitSet>;
   readonly exemptSets: limits.ByClass<limits.LimitSet>;
   /** Chooses among the limits of one of these sets by what the caller's token says; `null` if they are the same for all. */

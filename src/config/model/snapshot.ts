@@ -61,7 +61,7 @@ export interface StateModel {
 
 /** How many threads serve clients. */
 export interface WorkersModel {
-  /** 1: the thread that does all else serves them as well. */
+  /** How many workers serve clients. 1: the main thread serves them itself. */
   readonly count: number;
   /** What decided with `auto`, such as `processor limit: 1.5`; `null` if the file says the number. */
   readonly why: string | null;
@@ -146,7 +146,7 @@ export interface CapsModel {
   readonly headBytes: number;
   /** Header fields of a request (431 beyond). */
   readonly fields: number;
-  /** Limit counters in memory; beyond it one is evicted. */
+  /** The most limit counters in memory; a further one takes the place of another. */
   readonly limitKeys: number;
 }
 

@@ -183,7 +183,10 @@ export class ResponseEdits {
     addMissing(fields, this.set);
   }
 
-  /** Adds those that are set to an error or another answer of the gateway's own, which is not what a service would send. */
+  /**
+   * Adds the fields that are set to an error, or to another answer of the gateway's own: only those that do not describe the
+   * response of a service.
+   */
   addToOwn(fields: string[]): void {
     addMissing(fields, this.#setOnOwn);
   }

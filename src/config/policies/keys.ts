@@ -25,10 +25,13 @@ type Intersection<Union> = (Union extends unknown ? (part: Union) => void : neve
   ? All
   : never;
 
-/** What other gateways call a key, under what a writer of these words is told: `{ 'write cors: false': ['no_cors'] }`. */
+/**
+ * What other gateways call a key: lists of their words, each under the advice for somebody who writes one: `{ 'write cors:
+ * false': ['no_cors'] }`.
+ */
 export type OtherWords = Readonly<Record<string, readonly string[]>>;
 
-/** What a writer is told for each word of other gateways. */
+/** Returns the advice for each word of other gateways. */
 export function otherWordsOf(
   parts: readonly { readonly otherWords?: OtherWords }[],
 ): Readonly<Record<string, string>> {

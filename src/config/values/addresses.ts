@@ -118,7 +118,7 @@ function notAHost(text: string): string {
     : `a host has no scheme: write ${authority}`;
 }
 
-/** A word that is nearly one of the two would become a name that nothing serves. */
+/** Catches a misspelt `client` or `upstream`, which would be taken for the name of a host. */
 function misspeltChoice(text: string): string | null {
   const choices = ['client', 'upstream'];
   const near = nearestWord(text, choices);

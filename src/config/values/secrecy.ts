@@ -76,7 +76,7 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
       return hides(def.element, rest);
     default: {
       const ways = alternativesOf(schema);
-      // Where a text is one of the ways to write a value, a text was meant to be that and not a map.
+      // If the value may also be written as a text, a text was meant as such, and not as a map.
       const texts = key === undefined ? ways.filter(takesText) : [];
       return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
     }

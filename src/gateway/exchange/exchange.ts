@@ -38,7 +38,7 @@ interface NoRoom {
 export class Exchange {
   readonly downstream: Downstream;
   readonly dialect: Dialect;
-  /** Stands between what the client and what the upstream speaks; `null` if that is the same. */
+  /** Translates between the client's protocol and the upstream's; `null` if both are the same. */
   readonly translation: WebCall | null;
   /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: RequestGeneration;

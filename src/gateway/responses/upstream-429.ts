@@ -87,7 +87,7 @@ function completedReport(
   };
 }
 
-/** The moment of the reset if both fields say it: one alone would contradict what stands in for the other. */
+/** When the limit resets, if both fields say it. One field alone would contradict what the gateway writes for the other. */
 function resetIn(
   family: RateFamily,
   nowMs: number,

@@ -83,8 +83,8 @@ function traceFor({ trace }: Exchange): Fields {
 }
 
 /**
- * The fields that identify the sender: the caller from the token, and the client certificate of the connection, unless that is the one of
- * a proxy that tells its client's itself.
+ * The fields that identify the sender: the caller from the token, and the client certificate of the connection. If a proxy is
+ * trusted to tell the certificate of its client, its own certificate is not sent.
  */
 function identityFor({ downstream, head, token }: Exchange): Fields {
   const caller = token === null ? [] : token.caller.identityFields;

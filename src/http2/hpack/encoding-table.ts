@@ -97,7 +97,7 @@ export class EncodingTable {
     this.#evict(this.#maxBytes - bytes);
     const state = this.#stateOf(name);
     const entry = { name, value, bytes, number: this.#added++, state, isHeld: true };
-    // Most names have one. Behind a push, an array would have room for 17.
+    // Most names have one entry. An array that grows by a push has room for 17.
     if (state.entries.length === 0) state.entries = [entry];
     else state.entries.push(entry);
     state.unusedValues++;

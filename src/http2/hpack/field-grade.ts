@@ -52,7 +52,7 @@ export function gradeRequestField(name: string, value: string): FieldGrade {
   if (!VALUE.test(value)) return MALFORMED;
   if (name.startsWith(':')) {
     if (name === ':scheme' && !SCHEME.test(value)) return MALFORMED;
-    // RFC 9113, 8.3.1: no value of theirs is empty, but that of an authority.
+    // RFC 9113, 8.3.1: only the value of :authority may be empty.
     return (value === '' && name !== ':authority' ? null : REQUEST_PSEUDO.get(name)) ?? MALFORMED;
   }
   if (!NAME.test(name) || belongsToConnection(name, value)) return MALFORMED;

@@ -255,7 +255,7 @@ class KnownBlock {
     this.#version = version;
   }
 
-  /** @param version that of the table; entries of an older one may have other numbers now */
+  /** @param version the version of the table; entries of an older one may have other numbers now */
   isLike(block: Buffer, from: number, to: number, version: number): boolean {
     return (
       version === this.#version &&

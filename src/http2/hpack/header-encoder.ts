@@ -26,7 +26,10 @@ for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
 /** Most fields of a section whose places in a table are remembered. */
 const MAX_HINTS = 32;
 
-/** Remembers where the field was found that came at this place of the last section: the next section mostly has it there again. */
+/**
+ * Remembers where the tables hold one field of the last section. The field at the same place of the next section is mostly the
+ * same.
+ */
 class Hint {
   /** Its name as it was given, perhaps in capitals. */
   name = '';

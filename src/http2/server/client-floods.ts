@@ -50,7 +50,7 @@ class Rate {
     this.#count = Math.max(this.#count - count, -this.#bounds.burst);
   }
 
-  /** Forgets what is as old as this. */
+  /** Lets the count sink by as much as so many seconds allow. */
   pass(seconds: number): void {
     if (this.#count > 0) this.#count = Math.max(0, this.#count - this.#bounds.perS * seconds);
   }

@@ -10,7 +10,7 @@ import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } 
 
 /** Most streams that one read opens: what is behind them waits, so that other connections have their turn. */
 const MAX_OPENED = 64;
-/** Pieces of this size are copied where they are less than this part of their buffer. */
+/** A piece of at least so many bytes is copied if it is less than one part in `KEPT_PART` of its buffer. */
 const COPIED_BYTES = 4_096;
 const KEPT_PART = 4;
 /** Changing the windows of so many streams takes about as long as opening one. */
@@ -146,7 +146,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override keep(bytes: Buffer): Buffer {
-    // Each read has a buffer of its own, of which one slow upload must not keep alive what was read for others.
+    // Each read has a buffer of its own. A slow upload must not keep alive what was read for others.
     const { length, buffer } = bytes;
     const isCopied = length >= COPIED_BYTES && KEPT_PART * length < buffer.byteLength;
     return isCopied ? Buffer.from(new Uint8Array(bytes).buffer) : super.keep(bytes);
@@ -175,7 +175,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override pingAcknowledged(): void {
-    // RFC 9113, 6.7 knows no error of an acknowledgement that nobody waits for.
+    // RFC 9113, 6.7 knows no error for an acknowledgement that was not asked for.
     if (this.awaited.pings === 0) {
       this.#floods.controlFrame();
       return;
@@ -282,7 +282,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     if (early !== undefined) Object.assign(stream, early);
     else if (section.priority !== null) Object.assign(stream, readPriority(section.priority));
     this.streams.add(stream);
-    // A section that repeats an earlier one stays the same object.
+    // Keep the same object if nothing changes: it tells that the section repeats an earlier one.
     const judged = flaw === section.flaw ? section : { ...section, flaw };
     stream.begin(this.#owner.request(stream, judged, ends));
   }

@@ -160,7 +160,7 @@ export abstract class Stream implements Sender {
   onSection(section: HeaderSection, ends: boolean): void {
     if (ends) this.endRemote();
     if (this.isPaused) {
-      // After data, only trailers can come, and they end the stream.
+      // After data, only trailers can come. They must end the stream.
       if (!ends) this.fail('a header section inside a body');
       else if (!this.isDetached) this.#hold().trailers = section;
       return;

@@ -30,7 +30,10 @@ export interface InFlightCount {
 
 /** Counts the requests of each caller that are in flight. */
 export interface InFlight {
-  /** All that are above 0; where threads count together, those whose names this one knows: its own, and what others told it. */
+  /**
+   * The counts above 0. Where threads count together: those that this thread knows by name, its own and those that other threads
+   * told it.
+   */
   readonly counts: Iterable<InFlightCount>;
   /** True if no more may be in flight. */
   isFull(limit: Limit, caller: string, main: string): boolean;
@@ -70,7 +73,7 @@ export class ProcessInFlight implements InFlight {
   }
 }
 
-/** Counts those of all threads of a process together. */
+/** Counts the requests of all threads of a process together. */
 export class SharedInFlight implements InFlight {
   readonly #own = new ProcessInFlight();
   readonly #newPermits: NewPermits;
@@ -78,7 +81,7 @@ export class SharedInFlight implements InFlight {
   /** Holds the permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();
 
-  /** @param elsewhere what other threads told of theirs. Default: nothing */
+  /** @param elsewhere the counts that other threads told this one. Default: none */
   constructor(newPermits: NewPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
     this.#newPermits = newPermits;
     this.#elsewhere = elsewhere;
@@ -142,7 +145,7 @@ export interface BucketInFlight {
   readonly callers: number;
 }
 
-/** Adds up what is in flight in each of these buckets; leaves out those that do not bound it. */
+/** Adds up what is in flight in each of these buckets. Leaves out buckets that do not bound it. */
 export function bucketsInFlight(
   buckets: readonly { readonly name: string; readonly concurrent: number | null }[],
   inFlight: Pick<InFlight, 'counts'>,

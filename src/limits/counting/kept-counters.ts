@@ -34,7 +34,7 @@ export class KeptCounters {
     this.#dependencies = dependencies;
   }
 
-  /** Another number after each change of a counter, once they are counted. */
+  /** A number that differs after each change of a counter, once changes are counted. */
   get changes(): number {
     return this.#dependencies.changes();
   }
@@ -138,7 +138,7 @@ export class KeptCounters {
     return taken;
   }
 
-  /** Reads the clock, and returns what leads from its moments to those since the epoch. */
+  /** Reads the clock. Returns the difference between its moments and moments since the epoch. */
   #readOffset(): number {
     const { readClock, moment } = this.#dependencies;
     readClock(moment);

@@ -64,7 +64,7 @@ export interface Limit {
   /** The claim that tells groups apart, or that may say the number of a caller; `null` if none matters. */
   readonly claim: string | null;
   readonly algorithm: LimitAlgorithm;
-  /** Where a claim may say the number: the one for callers whose token says none. */
+  /** The number of units. Where a claim may say the number: the one for callers whose token does not say it. */
   readonly units: number;
   /** The most units that a claim may say. */
   readonly maxUnits: number;

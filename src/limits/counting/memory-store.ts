@@ -36,7 +36,7 @@ interface MemoryAllowancesDependencies {
   readonly inFlight: InFlight;
 }
 
-/** At once in own memory; in shared memory as soon as no other thread is inside. */
+/** The value at once in own memory; in shared memory a promise of it, kept as soon as no other thread is inside. */
 type Now<T> = T | Promise<T>;
 
 /** Shows and resets the counters of a memory store. */
@@ -522,7 +522,7 @@ export class MemoryStore implements LimitStore {
     this.#table.sweep(this.#moment.nowMs, rows);
   }
 
-  /** Within a change, since it notes the time for other threads. */
+  /** Call it within a change, because it notes the time for other threads. */
   #readClock(moment: Moment): void {
     if (this.#memory.isShared) moment.readAfter(this.#clock, this.#words, MOMENT);
     else moment.read(this.#clock);
@@ -610,7 +610,7 @@ export class MemoryStore implements LimitStore {
     this.#global.look(bound.global, caller, '', this.#keysPerCaller, nowMs);
     this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs, cost);
     this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs, cost);
-    // Without a main value it is nobody's in particular: no caller chooses how many groups there are.
+    // Without a main value, no caller opened it: callers do not choose how many groups there are.
     const opener = main === '' ? null : caller;
     const part = bound.group === null ? '' : groupCounterKey(group, main);
     this.#group.look(bound.group, opener, part, this.#keysPerCaller, nowMs, cost);

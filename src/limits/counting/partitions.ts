@@ -17,7 +17,7 @@ const WIDTH = OVERFLOWS + 2;
 
 // Words of all partitions together.
 const ALL_RESERVED = 0;
-/** Counters beyond what is reserved for their partition. */
+/** How many counters the partition holds beyond its reserved room. */
 const LENT = 1;
 const WORDS_OF_ALL = 6;
 // Floats of all partitions together, since the start. Those that are forgotten are included.

@@ -75,7 +75,7 @@ function wordAt(text: string, at: number): number {
   return (at < text.length ? text.charCodeAt(at) : 0) | (text.length << 25);
 }
 
-/** The word of a record that belongs to the table. The others belong to its user. */
+/** The word of a record that belongs to the table. All other words belong to the user of the table. */
 const NEXT = 0;
 
 /** The words of a table beside its records. Here and in NEXT a record is stored as its number + 1: the zeros of fresh memory mean "none". */
@@ -181,7 +181,7 @@ export class RecordTable {
 // Words of a record that has a name.
 const LOW = 1;
 const HIGH = 2;
-/** The first word of such a record that belongs to its user. */
+/** The first word of a named record that belongs to its user. */
 export const FIRST_NAMED_WORD = 3;
 
 /** Records that are found by a name, of which they keep the hash. */

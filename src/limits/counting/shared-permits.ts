@@ -20,7 +20,10 @@ const FREED = -(2 ** 31);
 const NO_RECORD = -1;
 /** The most words of a table: 256 MiB, whatever the caps and the number of threads. The system provides what is used. */
 const MAX_WORDS = 2 ** 26;
-/** How many records are looked at for one that is opened, so that those without a permit do not fill the table; and once it is full. */
+/**
+ * How many records are checked when one is opened, so that records without a permit do not fill the table. Also checked when the
+ * table is full.
+ */
 const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;
 /** A reader without the lock gives up after so many records: others may link them anew under its eyes. */

@@ -109,7 +109,7 @@ export class EvictionOrder<T extends Member> {
     }
   }
 
-  /** `member`: one that was added. */
+  /** `member` must have been added. */
   delete(member: T): void {
     const network = this.#networks.get(member.network);
     if (network === undefined) return;

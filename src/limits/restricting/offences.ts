@@ -268,7 +268,10 @@ function stepOf({ role, algorithm, periodMs, units }: Limit, cost: number): numb
   return Math.max(MIN_STEP_MS, (Math.min(cost, units) * periodMs) / units);
 }
 
-/** How far into a wait further requests are excused. Global refusals count as invalid requests anyway. */
+/**
+ * How long after the first refusal further requests are excused: they may have been sent before it arrived. Requests that ignore
+ * a global refusal count as invalid requests in any case.
+ */
 function inFlightMs(limit: Limit, stepMs: number): number {
   if (limit.role !== 'caller') return IN_FLIGHT_MS;
   return Math.min(IN_FLIGHT_MS, (stepMs || limit.periodMs) * IN_FLIGHT_PART);

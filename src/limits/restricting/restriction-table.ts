@@ -119,7 +119,7 @@ export class RestrictionTable {
     this.#nextEndMs = Math.min(this.#nextEndMs, entry.untilMs - entry.slackMs);
   }
 
-  /** `entry`: one that it holds. */
+  /** `entry` must be in the table. */
   delete(entry: Entry): void {
     this.#byDigest.delete(entry.digest);
     if (isHeld(entry)) this.#held[entry.kind].delete(mapKey(entry.key, entry.webhook));

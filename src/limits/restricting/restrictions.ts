@@ -23,8 +23,8 @@ const ECHO_MS = 250;
 const MAX_WEBHOOKS = 100;
 
 /**
- * A client begins anew. `seesToIt`: whether this thread forgets what all threads of the process count of it together; else another one
- * does.
+ * Called when a client begins anew. `seesToIt`: this thread has to forget what all threads of the process count of the client
+ * together; else another thread does.
  */
 type WhenLifted = (restriction: Restriction, seesToIt: boolean) => void;
 
@@ -199,7 +199,7 @@ export class Restrictions {
     return this.#tables.reasonFor(client);
   }
 
-  /** Releases expired ones. Call it every second or so, so that the listener hears in time. */
+  /** Drops expired restrictions. Call it every second or so, so that the listener hears in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
     this.#lifts.sweep(nowMs);
@@ -327,12 +327,12 @@ export class Restrictions {
     return held;
   }
 
-  /** Whether this thread sees to clients whose restrictions others ended. */
+  /** Whether this thread forgets the offences of clients whose restrictions were ended by other processes. */
   get #seesToOthers(): boolean {
     return this.#thread === null || this.#thread.isMain;
   }
 
-  /** Returns the restriction as the others are told of it now. */
+  /** Returns the restriction as other gateways are told of it now. */
   #announced(entry: Entry): AnonymousRestriction {
     const told = announced(entry, this.#nowMs());
     if (!isHeld(entry) || this.#thread === null) return told;
@@ -388,7 +388,10 @@ interface ShadowRestrictionsOptions {
   readonly clock: Clock;
   /** Called once for each restriction that would begin. */
   readonly began: (whom: Restricted, forMs: number) => void;
-  /** Called for each that would begin here, for the other threads of this process to adopt. Default null: there are none. */
+  /**
+   * Called for each restriction in shadow that begins here, so that the other threads of this process adopt it. Default null:
+   * there are none.
+   */
   readonly announce?: ((shadow: AdoptedShadow) => void) | null;
   /** Most held of each kind for each reason. Default 100,000. */
   readonly maxOfKind?: number;

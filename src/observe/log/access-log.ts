@@ -87,7 +87,7 @@ const MAIN = `${K.main}"`;
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Values remembered of each member. */
 const MAX_REMEMBERED = 20_000;
-/** Longer ones are rendered each time: clients choose the length. */
+/** Longer paths are rendered each time, because clients choose the length. */
 const MAX_REMEMBERED_PATH = 256;
 const MAX_USER_AGENT = 256;
 const INSTANCE_DIGITS = 8;
@@ -105,7 +105,7 @@ export class AccessLine {
   readonly #upstream = member('upstream');
   readonly #bucket = member('bucket');
   readonly #class = member('class');
-  /** The members of what a token says about limits: found by that, so that they go with the caller. */
+  /** The members about what a token says of limits, by the object that holds that: they are forgotten together with the caller. */
   #claimed = new WeakMap<ClaimedValues, string>();
   /** Two to a path: as HTTP, and as gRPC. */
   readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
@@ -246,7 +246,7 @@ function member(name: AccessField): (value: string | null) => string {
   return value => (value === null ? absent : memo.of(value));
 }
 
-/** What refused before the limits were asked, when, and what they would have been asked about. */
+/** What refused the request before the limits were asked, when, and which limits would have been asked. */
 function restrictionMembers({ by, atMs, consumes, isCallerUnknown }: RestrictionRecord): string {
   let members = `${K.decidedAt}${atMs}`;
   if (consumes !== 'all') members += CONSUMES[consumes];

@@ -35,7 +35,7 @@ export function listenerFaults(log: Logger, clock: Clock): (method: string, faul
       const line = { type: 'fault', side: 'gateway', method, faults, cause: errorStack(fault) };
       log.error(line, 'metrics or logs lack something: their code failed');
     } catch {
-      // There is no one left to tell.
+      // Nothing is left that could report it.
     }
   };
 }

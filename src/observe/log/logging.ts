@@ -102,13 +102,16 @@ const ROOM_BYTES = MAX_WAITING_BYTES / 2;
 /** Waits before the next attempt after a failed one, milliseconds: short for a reader that is a little slow, longer for a full disk. */
 const FIRST_RETRY_MS = 4;
 const MAX_RETRY_MS = 256;
-/** Written nothing for so long, the log is in trouble, milliseconds. */
+/** How long nothing can be written before the log counts as in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
-/** The same in looks every `GATHER_MS`: after one that is late, the loop has yet to hear what was written while it stood still. */
+/**
+ * The same, counted in looks every `GATHER_MS`. When the event loop was blocked, a look comes late, and the loop first has to
+ * hear what was written.
+ */
 const TROUBLE_LOOKS = 2;
 /** How long the end of the process waits for lines that are still to be written, milliseconds. */
 const FLUSH_MS = 1_500;
-/** The same where the process ends at once. */
+/** How long a process that ends at once waits for them, milliseconds. */
 const LAST_WRITE_MS = 500;
 /** How long that waits for a write under way. */
 const LAST_MOMENT_MS = 50;
@@ -240,7 +243,7 @@ export class LogOutput implements LogDestination {
     else this.#chunks[0] = chunk.subarray(bytes);
   }
 
-  /** Says in the log, where they are missing, that lines are. */
+  /** Says in the log, at the place of the missing lines, that lines are missing. */
   #takeAgain({ atMs, linesDropped }: { readonly atMs: number; readonly linesDropped: number }): void {
     this.#droppingSince = null;
     const line = {

@@ -147,7 +147,7 @@ export interface SharingView {
   readonly unshared: number;
 }
 
-/** Registers what is read of it at each scrape. */
+/** Registers what each scrape reads from the sharing of facts. */
 export function observeSharing(set: MetricSet, sharing: () => SharingView): void {
   set.read('weir_store_untold', () => sharing().untold);
   set.read('weir_restrictions_adopted', () => sharing().adopted);

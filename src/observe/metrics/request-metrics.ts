@@ -13,7 +13,7 @@ export interface ConnectionGauges {
   readonly workers?: { readonly count: number } | undefined;
 }
 
-/** Gauges of the library that end like counters, which `promtool check metrics` rejects. */
+/** Gauges of the library with names that end like those of counters, which `promtool check metrics` rejects. */
 const MISNAMED = [
   'nodejs_active_resources_total',
   'nodejs_active_handles_total',

@@ -40,7 +40,7 @@ const HANDSHAKE_MS = 1_000;
 
 /** Replies that are late for so many budgets, with none in time, are no mere pause of the server or of this machine. */
 const LATE_BUDGETS = 3;
-/** Late replies that are further apart are not in a row. */
+/** Late replies count as in a row if they are at most this far apart. */
 const ROW_MS = 1_000;
 
 /** Time between attempts to subscribe without the right to. */

@@ -421,7 +421,7 @@ function joined(own: ScriptResponse | null, replies: readonly SharedReply[]): De
   };
 }
 
-/** A counter of many values does not tell whose unit it was. */
+/** A counter that several values share does not tell whose unit it was. Such a unit cannot be returned. */
 function decisionOf({ response: { decision, byOtherParts } }: SharedReply): Decision {
   return byOtherParts
     ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }

@@ -53,7 +53,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   #phase: Http2Phase = 'preface';
   #phaseSinceMs: number;
 
-  /** @param socket put bytes that were read of it back first (`unshift`) */
+  /** @param socket bytes that were already read from it must have been put back (`unshift`) */
   constructor(
     socket: Socket,
     client: ConnectedClient,

@@ -168,7 +168,7 @@ class PseudoFields {
     }
   }
 
-  /** Says why they are malformed; `null` if they are not. */
+  /** Says why the pseudo-fields are malformed; `null` if they are not. */
   flaw(): string | null {
     const { method, scheme, path, protocol } = this;
     if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';

@@ -35,7 +35,7 @@ export interface CallShare {
 /** The attempts of a request so far. */
 interface Attempts {
   readonly tried: readonly Endpoint[];
-  /** Whether bytes of it may have been sent to one of those. */
+  /** Whether bytes of the request may have been sent to one of `tried`. */
   readonly mayHaveArrived: boolean;
 }
 
