@@ -52,12 +52,11 @@ export interface SignInCode {
   token: WorldToken | null;
 }
 
-/** The provider has told a gateway that older tokens do not count, and the gateway has confirmed it. */
+/** A gateway was told that some tokens do not count any more. */
 export interface Revocation {
   readonly gateway: WorldGateway;
   readonly life: number;
-  /** In seconds since the epoch. */
-  readonly notBefore: number;
+  readonly refuses: (token: WorldToken) => boolean;
   readonly toldMs: number;
   /** `null` while it is not confirmed. */
   confirmedMs: number | null;

@@ -10,6 +10,7 @@ import type { SharedCounts } from './oracles/shared-counts.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
 import { Requests, type Revocation, type SignInCode } from './requests.ts';
+import { Troubles } from './troubles.ts';
 
 /** What is wrong with a world, by the oracle that noticed it. */
 export interface Finding {
@@ -29,6 +30,7 @@ export class World {
   readonly requests = new Requests();
   readonly gateways: WorldGateway[] = [];
   readonly inhabitants: Inhabitant[] = [];
+  readonly troubles = new Troubles();
   readonly findings: Finding[] = [];
   /** What all gateways admit to a caller: in all (`null`: anything), and of the bucket `things`. */
   limits: { readonly global: LimitRule | null; readonly things: LimitRule } = {

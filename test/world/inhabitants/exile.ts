@@ -1,13 +1,17 @@
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { WorldToken } from '../requests.ts';
+import { PROMISE_MS } from '../oracles/spread.ts';
 import type { World } from '../world.ts';
 import { askOnce } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { WorldProvider } from './provider.ts';
 
-/** Someone whose token is revoked, and who goes on to show it, also to a gateway that has died meanwhile. */
+/** How long after all faults what one gateway hears, all know within the promised second. */
+const CALM_MS = 8_000;
+
+/** Someone whose token is revoked, and who goes on to show it: also to a gateway that has died meanwhile, and to those that share its Redis. */
 export class Exile implements Inhabitant {
   readonly name = 'exile';
   readonly #world: World;
@@ -50,9 +54,29 @@ export class Exile implements Inhabitant {
         hasDied = true;
         gateway.crash(draws.between(50, 2_000), draws.percent(30));
       }
-      await this.#ask(network, gateway, token);
+      await this.#ask(network, this.#others(gateway, draws), token);
       await world.pause(draws.between(50, 800));
     }
+  }
+
+  /** Once all is calm, every gateway refuses what one of them was told to. */
+  async prove(): Promise<void> {
+    const { draws, gateways, sharing } = this.#world;
+    const network = this.#network;
+    if (network === null || sharing === null || gateways.length === 1) return;
+    await this.#world.pause(CALM_MS);
+    const own = draws.part(`${this.name} in the end`);
+    const token = this.#provider.tokenFor(own);
+    for (const gateway of gateways) await this.#ask(network, gateway, token);
+    await this.#world.pause(2_000);
+    await this.#provider.revoke(own.one(gateways));
+    await this.#world.pause(PROMISE_MS + 200);
+    for (const gateway of gateways) await this.#ask(network, gateway, token);
+  }
+
+  #others(gateway: WorldGateway, draws: Draws): WorldGateway {
+    const { gateways, sharing } = this.#world;
+    return sharing === null || draws.percent(40) ? gateway : draws.one(gateways);
   }
 
   async #ask(network: WorldNetwork, gateway: WorldGateway, token: WorldToken): Promise<void> {

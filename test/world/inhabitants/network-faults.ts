@@ -34,7 +34,10 @@ export class NetworkFaults implements Inhabitant {
     ]);
     const between = this.#link(draws);
     const what = `${between.join(' and ')} are ${kind.name} until ${untilMs.toFixed()}`;
-    plan.add(fromMs, what, () => wires.weather.add({ fromMs, untilMs, kind, between }));
+    plan.add(fromMs, what, () => {
+      wires.weather.add({ fromMs, untilMs, kind, between });
+      this.#trouble(between, untilMs);
+    });
   }
 
   /** Breaks connections that exist then. */
@@ -44,6 +47,7 @@ export class NetworkFaults implements Inhabitant {
     const isSilent = draws.percent(40);
     const what = `connections of ${one} and ${other} ${isSilent ? 'lose their other end' : 'are reset'}`;
     plan.add(draws.between(500, 22_000), what, own => {
+      this.#trouble([one, other], this.#world.nowMs);
       for (const socket of [...wires.sockets]) {
         const hosts = [socket.host.name, socket.peer?.host.name];
         if (![one, other].every(name => name === 'any' || hosts.includes(name)) || own.percent(30)) continue;
@@ -51,6 +55,12 @@ export class NetworkFaults implements Inhabitant {
         else socket.cut();
       }
     });
+  }
+
+  /** Notes what goes wrong between a gateway and Redis. */
+  #trouble([gateway, other]: readonly [string, string], untilMs: number): void {
+    const { troubles, nowMs } = this.#world;
+    if (other === 'any' || other === 'redis') troubles.add(gateway, nowMs, untilMs);
   }
 
   #link(draws: Draws): readonly [string, string] {

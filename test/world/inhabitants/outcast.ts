@@ -1,26 +1,26 @@
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
+import { type Fact, mustKnow } from '../oracles/spread.ts';
 import type { World } from '../world.ts';
 import { askAdmin, askOnce } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
 
-/** From when to when a gateway must refuse the outcast. */
-interface Ban {
-  readonly life: number;
-  /** When the gateway had confirmed it. */
-  readonly fromMs: number;
+/** From when to when gateways must refuse the outcast. */
+interface Ban extends Fact {
   /** When it may end. */
   endsMs: number;
   /** When nothing of it may be left. */
   goneMs: number;
+  /** Who has confirmed that it is lifted. */
+  lift: Fact | null;
 }
 
-/** How soon a gateway has a restriction on its disk. */
-const PROMISE_MS = 1_000;
+/** How much longer it may last at other gateways: a message that tells of it may be as slow as the network, both ways. */
+const ELSEWHERE_MS = 3_500;
 
-/** A client that an operator restricts and lifts again, while it asks and asks. */
+/** A client that an operator restricts and lifts again, while it asks and asks: at all gateways, if they share a Redis. */
 export class Outcast implements Inhabitant {
   readonly name = 'outcast';
   readonly #world: World;
@@ -62,22 +62,33 @@ export class Outcast implements Inhabitant {
     const { id } = JSON.parse(added.body) as { readonly id: string };
     // Clocks may be wrong by a thousandth.
     const ban: Ban = {
-      ...{ life, fromMs: this.#world.nowMs },
+      ...{ gateway, life, fromMs: this.#world.nowMs, isShort: true, lift: null },
       ...{ endsMs: askedMs + forS * 990, goneMs: this.#world.nowMs + forS * 1_010 + 100 },
     };
+    if (this.#world.sharing !== null) ban.goneMs += ELSEWHERE_MS;
     const liftMs = draws.percent(50) ? this.#world.nowMs + draws.between(200, 6_000) : Infinity;
     for (let isLifted = false; this.#world.nowMs < ban.goneMs + 3_000; ) {
       if (!isLifted && this.#world.nowMs >= liftMs) {
         isLifted = true;
-        ban.endsMs = Math.min(ban.endsMs, this.#world.nowMs);
-        const lifted = await askAdmin(network, gateway, 'DELETE', `/api/restrictions/${id}`);
-        this.#world.history.tell(this.name, `is lifted: ${lifted?.status ?? 'broken'}`);
-        if (lifted?.status === 204 && gateway.lives.length === life)
-          ban.goneMs = Math.min(ban.goneMs, this.#world.nowMs);
+        await this.#lift(network, this.#anyOf(gateway, draws), ban, id);
       }
-      await this.#ask(network, gateway, ban);
+      await this.#ask(network, this.#anyOf(gateway, draws), ban);
       await this.#world.pause(draws.between(50, 700));
     }
+  }
+
+  async #lift(network: WorldNetwork, gateway: WorldGateway, ban: Ban, id: string): Promise<void> {
+    const life = gateway.lives.length;
+    ban.endsMs = Math.min(ban.endsMs, this.#world.nowMs);
+    const lifted = await askAdmin(network, gateway, 'DELETE', `/api/restrictions/${id}`);
+    this.#world.history.tell(this.name, `is lifted by ${gateway.name}: ${lifted?.status ?? 'broken'}`);
+    if (lifted?.status === 204) ban.lift = { gateway, life, fromMs: this.#world.nowMs, isShort: true };
+  }
+
+  /** That gateway, or any that shares what it knows. */
+  #anyOf(gateway: WorldGateway, draws: Draws): WorldGateway {
+    const { gateways, sharing } = this.#world;
+    return sharing === null || draws.percent(40) ? gateway : draws.one(gateways);
   }
 
   async #ask(network: WorldNetwork, gateway: WorldGateway, ban: Ban): Promise<void> {
@@ -93,20 +104,18 @@ export class Outcast implements Inhabitant {
     const response = await askOnce(network, { ...to, fields: { 'X-World': id } });
     history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
     const isLetIn = asked.arrivals.length > 0 || response?.status === 200;
-    if (isLetIn && this.#world.nowMs < ban.endsMs && this.#holds(gateway, ban))
+    const isUnlifted = this.#world.nowMs < ban.endsMs;
+    if (isLetIn && isUnlifted && mustKnow(this.#world, ban, gateway, sentMs))
       this.#world.wrong('restricted', `${gateway.name} lets ${id} in, which is restricted`);
-    // A lift may be lost with the process, or with the Redis that all gateways share.
-    const isSame = gateway.lives.length === ban.life && this.#world.sharing === null;
-    if (sentMs > ban.goneMs && isSame && isBanned(response))
+    if (isBanned(response) && this.#isOver(gateway, ban, sentMs))
       this.#world.wrong('restricted', `${gateway.name} refuses ${id}, which is restricted no more`);
   }
 
-  /** Whether the gateway must still know of it, also when it has been killed meanwhile. */
-  #holds({ lives, host }: WorldGateway, { life, fromMs }: Ban): boolean {
-    if (lives.length === life) return true;
-    const endedMs = lives[life - 1]?.untilMs ?? Number.POSITIVE_INFINITY;
-    const isKept = this.#world.keepsState && endedMs > fromMs + PROMISE_MS;
-    return isKept && this.#world.sharing === null && host.wallOffsetsMs.length === 1;
+  /** Whether the restriction was over by then: lifted, as this gateway must know, or at its end. */
+  #isOver(gateway: WorldGateway, { goneMs, life, lift }: Ban, atMs: number): boolean {
+    const { sharing, troubles } = this.#world;
+    if (lift !== null && mustKnow(this.#world, lift, gateway, atMs)) return true;
+    return atMs > goneMs && (sharing === null ? gateway.lives.length === life : !troubles.hasStepped(0, atMs));
   }
 }
 

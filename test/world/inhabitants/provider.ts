@@ -128,7 +128,8 @@ export class WorldProvider implements Inhabitant {
     this.#world.secrets.add(signatureOf(body));
     const life = gateway.lives.length;
     const revocation: Revocation = {
-      ...{ gateway, life, notBefore, toldMs: this.#world.nowMs, confirmedMs: null },
+      ...{ gateway, life, toldMs: this.#world.nowMs, confirmedMs: null },
+      refuses: ({ issuedAt }) => issuedAt < notBefore,
     };
     this.#world.revocations.push(revocation);
     const response = await askOnce(this.#network, {

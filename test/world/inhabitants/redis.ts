@@ -98,6 +98,22 @@ export class WorldRedis implements Inhabitant {
     this.#process = null;
   }
 
+  #trouble(forMs: number): void {
+    const { troubles, nowMs } = this.#world;
+    troubles.add(null, nowMs, nowMs + forMs);
+  }
+
+  /** Some of what it was told is gone. */
+  #lose(): void {
+    this.#world.troubles.lose(this.#world.nowMs);
+    this.onLoss();
+  }
+
+  #stepped(): void {
+    this.#world.troubles.step(this.#world.nowMs);
+    this.onLoss();
+  }
+
   #later(ms: number, run: () => void): void {
     this.#world.kernel.after(ms, this.#world.wires.everyone, run);
   }
@@ -107,7 +123,8 @@ export class WorldRedis implements Inhabitant {
     const isSaved = draws.percent(50);
     const run: Fault[1] = own => {
       this.#die(own.percent(30));
-      if (!isSaved) this.onLoss();
+      this.#trouble(awayMs);
+      if (!isSaved) this.#lose();
       this.model.restart(isSaved);
       this.#later(awayMs, () => void this.#back());
     };
@@ -122,7 +139,9 @@ export class WorldRedis implements Inhabitant {
     const lost = draws.one([0, 1, 3, 20]);
     const stepMs = draws.one([0, 0, -3_000, 2_000]);
     const run = () => {
-      if (lost > 0 || stepMs !== 0) this.onLoss();
+      this.#trouble(0);
+      if (lost > 0) this.#lose();
+      if (stepMs !== 0) this.#stepped();
       this.model.failOver(lost, stepMs);
     };
     return [`fails over to a replica that lacks ${lost} changes, its clock ${stepMs} ms ahead`, run];
@@ -131,6 +150,7 @@ export class WorldRedis implements Inhabitant {
   #freeze(draws: Draws): Fault {
     const ms = draws.between(10, 3_000);
     const run = () => {
+      this.#trouble(ms);
       this.model.freeze();
       this.#later(ms, () => this.model.thaw());
     };
@@ -140,6 +160,7 @@ export class WorldRedis implements Inhabitant {
   #spell(draws: Draws, what: string, turn: (isOn: boolean) => void): Fault {
     const ms = draws.between(50, 5_000);
     const run = () => {
+      this.#trouble(ms);
       turn(true);
       this.#later(ms, () => turn(false));
     };
@@ -151,6 +172,7 @@ export class WorldRedis implements Inhabitant {
     const ms = draws.between(100, 5_000);
     const percent = draws.one([5, 20, 60]);
     const run: Fault[1] = own => {
+      this.#trouble(ms);
       this.model.fate = () => (own.percent(percent) ? own.one(FATES) : 'runs');
       this.#later(ms, () => {
         this.model.fate = () => 'runs';
@@ -162,7 +184,7 @@ export class WorldRedis implements Inhabitant {
   #eviction(draws: Draws): Fault {
     const percent = draws.one([10, 50, 100]);
     const run: Fault[1] = own => {
-      this.onLoss();
+      this.#lose();
       this.model.evict(this.model.keys.names().filter(() => own.percent(percent)));
     };
     return [`evicts ${percent} % of its keys`, run];
@@ -171,7 +193,7 @@ export class WorldRedis implements Inhabitant {
   #step(draws: Draws): Fault {
     const ms = draws.one([-5_000, -200, 200, 5_000, 3_600_000]);
     const run = () => {
-      this.onLoss();
+      this.#stepped();
       this.model.stepClock(ms);
     };
     return [`has its clock step by ${ms} ms`, run];

@@ -1,9 +1,10 @@
 import type { Asked, Revocation } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
+import { mustKnow } from './spread.ts';
 
-/** How long a gateway may take until a revocation holds, or is on its disk. */
-const PROMISE_MS = 1_000;
+/** How soon all threads of a gateway refuse what one was told of. */
+const THREADS_MS = 100;
 
 /** No service gets a token that does not count, and no token that counts is refused. */
 export const onlyValidTokens: Oracle = world => {
@@ -30,14 +31,11 @@ function sinceOf({ confirmedMs }: Revocation, { readMs }: Asked): string {
 }
 
 /** Whether the gateway must have known of this revocation when it read the request. */
-function holds(world: World, { gateway, life, notBefore, confirmedMs }: Revocation, asked: Asked): boolean {
+function holds(world: World, { gateway, life, refuses, confirmedMs }: Revocation, asked: Asked): boolean {
   const { token, readMs } = asked;
-  if (token === null || readMs === null || confirmedMs === null || asked.gateway !== gateway) return false;
-  const knownMs = confirmedMs + PROMISE_MS;
-  if (token.issuedAt >= notBefore || readMs < knownMs) return false;
-  if (asked.life === life) return true;
-  const endedMs = gateway.lives[life - 1]?.untilMs ?? Number.POSITIVE_INFINITY;
-  return world.keepsState && asked.life > life && endedMs > knownMs;
+  if (token === null || readMs === null || confirmedMs === null || !refuses(token)) return false;
+  const fact = { gateway, life, fromMs: confirmedMs + THREADS_MS, isShort: false };
+  return fact.fromMs <= readMs && mustKnow(world, fact, asked.gateway, readMs);
 }
 
 /** Whether no gateway has a reason to refuse the token: its key is the first, no clock is wrong, and nobody has revoked anything. */
@@ -46,7 +44,7 @@ function isGood(world: World, { token, gateway, endedMs }: Asked): boolean {
   return !world.revocations.some(
     each =>
       (each.gateway === gateway || world.sharing !== null) &&
-      each.notBefore > token.issuedAt &&
+      each.refuses(token) &&
       each.toldMs <= (endedMs ?? 0),
   );
 }
