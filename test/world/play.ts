@@ -12,6 +12,7 @@ import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { SignInClient } from './inhabitants/sign-in-client.ts';
+import { Spender } from './inhabitants/spender.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { takeOverConnections } from './network/library-connections.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
@@ -197,6 +198,7 @@ function populate(world: World): void {
     new Operator(world),
     new PatientClient(world),
     new Outcast(world),
+    new Spender(world),
     new Exile(world, provider),
     new SignInClient(world, provider),
     ...clients,

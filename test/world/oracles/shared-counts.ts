@@ -1,7 +1,8 @@
-import { DECIDE, DROP } from '../../../src/redis/store/counter-scripts.ts';
+import { DECIDE, DROP, REFUND } from '../../../src/redis/store/counter-scripts.ts';
+import type { RedisScript } from '../../../src/redis/connection/index.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
-import type { Reply } from '../redis/reply.ts';
+import { Failure, type Reply } from '../redis/reply.ts';
 import type { Asked } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
@@ -14,8 +15,13 @@ interface LimitText {
   readonly period: number;
 }
 
+/** Of the code of a decision: only requests in flight refused. */
+const AT_ONCE = 1_024;
+/** Redis counts whole milliseconds. */
+const ROUNDING_MS = 2;
+
 /**
- * Counts by a second hand what Redis admits, for all gateways together and at every reply, also of those that never arrive. What Redis
+ * Counts by a second hand what Redis admits and refuses, for all gateways together and at every reply, also of those that never arrive. What Redis
  * has lost may be admitted once more.
  */
 export class SharedCounts {
@@ -32,16 +38,29 @@ export class SharedCounts {
 
   #hear({ name, args }: Sent, reply: Reply | undefined): void {
     const [script, count, ...rest] = args;
-    if (script === DROP.sha || script === DROP.source) this.#lose();
-    const isDecision =
-      (name === 'evalsha' && script === DECIDE.sha) || (name === 'eval' && script === DECIDE.source);
-    if (!isDecision || !Array.isArray(reply)) return;
+    const isRun = ({ sha, source }: RedisScript) =>
+      (name === 'evalsha' && script === sha) || (name === 'eval' && script === source);
     const keys = rest.slice(0, Number(count));
-    const [plan = '[]', , mode] = rest.slice(Number(count));
-    const [code, nowMs] = reply.map(Number);
-    if (mode === '0' || code === undefined || nowMs === undefined || (code & 1) === 0) return;
-    for (const [at, limit] of (JSON.parse(plan) as readonly LimitText[]).entries())
-      this.#consume(keys[at] ?? '', limit, nowMs);
+    if (isRun(REFUND)) this.#lose();
+    if (reply instanceof Failure) return;
+    if (isRun(DROP)) for (const key of keys) this.#counters.get(key)?.reset();
+    if (isRun(DECIDE) && Array.isArray(reply)) this.#judge(keys, rest.slice(keys.length), reply.map(Number));
+  }
+
+  #judge(keys: readonly string[], [plan = '[]', , mode]: readonly string[], reply: readonly number[]): void {
+    const limits = JSON.parse(plan) as readonly LimitText[];
+    const [code = 0, nowMs = 0, described = 0] = reply;
+    if ((code & 1) === 0) {
+      const limit = limits[described - 1];
+      if (limit !== undefined && (code & AT_ONCE) === 0) this.#refuse(keys[described - 1] ?? '', limit, nowMs);
+    } else if (mode !== '0')
+      for (const [at, limit] of limits.entries()) this.#consume(keys[at] ?? '', limit, nowMs);
+  }
+
+  #refuse(key: string, limit: LimitText, nowMs: number): void {
+    const counter = this.#counters.get(key) ?? new Counter();
+    if (!counter.isLost(nowMs) && counter.admits(ruleOf(limit), nowMs, ROUNDING_MS))
+      this.#world.wrong('shared limits', `Redis refuses below ${limit.units} in ${limit.period} ms for ${key}`);
   }
 
   /** Some of what Redis had counted is gone, and nobody knows which. */
@@ -49,8 +68,9 @@ export class SharedCounts {
     for (const counter of this.#counters.values()) counter.lose();
   }
 
-  #consume(key: string, { role, smooth, units, period }: LimitText, nowMs: number): void {
-    const rule: LimitRule = { units, periodMs: period, algorithm: smooth ? 'smooth' : 'fixed' };
+  #consume(key: string, limit: LimitText, nowMs: number): void {
+    const { role, units, period } = limit;
+    const rule = ruleOf(limit);
     const counter = this.#counters.get(key) ?? new Counter();
     this.#counters.set(key, counter);
     if (!counter.admits(rule, nowMs, 0))
@@ -58,6 +78,10 @@ export class SharedCounts {
     counter.consume(rule, nowMs);
     if (role === 'caller') this.admitted++;
   }
+}
+
+function ruleOf({ smooth, units, period }: LimitText): LimitRule {
+  return { units, periodMs: period, algorithm: smooth ? 'smooth' : 'fixed' };
 }
 
 /** Where only Redis may admit, the service gets no more requests than Redis has admitted. */

@@ -49,6 +49,13 @@ export function mustKnow(world: World, fact: Fact, gateway: WorldGateway, atMs: 
   return knowers.get(gateway)?.sinceMs != null;
 }
 
+/** Whether nothing has been wrong between a gateway and what it shares since then, nor shortly before. */
+export function isCalm({ sharing, troubles, nowMs }: World, gateway: WorldGateway, sinceMs: number): boolean {
+  const fromMs = sinceMs - RECOVERY_MS;
+  if (sharing === null) return true;
+  return troubles.isQuiet(gateway.name, fromMs, nowMs) && !troubles.hasStepped(fromMs, nowMs);
+}
+
 /** Carries what a gateway knows over to its next life, if it has begun. */
 function outlive(world: World, { isShort }: Fact, gateway: WorldGateway, knower: Knower, nowMs: number): void {
   const life = lifeAt(gateway, nowMs);

@@ -41,6 +41,8 @@ const ROUNDING_MS = 2;
 const UNTOLD_MS = 1_500;
 /** How long something may take between threads that the log tells as one moment. */
 const MOMENT_MS = 20;
+/** Steps of a wall clock that are smaller are not followed: decisions are told by the clock from before. */
+const STEP_MS = 1_000;
 
 /**
  * Counts by a second hand, from the documents alone, what each gateway has admitted and refused in each of its lives: nothing above the limit
@@ -50,12 +52,15 @@ export const withinLimits: Oracle = world => {
   if (world.sharing !== null) return;
   for (const { name, host, lives } of world.gateways) {
     for (const life of lives) {
-      const decisions = decisionsIn(life, followed(host.wallOffsetsMs));
+      const offsetsMs = followed(host.wallOffsetsMs);
+      const decisions = decisionsIn(life, offsetsMs);
+      const momentMs = offsetsMs.length === host.wallOffsetsMs.length ? MOMENT_MS : STEP_MS;
+      const told = { life, momentMs };
       const { global } = world.limits;
       const where = (what: string) => `${name}: ${what}`;
       if (global !== null)
-        judge(world, where('global'), [{ fromMs: 0, rule: global }], ofGlobal(decisions), 'global', life);
-      judge(world, where('things'), rulesIn(life), ofBucket(decisions), 'caller', life);
+        judge(world, where('global'), [{ fromMs: 0, rule: global }], ofGlobal(decisions), 'global', told);
+      judge(world, where('things'), rulesIn(life), ofBucket(decisions), 'caller', told);
     }
   }
 };
@@ -70,14 +75,17 @@ function ofGlobal(decisions: readonly Decision[]): readonly Decision[] {
   return decisions.filter(({ draws }) => draws !== 'bucket' && draws !== 'none');
 }
 
-/** @param refused what the log calls a refusal by this limit */
+/**
+ * @param refused what the log calls a refusal by this limit
+ * @param momentMs how exact the order is of what it tells
+ */
 function judge(
   world: World,
   where: string,
   rules: readonly Held[],
   decisions: readonly Decision[],
   refused: string,
-  life: Life,
+  { life, momentMs }: { readonly life: Life; readonly momentMs: number },
 ): void {
   const counters = new Map<string, Counter>();
   const resets = resetsIn(life, refused);
@@ -87,20 +95,22 @@ function judge(
     counters.set(who, counter);
     const possible = rules.filter(
       ({ fromMs }, i) =>
-        fromMs <= atMs + MOMENT_MS &&
-        (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - MOMENT_MS,
+        fromMs <= atMs + momentMs &&
+        (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - momentMs,
     );
     const [held] = possible;
     if (held === undefined) throw new Error('no rule held');
     const { rule } = held;
     for (const reset of resets) {
-      if (reset.who !== who || reset.atMs > atMs + MOMENT_MS || counter.seenMs > reset.atMs) continue;
-      if (reset.atMs > atMs - MOMENT_MS) counter.lose();
+      const isOver = counter.seenMs > reset.atMs + momentMs;
+      if (reset.who !== who || reset.atMs > atMs + momentMs || isOver) continue;
+      // Whether it came before or after one of them is not known.
+      if (reset.atMs > atMs - momentMs || counter.seenMs > reset.atMs - momentMs) counter.lose();
       else counter.reset();
     }
     // Which number counts for it is not known.
     if (possible.length > 1) counter.lose();
-    counter.seenMs = atMs + MOMENT_MS;
+    counter.seenMs = atMs;
     if (decision === 'admitted') {
       if (!counter.admits(rule, atMs, -ROUNDING_MS))
         world.wrong('within limits', `${where}: ${requestId} of ${who} was admitted beyond ${words(rule)}`);
@@ -225,7 +235,7 @@ function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decisio
 function followed(offsetsMs: readonly number[]): readonly number[] {
   const [first = 0, ...later] = offsetsMs;
   const kept = [first];
-  for (const ms of later) if (Math.abs(ms - (kept.at(-1) ?? 0)) > 1_000) kept.push(ms);
+  for (const ms of later) if (Math.abs(ms - (kept.at(-1) ?? 0)) > STEP_MS) kept.push(ms);
   return kept;
 }
 

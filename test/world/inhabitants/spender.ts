@@ -1,0 +1,127 @@
+import type { Draws } from '../kernel/draws.ts';
+import type { WorldNetwork } from '../network/network.ts';
+import { isCalm } from '../oracles/spread.ts';
+import type { World } from '../world.ts';
+import { askAdmin, askOnce } from './ask-once.ts';
+import type { WorldGateway } from './gateway.ts';
+import type { Inhabitant } from './inhabitant.ts';
+import type { Response } from './response-reader.ts';
+
+/** More than any limit admits at once. */
+const MOST = 40;
+/** How soon every gateway has forgotten the refusals that it remembers. */
+const FORGOTTEN_MS = 1_100;
+/** How exact the moments are at which a client sees a decision. */
+const MOMENT_MS = 100;
+
+type Scope = 'global' | 'things';
+
+/** Uses up an allowance, has an operator give it a fresh one, and looks what it may have now: exactly what was reset is fresh. */
+export class Spender implements Inhabitant {
+  readonly name = 'spender';
+  readonly #world: World;
+  #network: WorldNetwork | null = null;
+  #address = '';
+  #requests = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async start(): Promise<void> {
+    const host = this.#world.host(this.name);
+    this.#address = host.address;
+    this.#network = host.start().network;
+  }
+
+  plan(): void {
+    const draws = this.#world.draws.part(this.name);
+    for (let i = draws.percent(50) ? draws.whole(1, 2) : 0; i > 0; i--)
+      this.#world.plan.add(
+        draws.between(1_000, 25_000),
+        `${this.name} uses up what it may have`,
+        own => void this.#spend(own),
+      );
+  }
+
+  async prove(): Promise<void> {
+    await this.#spend(this.#world.draws.part(`${this.name} in the end`));
+  }
+
+  async #spend(draws: Draws): Promise<void> {
+    const { gateways, limits, sharing } = this.#world;
+    const first = draws.one(gateways);
+    const any = () => (sharing === null ? first : draws.one(gateways));
+    const [spentAt, resetAt, askedAt] = [first, any(), any()];
+    const lives = [spentAt, resetAt, askedAt].map(each => each.lives.length);
+    const fromMs = this.#world.nowMs;
+    const path = limits.global === null || draws.percent(50) ? '/v1/things' : '/v1/open';
+    const refused = await this.#useUp(spentAt, path);
+    const refusedMs = this.#world.nowMs;
+    const isAll = draws.percent(50);
+    await this.#world.pause(MOMENT_MS / 2);
+    if (refused === null || !(await this.#reset(resetAt, isAll))) return;
+    await this.#world.pause(askedAt === resetAt ? MOMENT_MS / 2 : FORGOTTEN_MS);
+    const askedMs = this.#world.nowMs;
+    const next = await this.#ask(askedAt, path);
+    const isSame = [spentAt, resetAt, askedAt].every(
+      (each, i) => each.lives.length === lives[i] && isCalm(this.#world, each, fromMs),
+    );
+    if (next === null || !isSame) return;
+    const wrong = (what: string) =>
+      this.#world.wrong('reset', `${askedAt.name} ${what} after ${isAll ? 'everything' : 'things'} was reset`);
+    const scope = scopeOf(next);
+    if (scope === 'things' || (scope === 'global' && isAll)) wrong(`refuses by ${scope}`);
+    const [left, most] = ['remaining', 'limit'].map(name => next.fields.get(`x-ratelimit-${name}`));
+    if (scope === null && left !== undefined && Number(left) !== Number(most) - 1)
+      wrong(`has ${left} of ${most} left`);
+    const isStill = askedMs < refusedMs + waitOf(refused) - MOMENT_MS;
+    if (scopeOf(refused) === 'global' && !isAll && isStill && next.status === 200)
+      wrong('has forgotten what was used of the global limit');
+  }
+
+  /** Asks until it is refused by a limit. */
+  async #useUp(gateway: WorldGateway, path: string): Promise<Response | null> {
+    for (let i = 0; i < MOST; i++) {
+      const response = await this.#ask(gateway, path);
+      if (response === null) return null;
+      if (response.status === 429) return response;
+    }
+    return null;
+  }
+
+  async #reset(gateway: WorldGateway, isAll: boolean): Promise<boolean> {
+    if (this.#network === null) return false;
+    const { sharing, history } = this.#world;
+    const query = `address=${this.#address}${isAll ? '' : '&bucket=things'}`;
+    const response = await askAdmin(this.#network, gateway, 'DELETE', `/api/buckets?${query}`);
+    history.tell(this.name, `is reset by ${gateway.name}: ${response?.status ?? 'broken'}`);
+    if (response?.status !== 200) return false;
+    const { countedIn } = JSON.parse(response.body) as { readonly countedIn: string };
+    return sharing === null || countedIn === 'redis';
+  }
+
+  async #ask(gateway: WorldGateway, path: string): Promise<Response | null> {
+    if (this.#network === null) return null;
+    const id = `probe-${this.name}-${++this.#requests}`;
+    this.#world.requests.begin({
+      ...{ id, gateway, method: 'GET', path, token: null, client: this.name },
+      ...{ life: gateway.lives.length, mayRepeat: true, sentMs: this.#world.nowMs },
+    });
+    const { address } = gateway.host;
+    const to = { address, port: 80, method: 'GET', path } as const;
+    const response = await askOnce(this.#network, { ...to, fields: { 'X-World': id } });
+    this.#world.history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+    return response;
+  }
+}
+
+/** The limit that refused; `null` if none did. */
+function scopeOf({ status, fields }: Response): Scope | null {
+  if (status !== 429) return null;
+  return fields.get('x-ratelimit-scope') === 'global' ? 'global' : 'things';
+}
+
+function waitOf({ body }: Response): number {
+  return 1_000 * (JSON.parse(body) as { readonly retry_after: number }).retry_after;
+}
