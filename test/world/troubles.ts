@@ -36,8 +36,7 @@ export class Troubles {
   /** Whether nothing was wrong for this gateway between these moments. */
   isQuiet(gateway: string, fromMs: number, untilMs: number): boolean {
     return !this.#spells.some(
-      each =>
-        (each.who === ALL || each.who === gateway) && each.fromMs <= untilMs && each.untilMs >= fromMs,
+      each => (each.who === ALL || each.who === gateway) && each.fromMs <= untilMs && each.untilMs >= fromMs,
     );
   }
 

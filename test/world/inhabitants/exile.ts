@@ -1,7 +1,7 @@
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
-import type { WorldToken } from '../requests.ts';
 import { PROMISE_MS } from '../oracles/spread.ts';
+import type { WorldToken } from '../requests.ts';
 import type { World } from '../world.ts';
 import { askOnce } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';

@@ -115,7 +115,9 @@ export class Outcast implements Inhabitant {
   #isOver(gateway: WorldGateway, { goneMs, life, lift }: Ban, atMs: number): boolean {
     const { sharing, troubles } = this.#world;
     if (lift !== null && mustKnow(this.#world, lift, gateway, atMs)) return true;
-    return atMs > goneMs && (sharing === null ? gateway.lives.length === life : !troubles.hasStepped(0, atMs));
+    return (
+      atMs > goneMs && (sharing === null ? gateway.lives.length === life : !troubles.hasStepped(0, atMs))
+    );
   }
 }
 

@@ -69,7 +69,10 @@ export class Spender implements Inhabitant {
     );
     if (next === null || !isSame) return;
     const wrong = (what: string) =>
-      this.#world.wrong('reset', `${askedAt.name} ${what} after ${isAll ? 'everything' : 'things'} was reset`);
+      this.#world.wrong(
+        'reset',
+        `${askedAt.name} ${what} after ${isAll ? 'everything' : 'things'} was reset`,
+      );
     const scope = scopeOf(next);
     if (scope === 'things' || (scope === 'global' && isAll)) wrong(`refuses by ${scope}`);
     const [left, most] = ['remaining', 'limit'].map(name => next.fields.get(`x-ratelimit-${name}`));

@@ -1,5 +1,5 @@
-import { DECIDE, DROP, REFUND } from '../../../src/redis/store/counter-scripts.ts';
 import type { RedisScript } from '../../../src/redis/connection/index.ts';
+import { DECIDE, DROP, REFUND } from '../../../src/redis/store/counter-scripts.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
 import { Failure, type Reply } from '../redis/reply.ts';
@@ -52,7 +52,8 @@ export class SharedCounts {
     const [code = 0, nowMs = 0, described = 0] = reply;
     if ((code & 1) === 0) {
       const limit = limits[described - 1];
-      if (limit !== undefined && (code & AT_ONCE) === 0) this.#refuse(keys[described - 1] ?? '', limit, nowMs);
+      if (limit !== undefined && (code & AT_ONCE) === 0)
+        this.#refuse(keys[described - 1] ?? '', limit, nowMs);
     } else if (mode !== '0')
       for (const [at, limit] of limits.entries()) this.#consume(keys[at] ?? '', limit, nowMs);
   }
@@ -60,7 +61,10 @@ export class SharedCounts {
   #refuse(key: string, limit: LimitText, nowMs: number): void {
     const counter = this.#counters.get(key) ?? new Counter();
     if (!counter.isLost(nowMs) && counter.admits(ruleOf(limit), nowMs, ROUNDING_MS))
-      this.#world.wrong('shared limits', `Redis refuses below ${limit.units} in ${limit.period} ms for ${key}`);
+      this.#world.wrong(
+        'shared limits',
+        `Redis refuses below ${limit.units} in ${limit.period} ms for ${key}`,
+      );
   }
 
   /** Some of what Redis had counted is gone, and nobody knows which. */

@@ -30,7 +30,10 @@ interface Knower {
 export function mustKnow(world: World, fact: Fact, gateway: WorldGateway, atMs: number): boolean {
   const knowers = new Map<WorldGateway, Knower>();
   for (const each of world.gateways)
-    knowers.set(each, { life: lifeAt(each, fact.fromMs), sinceMs: each === fact.gateway ? fact.fromMs : null });
+    knowers.set(each, {
+      life: lifeAt(each, fact.fromMs),
+      sinceMs: each === fact.gateway ? fact.fromMs : null,
+    });
   if (knowers.get(fact.gateway)?.life !== fact.life) return false;
   let heldMs: number | null = null;
   for (let nowMs = fact.fromMs; nowMs <= atMs; nowMs += STEP_MS) {
@@ -39,7 +42,11 @@ export function mustKnow(world: World, fact: Fact, gateway: WorldGateway, atMs: 
       outlive(world, fact, each, knower, nowMs);
       const bornMs = each.lives[knower.life - 1]?.fromMs ?? Number.POSITIVE_INFINITY;
       const isAlive = (each.lives[knower.life - 1]?.untilMs ?? Number.POSITIVE_INFINITY) > nowMs;
-      if (world.sharing === null || !isAlive || !world.troubles.isQuiet(each.name, nowMs - RECOVERY_MS, nowMs))
+      if (
+        world.sharing === null ||
+        !isAlive ||
+        !world.troubles.isQuiet(each.name, nowMs - RECOVERY_MS, nowMs)
+      )
         continue;
       if (fact.isShort && world.troubles.hasStepped(fact.fromMs, nowMs)) continue;
       if (knower.sinceMs !== null) heldMs ??= nowMs;
@@ -57,7 +64,13 @@ export function isCalm({ sharing, troubles, nowMs }: World, gateway: WorldGatewa
 }
 
 /** Carries what a gateway knows over to its next life, if it has begun. */
-function outlive(world: World, { isShort }: Fact, gateway: WorldGateway, knower: Knower, nowMs: number): void {
+function outlive(
+  world: World,
+  { isShort }: Fact,
+  gateway: WorldGateway,
+  knower: Knower,
+  nowMs: number,
+): void {
   const life = lifeAt(gateway, nowMs);
   if (life === knower.life) return;
   const diedMs = gateway.lives[knower.life - 1]?.untilMs ?? nowMs;

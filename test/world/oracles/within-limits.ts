@@ -95,8 +95,7 @@ function judge(
     counters.set(who, counter);
     const possible = rules.filter(
       ({ fromMs }, i) =>
-        fromMs <= atMs + momentMs &&
-        (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - momentMs,
+        fromMs <= atMs + momentMs && (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - momentMs,
     );
     const [held] = possible;
     if (held === undefined) throw new Error('no rule held');
