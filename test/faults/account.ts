@@ -1,30 +1,47 @@
 import { expect } from 'vitest';
 
+/** What clients send: requests over HTTP/1.1 and HTTP/2, calls of gRPC, messages over WebSockets. */
+export const KINDS = ['request', 'call', 'message'] as const;
+export type Kind = (typeof KINDS)[number];
+
 /**
- * What became of a request, as its client saw it.
- * - `answered`: by the service, whole, and to this very request
- * - a status: by the gateway, with an error object
+ * What became of a request, a call or a message, as its client saw it.
+ * - `answered`: by the service, whole, and to this very request; of a call, each of its messages
+ * - a status: by the gateway, with an error object, or of gRPC by its name
  * - `cut`: it broke off within its answer
  * - `broken`: the connection or the stream ended before an answer
  * - `unconnected`: nobody took the connection
  *
  * What must never be:
  * - `silent`: nothing came for a minute
- * - `foreign`: an answer that is neither this request's nor the gateway's
+ * - `foreign`: an answer that is neither this request's nor the gateway's, or not all of it where that is said
  */
-export type Outcome = 'answered' | `${number}` | 'cut' | 'broken' | 'unconnected' | 'silent' | 'foreign';
+export type Outcome =
+  | 'answered'
+  | `${number}`
+  | 'UNAVAILABLE'
+  | 'DEADLINE_EXCEEDED'
+  | 'cut'
+  | 'broken'
+  | 'unconnected'
+  | 'silent'
+  | 'foreign';
 
-/** A request of the load. */
+/** A request, call or message of the load. */
 export class Entry {
+  readonly kind: Kind;
   readonly method: string;
+  /** Tells it from all others. Messages of a call have a number behind it. */
   readonly target: string;
   readonly body: string;
   outcome: Outcome | null = null;
 
-  constructor(method: string, target: string) {
-    this.method = method;
-    this.target = target;
-    this.body = method === 'POST' ? `body of ${target}` : '';
+  constructor(kind: Kind, number: number, prefix: string) {
+    this.kind = kind;
+    // Every third request is none that may be repeated.
+    this.method = kind === 'request' && number % 3 !== 0 ? 'GET' : 'POST';
+    this.target = `${prefix}/${number}`;
+    this.body = kind === 'request' && this.method === 'POST' ? `body of ${this.target}` : '';
   }
 
   /** What the client got: all of an answer, and whether it was whole. */
@@ -41,6 +58,11 @@ export function answerTo({ method, target, body }: Pick<Entry, 'method' | 'targe
   return `${method} ${target} ${body}${padding}`;
 }
 
+/** How the service answers a message, of a call or over a WebSocket. */
+export function echoOf(text: string): string {
+  return answerTo({ method: 'echo', target: text, body: '' });
+}
+
 function isErrorObject(body: string): boolean {
   try {
     return typeof JSON.parse(body).code === 'number';
@@ -49,23 +71,21 @@ function isErrorObject(body: string): boolean {
   }
 }
 
-/** How many requests ended how, by outcome. */
+/** How many ended how, by outcome. */
 export type Counts = Readonly<Record<string, number>>;
 
 let accounts = 0;
 
-/** Every request of a load, and how often each reached the service. */
+/** Every request, call and message of a load, and how often each reached the service. */
 export class Account {
   readonly entries: Entry[] = [];
-  /** Bytes behind an answer that nobody had asked for. */
+  /** Bytes behind an answer that nobody had asked for, and messages of calls that reached the service out of turn. */
   surplus = 0;
   readonly #arrivals = new Map<string, number>();
   readonly #prefix = `/account-${accounts++}-${process.pid}`;
 
-  begin(path = ''): Entry {
-    const number = this.entries.length;
-    // Every third one is none that may be repeated.
-    const entry = new Entry(number % 3 === 0 ? 'POST' : 'GET', `${path}${this.#prefix}/${number}`);
+  begin(kind: Kind, path = ''): Entry {
+    const entry = new Entry(kind, this.entries.length, `${path}${this.#prefix}`);
     this.entries.push(entry);
     return entry;
   }
@@ -76,16 +96,16 @@ export class Account {
     return first === -1 ? this.entries.length : first;
   }
 
-  /** For the service: this request has arrived, whole. */
+  /** For the service: this request or message has arrived, whole, or the first message of this call. */
   arrived(target: string): void {
     this.#arrivals.set(target, (this.#arrivals.get(target) ?? 0) + 1);
   }
 
-  /** How many of the requests from `from` up to `to` have ended in which way. */
-  counts(from = 0, to = this.entries.length): Counts {
+  /** How many of those from `from` up to `to` have ended in which way. Default: of all kinds. */
+  counts(from = 0, to = this.entries.length, kinds: readonly Kind[] = KINDS): Counts {
     const counts: Record<string, number> = {};
-    for (const { outcome } of this.entries.slice(from, to)) {
-      if (outcome !== null) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    for (const { outcome, kind } of this.entries.slice(from, to)) {
+      if (outcome !== null && kinds.includes(kind)) counts[outcome] = (counts[outcome] ?? 0) + 1;
     }
     return counts;
   }

@@ -1,8 +1,14 @@
 import { expect } from 'vitest';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { waitFor } from '../support/wait.ts';
-import type { Counts, Outcome } from './account.ts';
+import { waitFor as waitForMs } from '../support/wait.ts';
+import { KINDS, type Outcome } from './account.ts';
 import type { Load } from './load.ts';
+import type { Seen } from './table.ts';
+
+/** Waits as `waitFor` of the support does, for longer: a machine that is busy takes minutes to reconnect hundreds of times. */
+export function waitFor(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  return waitForMs(what, condition, 240_000);
+}
 
 /** Something that goes wrong, and is put right again. */
 export interface Fault {
@@ -14,12 +20,12 @@ export interface Fault {
   readonly end: () => unknown;
   /** Whether everything is as before. Default: once all is answered. */
   readonly isHealed?: () => boolean | Promise<boolean>;
-  /** How requests may end meanwhile, but for those that the service answers. Default: in no other way. */
+  /** How requests, calls and messages may end meanwhile, but for those that the service answers. Default: in no other way. */
   readonly mayEnd?: readonly Outcome[];
 }
 
 /** Puts a fault in the midst of a load, which is answered before and after, and tells what became of requests meanwhile. */
-export async function underFault(load: Load, fault: Fault): Promise<Counts> {
+export async function underFault(load: Load, fault: Fault): Promise<Seen> {
   await load.isWhole();
   const before = load.account.firstOpen;
   await fault.begin();
@@ -31,10 +37,14 @@ export async function underFault(load: Load, fault: Fault): Promise<Counts> {
   const after = load.begun;
   await load.isWhole();
   // What began before has ended by now: so many have begun and ended since.
-  const counts = load.account.counts(before, after);
-  const { answered: _, ...others } = counts;
+  const { answered: _, ...others } = load.account.counts(before, after);
   expect([...(fault.mayEnd ?? [])]).toEqual(expect.arrayContaining(Object.keys(others)));
-  return counts;
+  return seenBy(load, before, after);
+}
+
+/** What the clients of a load saw, by kind. */
+export function seenBy({ account }: Load, from: number, to: number): Seen {
+  return Object.fromEntries(KINDS.map(kind => [kind, account.counts(from, to, [kind])])) as unknown as Seen;
 }
 
 const AT_REST = [

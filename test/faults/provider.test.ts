@@ -6,13 +6,12 @@ import { scripts } from '../support/scripted-provider.ts';
 import { redeeming } from '../support/sign-in-client.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { waitFor } from '../support/wait.ts';
 import { Account, type Outcome } from './account.ts';
-import { expectAtRest, type Fault, underFault } from './fault.ts';
+import { expectAtRest, type Fault, underFault, waitFor } from './fault.ts';
 import { Load } from './load.ts';
 import { killed, late, type Relay, startRelay, stopped } from './relay.ts';
-import { startService } from './service.ts';
-import { type FaultName, tell } from './table.ts';
+import { frontOf, startService } from './service.ts';
+import { tell } from './table.ts';
 
 /** Two clients who sign in again and again, each time with another code. */
 class SignIns {
@@ -73,28 +72,27 @@ function wrong(_relay: Relay, { provider }: TestIssuer): Fault {
   return { begin, end: () => Object.assign(provider, { token, keys }) };
 }
 
-test.each<[FaultName, (relay: Relay, issuer: TestIssuer) => Fault]>([
+test.each<[string, (relay: Relay, issuer: TestIssuer) => Fault]>([
   ['Sign-ins while the provider is killed, and started again', killed],
   ['Sign-ins while the provider is stopped, and goes on', stopped],
   ['Sign-ins while the provider answers later than `timeout`', late],
   ['Sign-ins while the provider answers with pages of HTML', wrong],
 ])('%s', async (name, trouble) => {
   const account = new Account();
-  const port = await startService(account);
+  const service = await startService(account);
   const { relay, url, issuer } = await relayedIssuer();
   const settings = {
     issuer: url,
     provider: { timeout: '500ms' },
-    api: { max_requests_per_caller: '100%' },
-    config: { log: { level: 'info', access: false } },
+    config: { ...frontOf([service], { route: {} }), log: { level: 'info', access: false } },
   };
-  const gateway = await startGatewayProcess(await identityConfig(settings, { port }), { h2c: true });
+  const gateway = await startGatewayProcess(await identityConfig(settings, { port: 0 }), { h2c: true });
   const bearer = (subject: string) => `Bearer ${issuer.token({ iss: url, sub: subject })}`;
   const load = new Load(account, [gateway.port], { fields: { authorization: bearer('alice') } });
   const signIns = new SignIns(gateway);
   await waitFor('some have signed in', () => signIns.outcomes.size > 10);
   const { size } = signIns.outcomes;
-  await underFault(load, {
+  const seen = await underFault(load, {
     ...trouble(relay, issuer),
     isNoticed: () => signIns.last !== 'answered',
     meanwhile: async () => {
@@ -102,8 +100,7 @@ test.each<[FaultName, (relay: Relay, issuer: TestIssuer) => Fault]>([
       await waitFor('more fail', () => signIns.outcomes.size > failed + 10);
       // Tokens are checked by the keys that are known, also new ones.
       const newcomer = new Load(account, [gateway.port], {
-        http1: 1,
-        http2: 0,
+        ...{ http1: 1, http2: 0, webSockets: 0 },
         fields: { authorization: bearer(name) },
       });
       await load.passes(60);
@@ -123,5 +120,5 @@ test.each<[FaultName, (relay: Relay, issuer: TestIssuer) => Fault]>([
   expect(gateway.output).toContain('"type":"sign-in"');
   const mayEnd = ['503', '504'] as const;
   expect(['answered', ...mayEnd]).toEqual(expect.arrayContaining(Object.keys(counts)));
-  tell(name, counts, mayEnd);
+  tell(name, { ...seen, request: counts }, mayEnd);
 });

@@ -1,13 +1,13 @@
 import { describe, test } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { waitFor } from '../support/wait.ts';
 import { Account } from './account.ts';
-import { expectAtRest, type Fault, underFault } from './fault.ts';
+import { expectAtRest, type Fault, underFault, waitFor } from './fault.ts';
 import { Load } from './load.ts';
 import { killed, late, type Relay, startRelay, stopped } from './relay.ts';
-import { startService } from './service.ts';
-import { type FaultName, tell } from './table.ts';
+import { frontOf, startService } from './service.ts';
+import { tell } from './table.ts';
 
+const MAY_END = ['502', '504', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'broken', 'cut'] as const;
 const TIMEOUTS = { connect: '500ms', first_byte: '500ms', idle: '500ms' };
 /** Connections are cut behind each of so many bytes: more than the frames before an answer, its head and its body have. */
 const CUTS = 400;
@@ -18,19 +18,25 @@ interface Front {
   readonly load: Load;
 }
 
-/** A gateway under load before a service, which is reached by a relay; and directly as well if there are two ways. */
-async function front(ways: 1 | 2, protocol: 'http1' | 'h2' = 'http1'): Promise<Front> {
+/**
+ * A gateway under load before a service, of which what is asked over this protocol is reached by a relay; and directly as well if
+ * there are two ways. Over HTTP/1.1 these are requests and WebSockets, over HTTP/2 requests and calls.
+ */
+async function front(ways: 1 | 2, protocol: 'http1' | 'h2'): Promise<Front> {
   const account = new Account();
-  const port = await startService(account, protocol === 'h2');
-  const relay = await startRelay(port);
-  const urls = [relay.port, port].slice(0, ways).map(each => `http://127.0.0.1:${each}`);
-  const api = { url: undefined, urls, protocol, timeouts: TIMEOUTS, max_requests_per_caller: '100%' };
-  const config = { log: { level: 'info', access: false } };
-  const gateway = await startGatewayProcess({ upstreamPort: 0, api, config }, { h2c: true });
-  return { relay, gateway, load: new Load(account, [gateway.port]) };
+  const service = await startService(account);
+  const relay = await startRelay(protocol === 'h2' ? service.http2 : service.http1);
+  const relayed = { http1: relay.port, http2: relay.port };
+  const config = {
+    ...frontOf([relayed, service].slice(0, ways), { protocol, timeouts: TIMEOUTS }),
+    log: { level: 'info', access: false },
+  };
+  const gateway = await startGatewayProcess({ upstreamPort: 0, config }, { h2c: true });
+  const kinds = protocol === 'h2' ? { webSockets: 0, deadline: '500m' } : { calls: 0 };
+  return { relay, gateway, load: new Load(account, [gateway.port], kinds) };
 }
 
-async function tried(name: FaultName, { load, gateway }: Front, fault: Fault): Promise<void> {
+async function tried(name: string, { load, gateway }: Front, fault: Fault): Promise<void> {
   const counts = await underFault(load, fault);
   await expectAtRest(load, [gateway]);
   tell(name, counts, fault.mayEnd);
@@ -56,7 +62,7 @@ function cut(relay: Relay): Fault {
 }
 
 describe('a service that is alone', () => {
-  test.each<[FaultName, (relay: Relay) => Fault, 'http1' | 'h2']>([
+  test.each<[string, (relay: Relay) => Fault, 'http1' | 'h2']>([
     ['A service is killed, and started again', killed, 'http1'],
     ['A service is stopped, and goes on', stopped, 'http1'],
     ['A service answers later than `first_byte`', late, 'http1'],
@@ -68,12 +74,12 @@ describe('a service that is alone', () => {
   ])('%s', async (name, trouble, protocol) => {
     const parts = await front(1, protocol);
     const isNoticed = () => parts.gateway.output.includes('"type":"fault"');
-    await tried(name, parts, { isNoticed, mayEnd: ['502', '504', 'cut'], ...trouble(parts.relay) });
+    await tried(name, parts, { isNoticed, mayEnd: MAY_END, ...trouble(parts.relay) });
   });
 });
 
 describe('one of two addresses of a service', () => {
-  test.each<[FaultName, (relay: Relay) => Fault]>([
+  test.each<[string, (relay: Relay) => Fault]>([
     ['One of two addresses is killed, and started again', killed],
     ['One of two addresses is stopped, and goes on', stopped],
     [
@@ -81,8 +87,8 @@ describe('one of two addresses of a service', () => {
       relay => ({ ...cut(relay), meanwhile: async () => {} }),
     ],
   ])('%s', async (name, trouble) => {
-    const parts = await front(2);
+    const parts = await front(2, 'http1');
     const isNoticed = () => parts.gateway.output.includes('an endpoint gets no requests for a while');
-    await tried(name, parts, { isNoticed, mayEnd: ['502', '504', 'cut'], ...trouble(parts.relay) });
+    await tried(name, parts, { isNoticed, mayEnd: MAY_END, ...trouble(parts.relay) });
   });
 });

@@ -1,6 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { documentedRows, FAULTS } from './table.ts';
+import { documentedRows } from './table.ts';
 
-test('the table of docs/operations.md has the faults that are tried, in their order', () => {
-  expect([...documentedRows().keys()]).toEqual(FAULTS);
+test('each fault of the table of docs/operations.md is tried', () => {
+  const folder = import.meta.dirname;
+  const files = readdirSync(folder).filter(name => name.endsWith('.test.ts'));
+  const text = files.map(name => readFileSync(join(folder, name), 'utf8')).join('');
+  const names = [...documentedRows().keys()];
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter(name => !text.includes(`'${name}'`))).toEqual([]);
 });

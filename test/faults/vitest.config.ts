@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: ['test/support/redis-installed.ts'],
     setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
     include: ['test/faults/*.test.ts'],
-    testTimeout: 300_000,
+    testTimeout: 600_000,
     hookTimeout: 120_000,
     fileParallelism: false,
     reporters: ['verbose'],

@@ -27,7 +27,7 @@ const CODES = [
 function lines({ gateway }: IdentityGateway): Record<string, unknown>[] {
   return gateway.logLines
     .map(line => JSON.parse(line))
-    .filter(line => !['provider', 'reload', 'overload'].includes(line.type));
+    .filter(line => !['provider', 'reload', 'overload', 'admission'].includes(line.type));
 }
 
 /** That it was an everyday event: a line of the access log, and the metric of refused codes. */
@@ -84,7 +84,7 @@ test('no code makes a fault of the gateway or of the provider look like the clie
       expectError(await gateway.ask(redeeming({ code: sent, redirectUri: sent })), answered, code);
   }
   const faults = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'fault');
-  expect(faults).toHaveLength(10);
+  expect(new Set(faults.map(({ status }) => status))).toEqual(new Set([500, 503]));
   // Both are expected ones: where they were made says nothing.
   for (const { cause } of faults) expect(cause).not.toMatch(/\n|\.ts:/);
 });

@@ -182,10 +182,27 @@ export async function postRaw(
 }
 
 /** A message on the wire of gRPC. */
-function framed(text: string): Buffer {
+export function framed(text: string): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(text.length, 1);
   return Buffer.concat([prefix, Buffer.from(text)]);
+}
+
+/** Reads messages from the wire of gRPC, in whatever pieces they come. */
+export class GrpcReader {
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** Returns the texts of the messages that end within this piece. */
+  read(piece: Buffer): string[] {
+    const texts: string[] = [];
+    this.#rest = Buffer.concat([this.#rest, piece]);
+    for (;;) {
+      const end = this.#rest.length < 5 ? Number.POSITIVE_INFINITY : 5 + this.#rest.readUInt32BE(1);
+      if (this.#rest.length < end) return texts;
+      texts.push(this.#rest.toString('latin1', 5, end));
+      this.#rest = this.#rest.subarray(end);
+    }
+  }
 }
 
 /** Starts a server that breaks the connection of each call: at once, or with `x-when: after` behind its first message. Returns its port. */

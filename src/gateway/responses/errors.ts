@@ -1,5 +1,6 @@
 import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
+import { isOwnLack } from '../../upstream/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
@@ -176,10 +177,13 @@ export function internalFault(cause: unknown): GatewayError {
 }
 
 export function upstreamFailed(cause: unknown): GatewayError {
+  const isOurs = isOwnLack(cause);
   return new GatewayError({
     status: 502,
-    side: 'upstream',
-    message: 'The service behind the gateway failed to answer.',
+    side: isOurs ? 'gateway' : 'upstream',
+    message: isOurs
+      ? 'The gateway could not open a connection to the service behind it.'
+      : 'The service behind the gateway failed to answer.',
     cause,
   });
 }

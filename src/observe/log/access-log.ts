@@ -10,6 +10,7 @@ import type {
   TokenRefusal,
 } from '../../core/index.ts';
 import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeUnseen, Memo } from '../../core/index.ts';
+import { Outbreak } from './outbreak.ts';
 
 /** Writes paths for the log. */
 export interface PathNaming {
@@ -48,21 +49,26 @@ export class AccessLog implements Partial<ExchangeListener> {
 }
 
 /**
- * Logs faults with their cause, whether or not there is an access log. A client's mistake, such as sending a spent code, is
+ * Logs faults with their cause, whether or not there is an access log; of many alike one a second, with their number. A client's mistake, such as sending a spent code, is
  * not a fault: the access log has its cause.
  */
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
+  readonly #outbreak: Outbreak;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, clock: Clock) {
     this.#log = log;
+    this.#outbreak = new Outbreak(clock);
   }
 
   finished(record: ExchangeRecord): void {
     if (record.error === null || record.error.cause === null || record.error.side === 'client') return;
     const { requestId, route, upstream, status, error } = record;
-    const line = { type: 'fault', requestId, route, upstream, status, side: error.side, cause: error.cause };
-    if (error.side === 'gateway') this.#log.error(line, error.message);
+    const { side, cause } = error;
+    const faults = this.#outbreak.count(upstream, status, side, cause);
+    if (faults === 0) return;
+    const line = { type: 'fault', requestId, route, upstream, status, side, faults, cause };
+    if (side === 'gateway') this.#log.error(line, error.message);
     else this.#log.warn(line, error.message);
   }
 }

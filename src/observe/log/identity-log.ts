@@ -2,6 +2,7 @@ import type * as core from '../../core/index.ts';
 import { errorText } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
+import { Outbreak } from './outbreak.ts';
 
 /** Flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
@@ -14,6 +15,8 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   readonly #log: Logger;
   /** Anyone can send tokens that lack a claim. */
   readonly #lacking: OncePerMinute;
+  /** There is an attempt for each user who signs in. */
+  readonly #outbreak: Outbreak;
   readonly #of: { readonly provider?: string };
   #keySetFails = false;
   #discoveryFails = false;
@@ -25,6 +28,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   constructor(log: Logger, clock: core.Clock, provider: string | null = null) {
     this.#log = log;
     this.#lacking = new OncePerMinute(clock);
+    this.#outbreak = new Outbreak(clock);
     this.#of = provider === null ? {} : { provider };
   }
 
@@ -108,7 +112,10 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
     }: Pick<core.RedeemEvent | core.SignOutEvent | core.IntrospectionEvent, 'outcome' | 'error'>,
   ): void {
     if (error === null || error.side === 'client') return;
-    const line = { type, ...this.#of, outcome, cause: textOf(error.cause) };
+    const cause = textOf(error.cause);
+    const failures = this.#outbreak.count(type, outcome, cause);
+    if (failures === 0) return;
+    const line = { type, ...this.#of, outcome, failures, cause };
     if (outcome === 'gateway_refused' || outcome === 'fault')
       this.#log.error(line, `${what} failed because of this gateway or its configuration`);
     else

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { GatewayError, type RedeemEvent } from '../../../../src/core/index.ts';
 import { IdentityLog, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -55,4 +56,19 @@ test('ten flawed keys are named, and nothing is added', () => {
   );
   expect(lines.filter(line => 'flaw' in line)).toHaveLength(10);
   expect(lines.filter(line => 'keys' in line)).toEqual([]);
+});
+
+test('of a storm of failed sign-ins one a second is logged, with their number', () => {
+  const { lines, clock, log } = room();
+  const fail = (cause: string) => {
+    const error = new GatewayError({ status: 503, side: 'provider', message: 'Try again.', cause });
+    log.redeemed({ grant: 'code', outcome: 'unreachable', error } as RedeemEvent);
+  };
+  for (let i = 0; i < 1_000; i++) fail('connect ECONNREFUSED');
+  clock.advance(1_000);
+  fail('connect ECONNREFUSED');
+  expect(lines.map(({ cause, failures }) => [cause, failures])).toEqual([
+    ['connect ECONNREFUSED', 1],
+    ['connect ECONNREFUSED', 1_000],
+  ]);
 });

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { GatewayError } from '../../../../src/core/index.ts';
+import { FaultLog, makeLogger } from '../../../../src/observe/log/index.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+import { exchangeRecord } from '../exchange-record.ts';
+
+function room() {
+  const lines: Record<string, unknown>[] = [];
+  const clock = new FrozenClock();
+  const log = new FaultLog(makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }), clock);
+  const fail = (upstream: string, cause: string) => {
+    const { message, side, cap } = new GatewayError({ status: 502, side: 'upstream', message: 'It failed.' });
+    log.finished(exchangeRecord({ status: 502, upstream, error: { message, side, cap, cause } }));
+  };
+  const told = () => lines.splice(0).map(({ upstream, cause, faults }) => [upstream, cause, faults]);
+  return { clock, fail, told };
+}
+
+test('faults of an outage have a line for each kind at once, and one a second with the number of all', () => {
+  const { clock, fail, told } = room();
+  for (let i = 0; i < 1_000; i++) fail('api', 'connect ECONNREFUSED');
+  fail('other', 'connect ECONNREFUSED');
+  fail('api', 'read ECONNRESET');
+  expect(told()).toEqual([
+    ['api', 'connect ECONNREFUSED', 1],
+    ['other', 'connect ECONNREFUSED', 1_000],
+    ['api', 'read ECONNRESET', 1],
+  ]);
+  clock.advance(999);
+  fail('api', 'connect ECONNREFUSED');
+  expect(told()).toEqual([]);
+  clock.advance(1);
+  fail('api', 'connect ECONNREFUSED');
+  expect(told()).toEqual([['api', 'connect ECONNREFUSED', 2]]);
+});
+
+test('causes that never repeat have at most 20 lines a second', () => {
+  const { clock, fail, told } = room();
+  for (let i = 0; i < 1_000; i++) fail('api', `cause ${i}`);
+  expect(told()).toHaveLength(20);
+  clock.advance(1_000);
+  fail('api', 'another');
+  expect(told()).toEqual([['api', 'another', 981]]);
+});
