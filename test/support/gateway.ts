@@ -122,7 +122,17 @@ function takingTurns(system: System): System {
   };
   const createServer: Network['createServer'] = (options, onSocket) => {
     const server = system.network.createServer(options, take);
-    servers.set(server, onSocket);
+    const taken = new Set<Promise<void>>();
+    servers.set(server, socket => {
+      const closed = new Promise<void>(resolve => socket.once('close', resolve)).then(
+        () => void taken.delete(closed),
+      );
+      taken.add(closed);
+      onSocket(socket);
+    });
+    // It has closed when those are gone that it has taken, whichever server accepted them.
+    const close = server.close.bind(server);
+    server.close = done => close(error => void Promise.all(taken).then(() => done?.(error)));
     return server;
   };
   return { ...system, network: { ...system.network, createServer } };
