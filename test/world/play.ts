@@ -13,6 +13,8 @@ import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { SignInClient } from './inhabitants/sign-in-client.ts';
 import { Spender } from './inhabitants/spender.ts';
+import { WebSocketClient } from './inhabitants/web-socket-client.ts';
+import { WebSocketService } from './inhabitants/web-socket-service.ts';
 import { EVERYONE } from './kernel/timeline.ts';
 import { takeOverConnections } from './network/library-connections.ts';
 import { atMostOnce } from './oracles/at-most-once.ts';
@@ -36,7 +38,7 @@ const ORACLES: readonly Oracle[] = [
 ];
 
 /** What clients speak. */
-const CLIENTS = [Http1Client, Http1Client, Http1Client, Http2Client, Http2Client, GrpcClient];
+const CLIENTS = [Http1Client, Http1Client, Http1Client, Http2Client, GrpcClient, WebSocketClient];
 
 /** How many gateways a world has. Larger ones cost more, and find little that two do not. */
 const GATEWAYS = [2, 2, 2, 2, 2, 3, 3, 4, 5];
@@ -115,6 +117,7 @@ function populate(world: World): void {
   const provider = new WorldProvider(world);
   const service = new HttpService(world, 'service', 'http1');
   const multiplexed = new HttpService(world, 'h2-service', 'h2');
+  const live = new WebSocketService(world, 'live-service');
   const calls = new GrpcService(world, 'grpc-service');
   const global: LimitRule = { units: draws.whole(5, 30), periodMs: 2_000, algorithm: 'fixed' };
   const things: LimitRule = {
@@ -136,6 +139,7 @@ function populate(world: World): void {
   const timeouts = { first_byte: '8s', idle: '8s' };
   const shared = { timeouts, max_requests: draws.one([1_024, 12]) };
   const mostCalls = draws.one([1_024, 6]);
+  const mostLive = draws.one([1_024, 4]);
   const h2 = {
     ...{ max_connections: draws.one([16, 2]), max_streams: draws.one([100, 3]) },
     ...{ ping_interval: '3s', ping_timeout: '2s' },
@@ -162,6 +166,7 @@ function populate(world: World): void {
       upstreams: {
         api: { url: service.url, ...shared },
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
+        live: { url: live.url, timeouts: { ...timeouts, websocket_idle: '6s' }, max_websockets: mostLive },
         calls: { url: calls.url, protocol: 'grpc', h2, max_grpc_calls: mostCalls },
       },
       routes: [
@@ -169,6 +174,7 @@ function populate(world: World): void {
         { path: '/v1/open', upstream: 'api', authentication: 'none' },
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
+        { path: '/v1/live', upstream: 'live', authentication: 'optional', websocket: true },
         { grpc: `${WORDS}/*`, upstream: 'calls', authentication: 'optional' },
         { grpc: `${HASTY_WORDS}/*`, upstream: 'calls', authentication: 'optional' },
       ],
@@ -192,6 +198,7 @@ function populate(world: World): void {
     provider,
     service,
     multiplexed,
+    live,
     calls,
     ...gateways,
     new NetworkFaults(world),

@@ -75,6 +75,13 @@ export class Weather {
     return this.#over(nowMs, from, to).some(({ kind }) => kind.name === 'refused');
   }
 
+  /** Whether all was well around a host between these moments. */
+  wasCalm(host: string, sinceMs: number, nowMs: number): boolean {
+    const isElse = ({ fromMs, untilMs, between: [one, other] }: Spell) =>
+      fromMs > nowMs || untilMs < sinceMs || !(meets(one, host) || meets(other, host));
+    return this.#spells.every(isElse);
+  }
+
   #over(nowMs: number, from: string, to: string): Spell[] {
     return this.#spells.filter(
       ({ fromMs, untilMs, between: [one, other] }) =>
