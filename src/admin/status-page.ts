@@ -109,12 +109,12 @@ function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Htm
   const rows = reloads.map(reload => [
     reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
     momentHtml(reload.atMs, atMs),
-    lined(whatCame(reload).join('\n')),
+    lined(resultOf(reload).join('\n')),
   ]);
   return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
 }
 
-function whatCame(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
+function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
   if (reload.outcome === 'refused')
     return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more`];
   const { changes, moreChanges } = reload;

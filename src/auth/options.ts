@@ -79,7 +79,7 @@ export interface KeySetOptions {
   readonly refreshMs: number;
   /** How long after any fetch no unknown key causes another. */
   readonly cooldownMs: number;
-  /** The timeout of one whole fetch. */
+  /** How long after a fetch, whatever caused it, an unknown key may not cause another. */
   readonly fetchTimeoutMs: number;
   /** The largest accepted response. */
   readonly maxBytes: number;

@@ -114,14 +114,15 @@ function notes(report: Report): string {
   const { unnamed, restarts } = log;
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
-    blocked > 0 && `${formatCount(blocked)} of those refused after come from blocked addresses or callers`,
+    blocked > 0 &&
+      `${formatCount(blocked)} of the requests refused after come from blocked addresses or callers`,
     blocksCallers &&
       'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked',
     enforcesShares &&
       '"enforce" picks other callers here than in a gateway, but the same share of them, because the log has only pseudonyms',
     patience !== null &&
       patience.requests > 0 &&
-      `${formatCount(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), and many of them then admitted`,
+      `${formatCount(patience.requests)} of the requests refused after would first be held (patience ${formatDuration(patience.forMs)}), and many of them admitted then`,
     ...restrictionNotes(found),
     unnamed > 0 &&
       `${countOf(unnamed, 'request is', 'requests are')} from callers beyond the first million, who are not listed`,

@@ -142,7 +142,7 @@ export interface TableMemory {
   keep(): void;
   /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
   secret(name: string, bytes: number): Buffer;
-  /** The same for the hash of a table, from a root that may be kept over a restart. */
+  /** Makes a key for the hash of a table in the same way, but from a root that may be kept over a restart. */
   hashKey(name: string, bytes: number): Buffer;
 }
 

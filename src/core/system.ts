@@ -141,9 +141,9 @@ export interface TurnTask {
   turnEnded(): void;
 }
 
-/** The number of waiting tasks at which they run, even if sockets still have data to read. */
+/** At so many waiting tasks, they are done at once, even if sockets still have data to read. */
 const MAX_WAITING = 256;
-/** How often tasks that follow from others are done before sockets are read again. */
+/** How many times tasks that other tasks add are done before sockets are read again. */
 const MAX_ROUNDS = 16;
 
 let tasks: TurnTask[] = [];
@@ -158,7 +158,7 @@ let isDoing = false;
  */
 export function atTurnEnd(task: TurnTask): void {
   const waiting = tasks.push(task);
-  // Tasks that follow from others wait in any case: timers and sockets would have to wait for the last of them.
+  // Tasks that other tasks add wait in any case: else timers and sockets would have to wait for all of them.
   if (waiting === MAX_WAITING && !isDoing) process.nextTick(doTasks);
   if (isAsked) return;
   isAsked = true;
@@ -241,7 +241,7 @@ export interface Files {
   /** Lists the names in a folder. */
   readdir(folder: string): Promise<string[]>;
   stat(path: string): Promise<FileStat>;
-  /** The same, of a symbolic link itself. */
+  /** Reads the status of a symbolic link itself, not of what it leads to. */
   lstat(path: string): Promise<FileStat>;
   /** Reads where a symbolic link points. */
   readlink(path: string): Promise<string>;

@@ -308,7 +308,7 @@ const MINUTES = 60;
 
 /** How much a count that only grows has grown lately. Costs nothing while it grows: it is looked at every few seconds. */
 export class SlidingCount {
-  /** Growth by tick, then by minute, both as rings. */
+  /** How much it has grown by tick, then by minute; both parts are rings. */
   readonly #growth = new Uint32Array(TICKS + MINUTES);
   #seen = 0;
   #tick = 0;

@@ -130,7 +130,7 @@ export function noteRefusal(
   { role, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
-  // The limit of a resource is noted where the caller's own counter for further values refused.
+  // With `otherParts`, this may be the limit of a resource: the caller's own counter for its further values refused.
   const ofQuota = role === null ? null : set[role];
   const refused = atOnce ? set.concurrent : ofQuota;
   if (sharedKey || refused === null || isPreflight) return;

@@ -132,7 +132,7 @@ export class Lifetime {
   }
 
   /** Whether to close a connection that has been idle for `idleMs`. */
-  isOverAfter(idleMs: number): boolean {
+  mustCloseAfter(idleMs: number): boolean {
     return idleMs >= this.#idleMs || this.#isTooOld;
   }
 }

@@ -7,7 +7,10 @@ import { type PoolTerms, SLAB_BYTES, type Slab, type SlabStore } from './pool.ts
 import { OwnFault } from './stream-response.ts';
 import type { UpstreamOptions } from './transport.ts';
 
-/** The smallest part of a slab that is read into while clients still hold its other part: small pieces must not keep many slabs. */
+/**
+ * The smallest free part of a slab that is read into while clients hold its other part. Reads into less would keep many slabs
+ * for small pieces.
+ */
 const MIN_READ_BYTES = SLAB_BYTES / 2;
 
 /** Hears what happens on the connection of a session. */

@@ -144,7 +144,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
 
   #sweepOpen(nowMs: number, waitedMs: number): void {
     this.#lifetime.age(nowMs);
-    const isIdle = this.#calls.size === 0 && this.#lifetime.isOverAfter(waitedMs);
+    const isIdle = this.#calls.size === 0 && this.#lifetime.mustCloseAfter(waitedMs);
     if (isIdle || this.#lifetime.isTooOld || this.#carried > MAX_CARRIED) this.retire();
     for (const call of this.#calls) call.sweep(nowMs, 0, this);
     const next = this.#liveness.sweep(

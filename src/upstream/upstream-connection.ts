@@ -110,7 +110,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     this.#lifetime.age(nowMs);
     if (this.#phase === 'idle') {
-      if (this.#lifetime.isOverAfter(waitedMs)) this.close();
+      if (this.#lifetime.mustCloseAfter(waitedMs)) this.close();
       return;
     }
     // A paused response waits for the client, not for the upstream.

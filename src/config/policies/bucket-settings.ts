@@ -62,7 +62,10 @@ const algorithm = bucketSetting({
     now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
 });
 
-/** Which lines of limits.yaml lead to a bucket: one for one route, one with a wildcard that covers several, or several. */
+/**
+ * Which lines of limits.yaml lead to a bucket: one line for one route, one line with a wildcard that covers several routes, or
+ * several lines.
+ */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {
@@ -113,9 +116,9 @@ function scopeOf(written: ScopeModel['scope'] | undefined, lines: Lines): ScopeM
 }
 
 /**
- * Says what the scope of a bucket follows from, unless the bucket sets it: how many routes its lines of limits.yaml cover. A
- * parameter stands for the values of one route. A wildcard covers many: `/v1/**` whole paths, and `package.Service/*` methods, which
- * are the routes of gRPC.
+ * Says why a bucket has its scope, unless the file sets it: how many routes its lines of limits.yaml cover. A parameter belongs
+ * to one route, whatever its value. A wildcard covers many routes: `/v1/**` covers paths, and `package.Service/*` covers the
+ * methods of a service.
  */
 export function scopeReason(lines: Lines): ScopeReason {
   if (lines.length > 1) return 'several_lines';

@@ -34,7 +34,7 @@ const POLICIES = [
 ] as const;
 
 /** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
-const EXPLAINED = inOrder([
+const EXPLAINED = beginningWith([
   authentication,
   requires,
   stripPrefix,
@@ -44,7 +44,7 @@ const EXPLAINED = inOrder([
   upstream429,
   timeouts,
 ]);
-const COMPARED = inOrder([
+const COMPARED = beginningWith([
   authentication,
   requires,
   globalLimit,
@@ -58,7 +58,7 @@ const COMPARED = inOrder([
 
 type Policy = (typeof POLICIES)[number];
 
-function inOrder(first: readonly Policy[]): readonly Policy[] {
+function beginningWith(first: readonly Policy[]): readonly Policy[] {
   return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
 }
 

@@ -57,7 +57,7 @@ const FIXED: readonly FixedKey[] = [
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 
-/** The same of limits.yaml. */
+/** The keys of limits.yaml whose changes take effect only after a restart. */
 const FIXED_LIMITS: readonly FixedKey[] = [
   {
     key: 'ipv6_prefix',

@@ -75,7 +75,7 @@ export interface Arrival {
   readonly head: RequestHead;
   /** The host of `Host` in the form that routes are chosen by; `null` if it is missing or not a plain host. */
   readonly host: string | null;
-  /** The same with its port, as services are told it; '' if there is none. */
+  /** The host with its port, as services are told it; '' if there is none. */
   readonly hostAndPort: string;
   readonly clientAddress: string;
   /** The key for the address's permits, limits and restrictions. */

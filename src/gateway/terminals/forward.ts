@@ -155,7 +155,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#call?.endpoint ?? null;
   }
 
-  /** Step 10: sends the request. The transport calls this sink to the end of the response, or to `fail`: either answers. */
+  /**
+   * Step 10: sends the request. The transport calls this sink until the end of the response, or calls `fail`. The exchange is
+   * answered in both cases.
+   */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
     this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));

@@ -133,7 +133,7 @@ export class FrameReader {
     this.#flags = bytes[at + 4] as number;
     this.#stream = uint32(bytes, at + 5) & MAX_31_BITS;
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
-    // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
+    // RFC 9113, 3.4. An HTTP/1.1 response does not get here: its first bytes, read as a length, are too large.
     if (!this.#begun && (type !== FrameType.SETTINGS || (this.#flags & Flag.ACK) !== 0))
       throw protocolFault('no SETTINGS at the beginning');
     this.#begun = true;

@@ -164,7 +164,7 @@ const fixedWindow: CounterRule = {
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
     if (describesEnding(counter, limit, nowMs)) return 0;
-    // Negative if a reload lowered the quota below what is consumed already.
+    // The difference is negative if a reload lowered the quota below what is consumed already.
     return Math.max(0, limit.units - counter.count);
   },
 

@@ -44,7 +44,7 @@ export interface Decision {
   readonly otherParts: boolean;
   /** Names the window of the unit of the group's limit, for `refund`; 0 if none was consumed. */
   readonly groupWindow: number;
-  /** The same for the unit of the resource limit. */
+  /** Names the window of the unit of the resource's limit, for `refund`; 0 if none was consumed. */
   readonly resourceWindow: number;
   /**
    * When it was decided, in milliseconds since the epoch, by the clock that counts: the shared store's, or this process's

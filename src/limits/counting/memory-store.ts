@@ -267,7 +267,7 @@ const UNUSED = newCounter();
 /** Decides the limits in shadow of an admitted request, each by itself: where one refuses, the others still count the request. */
 class ShadowConsumption {
   readonly #table: CounterTable;
-  /** Serves one limit after the other. */
+  /** Used for one limit after the other. */
   readonly #consumption: Consumption;
 
   constructor(table: CounterTable) {
@@ -355,7 +355,7 @@ export interface StoreCounts {
   readonly callerOverflows: number;
   /** Decisions by the overflow counters of partitions, which count all keys for which there is no room. Alert on this. */
   readonly sharedOverflows: number;
-  /** The same for each partition of the configuration in force. */
+  /** What each partition of the configuration in force holds, and how often it ran out of room. */
   readonly partitions: readonly PartitionCounts[];
 }
 

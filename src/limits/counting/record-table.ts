@@ -99,7 +99,7 @@ export class RecordTable {
   readonly #width: number;
   /** All records: word `w` of record `r` is at `r * width + w`. Word 0 is the table's own. */
   readonly records: Words;
-  /** The same as integers, and as floats of two words each. To be read only. */
+  /** The words as integers, and as floats of two words each. Only read them. */
   readonly ints: Int32Array;
   readonly floats: Float64Array;
   readonly #index: Words;
@@ -202,7 +202,7 @@ export class NamedTable extends RecordTable {
     return this.findHash(this.#hash.low, this.#hash.high);
   }
 
-  /** The same by the hash of a name. */
+  /** Finds a record by the hash of its name. */
   findHash(low: number, high: number): number {
     for (let at = this.first(low); at >= 0; at = this.after(at)) {
       const word = at * this.#width;
@@ -217,7 +217,7 @@ export class NamedTable extends RecordTable {
     return this.addHash(this.#hash.low, this.#hash.high);
   }
 
-  /** The same by the hash of a name. */
+  /** Adds a record by the hash of its name. */
   addHash(low: number, high: number): number {
     const at = this.take(low);
     if (at < 0) return -1;

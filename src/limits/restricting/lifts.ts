@@ -7,7 +7,7 @@ interface Remembered {
 
 /** How many lifts are remembered at once; beyond that the oldest are forgotten. */
 const MAX_LIFTS = 100_000;
-/** Gateways do not agree on the end of a restriction to the millisecond. */
+/** How much longer than its restriction a lift is remembered, since gateways disagree a little on the end of a restriction. */
 const LONGER_MS = 60_000;
 
 /**

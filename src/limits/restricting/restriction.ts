@@ -35,7 +35,7 @@ export interface AnonymousRestriction {
   readonly network: string;
   /** The digest of the address that calls a webhook, as in a restriction of that address; '' for the other kinds. */
   readonly owner: string;
-  /** Names the client after all: to the threads of this process alone. */
+  /** Names the client, but only to the threads of this process. */
   readonly whom?: core.FactSubject | undefined;
 }
 

@@ -105,8 +105,8 @@ const MAX_RETRY_MS = 256;
 /** How long nothing can be written before the log counts as in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
 /**
- * The same, counted in looks every `GATHER_MS`. When the event loop was blocked, a look comes late, and the loop first has to
- * hear what was written.
+ * How many looks, one every `GATHER_MS`, may find that nothing was written. After a blocked event loop, the first look comes
+ * before the news of what was written meanwhile.
  */
 const TROUBLE_LOOKS = 2;
 /** How long the end of the process waits for lines that are still to be written, milliseconds. */

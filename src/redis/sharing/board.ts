@@ -245,7 +245,7 @@ export class Outgoing {
     const before = this.#messages.get(name);
     this.#messages.delete(name);
     const isUnsent = before?.kind === 'fact' && before.isFirst && !this.#portion.has(name);
-    // At the end: after the fact that makes this one superfluous.
+    // Put the withdrawal at the end: behind the fact that makes this one superfluous.
     if (!isUnsent) this.#messages.set(name, { kind: 'withdrawal', name, value });
   }
 

@@ -275,11 +275,11 @@ test('weir simulate says in words what a log cannot answer', async () => {
   const lines = [line(0), early, ...[0, 1, 4_500].map(ms => line(ms, { client: '192.0.2.7' }))];
   const log = await tempText('weir.log', lines.join(''));
   const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
-  expect(text).toContain('1 of those refused after come from blocked addresses or callers.');
+  expect(text).toContain('1 of the requests refused after come from blocked addresses or callers.');
   expect(text).toContain(
     'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked.',
   );
-  expect(text).toContain('1 of those refused after would first be held (patience 1s)');
+  expect(text).toContain('1 of the requests refused after would first be held (patience 1s)');
   expect(text).toContain('1 request was refused before the limits were asked');
 });
 
