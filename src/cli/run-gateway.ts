@@ -4,7 +4,6 @@ import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from
 import { HOLES_LISTED_ON, nodeHoles, readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import {
-  collectOldObjectsEarly,
   collectOnOneThread,
   collectWhatStartingLeft,
   startWithWorkers,
@@ -25,7 +24,6 @@ export async function runGateway(
   terminal: CommandOutput,
 ): Promise<number> {
   collectOnOneThread();
-  collectOldObjectsEarly();
   collectWhatStartingLeft();
   const { snapshot, warnings } = loaded;
   const output = standardOutput();

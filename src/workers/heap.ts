@@ -10,14 +10,6 @@ export function collectOnOneThread(): void {
 }
 
 /**
- * Has V8 collect all objects once they take twice what was in use, not four times that. With 1,000 requests in flight, most young
- * objects grow old before they are garbage: the peak is 208 MiB then instead of 286, for the same processor time.
- */
-export function collectOldObjectsEarly(): void {
-  setFlagsFromString('--heap-growing-percent=100');
-}
-
-/**
  * Collects young objects once, before the first request can come: 3 ms. It makes V8 give back, some seconds later, what it took
  * to load scripts and to read the configuration. That is 13 MB, which would stay resident for as long as the gateway rests.
  */

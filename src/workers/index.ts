@@ -1,3 +1,3 @@
-export { collectOldObjectsEarly, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
+export { collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
 export * from './hosts.ts';
 export { startWithWorkers } from './start.ts';

@@ -75,6 +75,12 @@ describe('the package', () => {
     expect(files).toEqual(expect.arrayContaining(ours.map(name => `${name}.map`)));
   });
 
+  it('holds scripts of characters that V8 keeps in one byte each', async () => {
+    const scripts = files.filter(name => /^dist\/.*\.js$/.test(name));
+    const sources = await Promise.all(scripts.map(name => readFile(join(installed, name), 'utf8')));
+    expect(scripts.filter((_, index) => /[^\0-\xff]/.test(sources[index] ?? ''))).toEqual([]);
+  });
+
   it('holds the files for other programs that its documents name', async () => {
     const texts = await Promise.all(
       files
@@ -225,6 +231,31 @@ describe('the package, installed by npm in an empty folder', () => {
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(401);
   });
 
+  it('has workers take the compiled code that the main thread keeps', async () => {
+    const say = 'writeSync(1, (isMainThread ? "main " : "worker ") + cachedDataVersionTag() + "\\n")';
+    const preload = [
+      'import { writeSync } from "node:fs"; import { cachedDataVersionTag } from "node:v8";',
+      'import { isMainThread } from "node:worker_threads";',
+      // The main thread says it at its end: V8's flags are set by then.
+      `const say = () => ${say}; if (isMainThread) process.on("exit", say); else say();`,
+    ].join(' ');
+    const file = join(directory, 'idle-workers.yaml');
+    const idle = 'listen: { http: "127.0.0.1:0", admin: off }\nupstreams: {}\nroutes: []\nworkers: 2\n';
+    await writeFile(file, idle);
+    const args = [
+      ...['--import', `data:text/javascript,${encodeURIComponent(preload)}`],
+      ...[join(installed, 'dist/main.js'), 'serve', file],
+    ];
+    const gateway = start(process.execPath, args, { cwd: home, env: USER_ENV });
+    await gateway.listening();
+    gateway.process.kill('SIGTERM');
+    await gateway.ended;
+    const tagOf = (thread: string) => new RegExp(`^${thread} (\\d+)$`, 'm').exec(gateway.output())?.[1];
+    expect(tagOf('main')).toMatch(/^\d+$/);
+    // The first worker: while it reads the configuration, V8 has another flag, which the second one may see.
+    expect(tagOf('worker')).toBe(tagOf('main'));
+  });
+
   it('shows a whole sign-in with the demo', async () => {
     expect((await npx('demo', '--flow')).stdout).toContain('Every response was as expected.');
   });
@@ -291,7 +322,7 @@ function start(program: string, args: string[], where: { cwd: string; env: typeo
     log += text;
   });
   const listening = () => waitFor('the gateway listens', () => log.includes('"msg":"listening"'));
-  return { process: process_, ended, listening };
+  return { process: process_, ended, listening, output: () => log };
 }
 
 /** Runs `npx weir` where the package is installed. */
