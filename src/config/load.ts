@@ -82,7 +82,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** What was read and found sound. */
+/** What was read and has no errors. */
 interface SoundSources {
   readonly ok: true;
   readonly sources: Parameters<typeof compile.compileGateway>[0];

@@ -116,7 +116,7 @@ function callersOf(
   return { callers: callers.filter(callerClass => callerClass === as), why: [] };
 }
 
-/** One caller of a class that every gateway has, and several. */
+/** The words for one caller, and for several, of the classes that every gateway has. */
 const WHO: Readonly<Record<string, readonly [one: string, many: string] | undefined>> = {
   bot: ['a bot', 'bots'],
   user: ['a user', 'users'],

@@ -135,7 +135,7 @@ export function describeActive(
           .map(each => inWords('the address on this webhook', each));
   // The route ignores tokens, so the gateway does not know the caller.
   const isKnown = taken !== null && taken.route.authentication !== 'none';
-  const who = isKnown ? 'the caller' : 'the caller, though not here, where no token is looked at';
+  const who = isKnown ? 'the caller' : 'the caller (not here: this route ignores tokens)';
   const ofCaller = principal === null ? [] : active.ofCaller(principal).map(each => inWords(who, each));
   const texts = [...ofAddress, ...onWebhook, ...ofCaller];
   return {

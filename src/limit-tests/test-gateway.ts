@@ -135,7 +135,7 @@ export interface SentRequest {
   readonly peer: string;
 }
 
-/** The client's side of a request without a body, on a connection of its own. Keeps the response fields. */
+/** The client's side of a request without a body, on its own connection. Keeps the response fields. */
 class TestDownstream implements Downstream {
   readonly method: string;
   readonly target: string;

@@ -313,7 +313,7 @@ export class SlidingCount {
   #seen = 0;
   #tick = 0;
 
-  /** Ends a tick. `total`: the count now; one that is smaller than before began anew. */
+  /** Ends a tick. `total`: the count now. If it is smaller than before, it has begun again at 0. */
   advance(total: number): void {
     const growth = this.#since(total);
     this.#seen = total;

@@ -10,8 +10,9 @@ const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;
 type Words = Map<string, string>[];
 
 /**
- * Tells the words of a path that the configuration names, as literals of its patterns, from what clients wrote. A word counts at
- * its place only: a client's value that equals it there says nothing that the configuration does not.
+ * Tells which words of a path the configuration names, as literals of its patterns; all others were chosen by clients. A word
+ * counts only at its own place in the path. A client may choose the same word, which then says no more than the configuration
+ * does.
  */
 export class PathWords {
   readonly #http: Words = [];

@@ -336,7 +336,7 @@ export class Allowances {
     return this.#dependencies.store.read(...asked);
   }
 
-  /** Says where the counters were that it has reset; `null` if nothing counts now. */
+  /** Resets counters. Returns where they were counted; `null` if nothing counts now. */
   async reset(
     limits: readonly limits.Limit[],
     caller: string,

@@ -25,7 +25,10 @@ export class StateFile {
     return lines.flatMap(line => factIn(line, content.agedMs) ?? []);
   }
 
-  /** Writes the file anew, and returns its bytes. Gives way to the event loop on the way. Throws what the system says. */
+  /**
+   * Writes the whole file again, and returns its bytes. Lets the event loop do other work meanwhile. Throws what the system
+   * says.
+   */
   async write(facts: Iterable<Fact>): Promise<number> {
     return await this.#file.write({}, linesOf(facts));
   }

@@ -95,7 +95,7 @@ export class Http1Downstream implements Downstream, TurnTask {
     return body?.started === true && !body.paused && !body.done;
   }
 
-  /** Whether the client has yet to take something that was written. */
+  /** Whether the client has not taken everything that was written. */
   get awaitsReader(): boolean {
     return this.responseBegun && this.#connection.socket.writableLength > 0;
   }

@@ -125,7 +125,7 @@ describe('a restriction in force', () => {
       .restrictions)
       for (const text of [id, since, until]) expect(out).toContain(text);
     const open = await explain('GET', '/open/a', ...words.slice(2, 6), ...running);
-    expect(open.out).toContain('the caller, though not here, where no token is looked at, by an operator');
+    expect(open.out).toContain('the caller (not here: this route ignores tokens), by an operator');
     expect(open.code).toBe(0);
   });
 

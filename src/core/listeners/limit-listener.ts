@@ -152,7 +152,7 @@ export interface StoreListener {
   found(lostForMs: number): void;
   /** The gateway serves from now on although it could not read what the others know: restrictions and revocations. */
   behind(): void;
-  /** It has read that after all. */
+  /** The gateway has now read what the others know. */
   caughtUp(): void;
   /** What gateways share could not be applied here, through a fault of this gateway: so many facts are skipped. */
   shareFailed(skippedFacts: number, error: unknown): void;

@@ -20,7 +20,7 @@ export class FrameReader {
   readonly #sink: FrameSink;
   readonly #data: DataFrame;
   readonly #block: HeaderBlock;
-  /** How many bytes of the preface are yet to come. */
+  /** How many bytes of the preface have not come yet. */
   #prefaceLeft: number;
   /** The beginning of a frame that has not come whole; empty if there is none. */
   #partial: Buffer = NO_BYTES;
@@ -303,7 +303,7 @@ class DataFrame {
   readonly #sink: FrameSink;
   #stream = 0;
   #ends = false;
-  /** How many bytes are yet to come, without padding. */
+  /** How many bytes have not come yet, without padding. */
   #bytesLeft = 0;
   #paddingLeft = 0;
   /** The buffer that holds the piece that is not handed on yet. */
@@ -316,7 +316,7 @@ class DataFrame {
     this.#sink = sink;
   }
 
-  /** True if a part of the frame is yet to come. */
+  /** True if a part of the frame has not come yet. */
   get isOpen(): boolean {
     return this.#bytesLeft > 0 || this.#paddingLeft > 0;
   }

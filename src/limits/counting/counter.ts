@@ -79,15 +79,19 @@ export class Moment {
   nowMs = 0;
   epochMs = 0;
   /**
-   * From the monotonic clock to the wall clock, for moments that must not go back from response to response. Follows the wall
-   * clock forwards at once, but backwards only after a step: the clocks are read one after the other and round differently.
+   * The offset from the monotonic clock to the wall clock for moments that must not go back from response to response. Follows
+   * the wall clock forwards at once, but backwards only after a step: the clocks are read one after the other and round
+   * differently.
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;
 
-  /** From the monotonic clock to the wall clock, for differences that must be exact: changes after a step only. */
+  /**
+   * The offset from the monotonic clock to the wall clock for differences that must be exact. Changes only when the wall clock
+   * steps.
+   */
   #fixedOffsetMs = Number.NEGATIVE_INFINITY;
 
-  /** `nowMs` since the epoch. Two of them differ exactly as the two `nowMs` do. */
+  /** `nowMs` in milliseconds since the epoch. The difference between two such moments is exactly that between their `nowMs`. */
   get steadyEpochMs(): number {
     return this.steadyEpochOf(this.nowMs);
   }

@@ -25,7 +25,10 @@ const SHARED = 2;
 const OPENED = 4;
 const EXHAUSTED = 8;
 
-/** Hands the counters of some limits out as bytes, and takes them back after a restart. Both give way to the event loop on the way. */
+/**
+ * Hands the counters of some limits out as bytes, and takes them back after a restart. Both let the event loop do other work
+ * meanwhile.
+ */
 export class KeptCounters {
   readonly #dependencies: KeptCountersDependencies;
   readonly #row = newRow();

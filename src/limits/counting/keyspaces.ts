@@ -135,7 +135,7 @@ export class Keyspaces {
     this.#bound = new WeakMap();
   }
 
-  /** Before any counter of a decision changes. */
+  /** Looks up the keyspace of a limit, or makes it. Call it before a decision changes any counter. */
   #enter(limit: Limit): Keyspace {
     const names = this.#names;
     const { partitions } = this.#table;

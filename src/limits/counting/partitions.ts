@@ -17,7 +17,7 @@ const WIDTH = OVERFLOWS + 2;
 
 // Words of all partitions together.
 const ALL_RESERVED = 0;
-/** How many counters the partition holds beyond its reserved room. */
+/** How many counters all partitions together hold beyond what is reserved for each. */
 const LENT = 1;
 const WORDS_OF_ALL = 6;
 // Floats of all partitions together, since the start. Those that are forgotten are included.

@@ -26,7 +26,7 @@ const MAX_WORDS = 2 ** 26;
  */
 const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;
-/** A reader without the lock gives up after so many records: others may link them anew under its eyes. */
+/** A reader without the lock gives up after so many records: another thread may change the chain while it is read. */
 const MAX_STEPS = 1_000;
 /** How many keys of a name a thread remembers the hashes of. */
 const REMEMBERED_KEYS = 1_024;

@@ -16,7 +16,7 @@ const LONGER_MS = 60_000;
  */
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
-  /** Walks on from the oldest to the next oldest: a new walk would begin with all that were deleted lately. */
+  /** Goes on from the oldest to the next oldest. A new iteration would first pass all entries that were deleted lately. */
   #oldest = this.#lifts.keys();
   /** No lift is over before this moment. */
   #nextEndMs = Number.POSITIVE_INFINITY;

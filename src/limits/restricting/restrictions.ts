@@ -265,7 +265,10 @@ export class Restrictions {
     this.#options.withdraw?.(this.#announced(entry));
   }
 
-  /** Ends the restrictions of an address on webhooks, which is restricted itself from now on. It begins anew on each of them. */
+  /**
+   * Ends the restrictions of an address on webhooks, because the address itself is restricted from now on. On each webhook, it
+   * begins anew.
+   */
   #mergeWebhooks(owner: string, seesToIt: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
       this.#giveUp(entry);

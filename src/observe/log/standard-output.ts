@@ -16,7 +16,8 @@ export function standardOutput(): LogOutput {
 function nonBlocking(): number {
   if (isatty(STDOUT)) {
     try {
-      // Node makes terminals block. Opened anew, this one does not, and stays as it is for other programs.
+      // Node makes terminals block. A terminal that is opened again here does not block, while it does for other programs as
+      // before.
       return openSync('/dev/stdout', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
       // The terminal belongs to another user, or the system lacks this name.

@@ -2,8 +2,8 @@ import type { Clock, FailurePolicy, StoreListener, Timer, TimerClock } from '../
 import { defineScript, PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
 
 /**
- * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is not one of them:
- * the policy takes over when they stay late (`isSilent`).
+ * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is no failure: the
+ * policy takes over when replies stay late (`isSilent`).
  */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
@@ -223,7 +223,7 @@ export class Replicas {
     if (this.#connection.isReady) this.#connection.command('zrem', this.#key, this.#id).catch(() => {});
   }
 
-  /** Accepts a smaller count only after a while: if Redis has lost its data, the others are yet to register again. */
+  /** Accepts a smaller count only after a while: if Redis has lost its data, the other gateways first have to register again. */
   #note(count: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (count < this.#count && nowMs - this.#countedAtMs < LIFETIME_MS) return;

@@ -210,7 +210,7 @@ type Message =
  */
 const MAX_MS = 100 * 365 * 86_400_000;
 
-/** Holds what Redis has yet to be told, in order and once for each name. */
+/** Holds what Redis has not been told yet, in order and once for each name. */
 export class Outgoing {
   readonly #clock: Clock;
   readonly #messages = new Map<string, Message>();

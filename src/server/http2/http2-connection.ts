@@ -24,7 +24,7 @@ const CLOSE_MS = 2_000;
 
 /** What a client's connection over HTTP/2 is doing. */
 type Http2Phase =
-  /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
+  /** Accepted. The client's SETTINGS, which end its preface, have not come yet (RFC 9113, 3.4). */
   | 'preface'
   | 'open'
   /** The client knows, or soon will, that the connection closes. Requests that are on their way are served (RFC 9113, 6.8). */
@@ -46,7 +46,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   #writer: TurnWriter | null = null;
   readonly #heads: HeadReader;
   readonly #streams = new Roster<Http2Downstream>();
-  /** Streams that are closed, the last bytes of which have yet to be written. */
+  /** Streams that are closed, but whose last bytes are not written yet. */
   #leaving: Http2Downstream[] = [];
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();

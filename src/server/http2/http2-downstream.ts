@@ -313,7 +313,7 @@ export class StreamWaits {
     { requestBody: body, bytesReceived, stream, exchange, isAnsweredEarly, awaitsClient }: WaitingStream,
     timeouts: Pick<TimeoutsModel, 'clientReadMs' | 'clientBodyIdleMs'>,
   ): StreamLateness {
-    // Bytes of the response that the client has yet to take.
+    // Bytes of the response that the client has not taken yet.
     const unread = stream.unsent;
     const moved =
       bytesReceived !== this.#bytesReceived ||
