@@ -11,7 +11,7 @@ import { Outcast } from './inhabitants/outcast.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
-import { SignInClient } from './inhabitants/sign-in-client.ts';
+import { REFRESH, SIGN_OUT, SignInClient } from './inhabitants/sign-in-client.ts';
 import { Spender } from './inhabitants/spender.ts';
 import { WebSocketClient } from './inhabitants/web-socket-client.ts';
 import { WebSocketService } from './inhabitants/web-socket-service.ts';
@@ -163,6 +163,7 @@ function populate(world: World): void {
       },
       ...(world.keepsState && { state: '/var/lib/weir' }),
       access_tokens: { audience: 'api' },
+      sign_in: { refresh: REFRESH, sign_out: SIGN_OUT },
       upstreams: {
         api: { url: service.url, ...shared },
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },

@@ -29,6 +29,8 @@ export interface Asked {
 export interface WorldToken {
   readonly text: string;
   readonly subject: string;
+  /** The session that it belongs to; `null`: none. */
+  readonly session: string | null;
   /** In seconds since the epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number;
@@ -38,18 +40,33 @@ export interface WorldToken {
   readonly key: number;
 }
 
-/** A code of the provider, which a client has traded for a token. */
-export interface SignInCode {
+/** What a client hands in once, and a gateway passes to the provider. */
+export interface Trade {
   readonly text: string;
-  readonly client: string;
-  readonly redirectUri: string;
   /** Whether the provider takes it without whims. */
   readonly isGood: boolean;
   /** How often a client has sent it, and how often the provider got it. */
   sent: number;
   arrivals: number;
+}
+
+/** What the provider trades for tokens. */
+interface Grant extends Trade {
+  readonly session: string;
   /** What the provider has given for it. */
   token: WorldToken | null;
+  refreshToken: RefreshToken | null;
+}
+
+/** A code of the provider, which a client has traded for a token. */
+export interface SignInCode extends Grant {
+  readonly client: string;
+  readonly redirectUri: string;
+}
+
+export interface RefreshToken extends Grant {
+  /** Its revocation, when its session ends. */
+  readonly end: Trade;
 }
 
 /** A gateway was told that some tokens do not count any more. */

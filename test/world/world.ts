@@ -9,7 +9,7 @@ import { Wires } from './network/wires.ts';
 import type { SharedCounts } from './oracles/shared-counts.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
-import { Requests, type Revocation, type SignInCode } from './requests.ts';
+import { type RefreshToken, Requests, type Revocation, type SignInCode } from './requests.ts';
 import { Troubles } from './troubles.ts';
 
 /** What is wrong with a world, by the oracle that noticed it. */
@@ -39,6 +39,7 @@ export class World {
   };
   readonly revocations: Revocation[] = [];
   readonly codes: SignInCode[] = [];
+  readonly refreshTokens: RefreshToken[] = [];
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
   /** What the gateways share; `null`: each counts for itself. */

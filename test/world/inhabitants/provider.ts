@@ -41,7 +41,9 @@ export class WorldProvider implements Inhabitant {
     this.host = world.host('provider');
     this.#draws = world.draws.part('provider');
     this.#keys = [keyOf(this.#draws.part('key 1'), 'key-1')];
-    this.tokens = new TokenEndpoint(world, this.#draws.part('tokens'), draws => this.tokenFor(draws));
+    this.tokens = new TokenEndpoint(world, this.#draws.part('tokens'), (draws, session) =>
+      this.tokenFor(draws, session),
+    );
   }
 
   get issuer(): string {
@@ -57,7 +59,7 @@ export class WorldProvider implements Inhabitant {
       this.#world.history.tell(this.name, `is asked ${request.url}`);
       response.sendDate = false;
       response.on('error', () => {});
-      if (request.url === '/token') {
+      if (request.url === '/token' || request.url === '/revoke') {
         void this.tokens.serve(request, response, (ms, run) => this.#world.kernel.after(ms, process, run));
         return;
       }
@@ -148,7 +150,7 @@ export class WorldProvider implements Inhabitant {
   }
 
   /** A token of one of its users, which is sometimes none that counts. */
-  tokenFor(draws: Draws): WorldToken {
+  tokenFor(draws: Draws, session: string | null = null): WorldToken {
     const subject = draws.one(SUBJECTS);
     const issuedAt = Math.floor(this.#world.kernel.epochMs() / 1_000);
     const expiresAt = issuedAt + 3_600;
@@ -157,10 +159,11 @@ export class WorldProvider implements Inhabitant {
     const claims = {
       ...{ iss: this.issuer, aud: audience, azp: 'app', sub: subject, typ: 'Bearer' },
       ...{ iat: issuedAt, exp: expiresAt, jti: `token-${++this.#ids}` },
+      ...(session !== null && { sid: session }),
     };
     const text = this.#sign(claims);
     this.#world.secrets.add(signatureOf(text));
-    return { text, subject, issuedAt, expiresAt, isValid, key: this.#keys.length };
+    return { text, subject, session, issuedAt, expiresAt, isValid, key: this.#keys.length };
   }
 
   #sign(claims: unknown): string {
@@ -174,6 +177,7 @@ export class WorldProvider implements Inhabitant {
       issuer: this.issuer,
       authorization_endpoint: `${this.issuer}/authorize`,
       token_endpoint: `${this.issuer}/token`,
+      revocation_endpoint: `${this.issuer}/revoke`,
       jwks_uri: `${this.issuer}/keys`,
     };
   }

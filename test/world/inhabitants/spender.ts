@@ -40,25 +40,30 @@ export class Spender implements Inhabitant {
       this.#world.plan.add(
         draws.between(1_000, 25_000),
         `${this.name} uses up what it may have`,
-        own => void this.#spend(own),
+        own => void this.#spend(own, own.one(this.#paths), own.percent(50)),
       );
   }
 
   async prove(): Promise<void> {
-    await this.#spend(this.#world.draws.part(`${this.name} in the end`));
+    const draws = this.#world.draws.part(`${this.name} in the end`);
+    for (const path of this.#paths)
+      await this.#spend(draws, path, path === '/v1/open' ? draws.percent(70) : draws.percent(50));
   }
 
-  async #spend(draws: Draws): Promise<void> {
-    const { gateways, limits, sharing } = this.#world;
+  /** What only the global limit counts, and what the bucket counts as well. */
+  get #paths(): readonly string[] {
+    return this.#world.limits.global === null ? ['/v1/things'] : ['/v1/things', '/v1/open'];
+  }
+
+  async #spend(draws: Draws, path: string, isAll: boolean): Promise<void> {
+    const { gateways, sharing } = this.#world;
     const first = draws.one(gateways);
     const any = () => (sharing === null ? first : draws.one(gateways));
     const [spentAt, resetAt, askedAt] = [first, any(), any()];
     const lives = [spentAt, resetAt, askedAt].map(each => each.lives.length);
     const fromMs = this.#world.nowMs;
-    const path = limits.global === null || draws.percent(50) ? '/v1/things' : '/v1/open';
     const refused = await this.#useUp(spentAt, path);
     const refusedMs = this.#world.nowMs;
-    const isAll = draws.percent(50);
     await this.#world.pause(MOMENT_MS / 2);
     if (refused === null || !(await this.#reset(resetAt, isAll))) return;
     await this.#world.pause(askedAt === resetAt ? MOMENT_MS / 2 : FORGOTTEN_MS);
