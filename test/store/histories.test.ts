@@ -11,6 +11,7 @@ import {
   RENEW_LEASES,
 } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { ModelRunner } from './model-runner.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
 import { TimedRunner } from './timed-runner.ts';
@@ -52,10 +53,10 @@ function told({ place, ...rest }: Decision) {
 /** The gateways of one Redis. They make calls in turn, and know of each other only what Redis knows. */
 interface Gateways {
   readonly stores: readonly RedisStore[];
-  readonly runner: TimedRunner;
+  readonly runner: TimedRunner | ModelRunner;
 }
 
-function newGateways(runner: TimedRunner, clock: Clock): Gateways {
+function newGateways(runner: Gateways['runner'], clock: Clock): Gateways {
   return { stores: [storeOn(runner, {}, clock), storeOn(runner, {}, clock)], runner };
 }
 
@@ -148,6 +149,12 @@ const leapingClock = { epochMs: () => 0, monotonicMs: () => 1e9 * prefixes++ };
 test(`in ${HISTORIES} histories of ${STEPS} steps Redis decides what memory decides`, async () => {
   await check('histories in Redis', HISTORIES, async calls => {
     await replay(calls, newGateways(await newRunner(false), leapingClock));
+  });
+}, 300_000);
+
+test(`in ${FEWER} histories the model of Redis decides what memory decides`, async () => {
+  await check('histories in the model', FEWER, async calls => {
+    await replay(calls, newGateways(new ModelRunner(), leapingClock));
   });
 }, 300_000);
 
