@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Filled, fill } from './caps/fill.ts';
-import { FILLINGS } from './caps/fillings.ts';
+import { CONNECTIONS_AND_REQUESTS } from './caps/fillings.ts';
+import { TABLES } from './caps/tables.ts';
 import { ROOT } from './manifest.ts';
 
 const DOCUMENT = join(ROOT, 'docs/memory.md');
@@ -13,6 +14,7 @@ const HEAD = [
   '|---|---|---|--:|--:|--:|',
 ];
 
+const FILLINGS = [...CONNECTIONS_AND_REQUESTS, ...TABLES];
 const word = process.argv[2];
 if (
   word?.startsWith('-') === true ||
@@ -48,7 +50,8 @@ function namesOf({ protocol, what }: Filled['filling']): string {
 function rowOf({ filling, count, before, after, objects }: Filled): string {
   const { protocol, what, cap, most } = filling;
   const each = (after - before) / count;
-  const kib = (bytes: number) => Math.max(0, bytes / 1024).toFixed(0);
+  const kib = (bytes: number) => Math.max(0, bytes / 1024).toFixed(bytes < 4_096 ? 1 : 0);
   const all = ((each * most) / 2 ** 20).toFixed(0);
-  return `| ${protocol} | ${what} | \`${cap}\`, ${most.toLocaleString('en')} | ${kib(each)} | ${kib(objects / count)} | ${all} |`;
+  const bound = cap === null ? 'fixed' : `\`${cap}\``;
+  return `| ${protocol} | ${what} | ${bound}, ${most.toLocaleString('en')} | ${kib(each)} | ${kib(objects / count)} | ${all} |`;
 }

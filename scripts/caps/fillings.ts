@@ -3,6 +3,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { GRPC_HEADERS, grpcMessage } from '../../bench/load/grpc.ts';
+import type { IssuerKey } from '../../test/support/token-issuer.ts';
 import type { Stubborn } from './services.ts';
 
 export interface Target {
@@ -10,19 +11,28 @@ export interface Target {
   /** Speaks gRPC over TLS. */
   readonly tlsPort: number;
   readonly services: Stubborn;
+  /** The provider, and what it signs with. */
+  readonly issuer: string;
+  readonly key: IssuerKey;
 }
 
-interface Closable {
+export interface Closable {
   destroy(): void;
 }
 
+/** Keys of limits.yaml, and of gateway.yaml besides those that let one address fill a cap. */
+export interface Setting {
+  readonly limits?: Readonly<Record<string, unknown>>;
+  readonly config?: (target: Target) => Readonly<Record<string, unknown>>;
+}
+
 /** A cap, and clients who fill it in the costliest way that we know. */
-export interface Filling {
+export interface Filling extends Setting {
   readonly protocol: string;
   /** What a client does. */
   readonly what: string;
-  /** The key of gateway.yaml that bounds how many there can be, and its default. */
-  readonly cap: string;
+  /** The key of gateway.yaml that bounds how many there can be, and its default; null: the code says how many. */
+  readonly cap: string | null;
   readonly most: number;
   /** How many are opened to measure one. Few of those that fill buffers of the kernel, which has some GiB for all sockets. */
   readonly measured: number;
@@ -57,7 +67,7 @@ const SOCKETS = {
 /** More than anybody holds for a client. */
 const MUCH = Buffer.alloc(2 ** 18, '-');
 
-export const FILLINGS: readonly Filling[] = [
+export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   {
     ...CONNECTIONS,
     protocol: 'HTTP/1.1',

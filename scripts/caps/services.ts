@@ -40,7 +40,7 @@ function serveHttp1(socket: Socket): void {
   socket.on('error', () => {});
   socket.on('data', bytes => {
     const head = bytes.toString('latin1');
-    if (head.includes(' /small ')) {
+    if (head.includes(' /small')) {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       return;
     }
