@@ -4,6 +4,7 @@ import type { FuzzRun } from '../test/support/fuzz/fuzz-run.ts';
 import { fuzzHpack } from '../test/support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../test/support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http2-fuzz.ts';
+import { fuzzHttp2ThroughProxy } from '../test/support/fuzz/http2-proxy-fuzz.ts';
 import { fuzzThroughProxy } from '../test/support/fuzz/proxy-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
@@ -19,6 +20,8 @@ Gives the same bytes to the gateway's readers and to others, and tells what they
   haproxy       the same behind HAProxy
   responses     HTTP/1.1, with the clients of Node, Go and undici
   h2-requests   frames of HTTP/2, with the servers of Node (nghttp2) and Go (x/net/http2)
+  h2-nginx      frames of HTTP/2, with what a service behind nginx gets
+  h2-haproxy    the same behind HAProxy
   h2-responses  frames of HTTP/2, with the clients of Node and Go
   h2-exchanges  Node's client talks to our HTTP/2 server
   hpack         header blocks, with HPACK of Go
@@ -38,6 +41,8 @@ const KINDS: Readonly<Record<string, (run: FuzzRun) => Promise<Result>>> = {
   haproxy: run => fuzzThroughProxy('haproxy', run),
   responses: run => fuzzReader({ ...run, everySplitOfOneIn: 4 }),
   'h2-requests': fuzzHttp2Requests,
+  'h2-nginx': run => fuzzHttp2ThroughProxy('nginx', run),
+  'h2-haproxy': run => fuzzHttp2ThroughProxy('haproxy', run),
   'h2-responses': fuzzHttp2Responses,
   'h2-exchanges': fuzzHttp2Exchanges,
   hpack: fuzzHpack,

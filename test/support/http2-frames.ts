@@ -30,6 +30,23 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return Buffer.concat([head, body]);
 }
 
+/** The whole frames in these bytes, without the preface. */
+export function wholeFrames(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let at = 0; at + HEAD_BYTES <= bytes.length; ) {
+    const end = at + HEAD_BYTES + bytes.readUIntBE(at, 3);
+    if (end > bytes.length) break;
+    const [type, flags, stream] = [
+      bytes.readUInt8(at + 3),
+      bytes.readUInt8(at + 4),
+      bytes.readUInt32BE(at + 5),
+    ];
+    frames.push({ type, flags, stream: stream & 0x7fffffff, payload: bytes.subarray(at + HEAD_BYTES, end) });
+    at = end;
+  }
+  return frames;
+}
+
 export function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
@@ -194,17 +211,9 @@ export class FrameClient {
 
   #take(bytes: Buffer): void {
     this.#rest = Buffer.concat([this.#rest, bytes]);
-    while (this.#rest.length >= HEAD_BYTES) {
-      const length = this.#rest.readUIntBE(0, 3);
-      if (this.#rest.length < HEAD_BYTES + length) return;
-      this.frames.push({
-        type: this.#rest[3] ?? 0,
-        flags: this.#rest[4] ?? 0,
-        stream: this.#rest.readUInt32BE(5) & 0x7fffffff,
-        payload: this.#rest.subarray(HEAD_BYTES, HEAD_BYTES + length),
-      });
-      this.#rest = this.#rest.subarray(HEAD_BYTES + length);
-    }
+    const whole = wholeFrames(this.#rest);
+    this.frames.push(...whole);
+    this.#rest = this.#rest.subarray(whole.reduce((at, { payload }) => at + HEAD_BYTES + payload.length, 0));
   }
 }
 

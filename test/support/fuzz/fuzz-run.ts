@@ -16,6 +16,7 @@ export type FuzzCase = (random: Random, note: (what: string) => void) => Promise
 export async function fuzz(
   { seed, cases }: FuzzRun,
   compare: FuzzCase,
+  atOnce = AT_ONCE,
 ): Promise<{ readonly cases: number; readonly findings: readonly string[] }> {
   const findings: string[] = [];
   // What is refused is refused with an error each, whose stack costs more than the reading.
@@ -30,7 +31,7 @@ export async function fuzz(
       );
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, next));
+  await Promise.all(Array.from({ length: atOnce }, next));
   Error.stackTraceLimit = stackTraceLimit;
   return { cases: begun, findings };
 }

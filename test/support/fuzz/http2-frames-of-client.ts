@@ -1,9 +1,10 @@
 import { HeaderEncoder } from '../../../src/http2/hpack/index.ts';
-import { FLAG, frame, TYPE, uint32 } from '../http2-frames.ts';
+import { FLAG, frame, PREFACE, TYPE, uint32 } from '../http2-frames.ts';
 import type { Random } from '../random.ts';
 import { connectionBytes, dataFrame, fields, headerFrames, oddField, type Pairs } from './http2-parts.ts';
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+/** The field that tells requests apart. */
+export const REQUEST_NAME = 'x-request';
 
 /** What a client sends on a connection with so many requests, whose frames mix. */
 export function clientBytes(random: Random, requests: number): Buffer {
@@ -18,14 +19,18 @@ export function clientBytes(random: Random, requests: number): Buffer {
     if (done === true) open.splice(at, 1);
     else units.push(value);
   }
-  return Buffer.concat([PREFACE, connectionBytes(units, random, 0.04)]);
+  return Buffer.concat([Buffer.from(PREFACE), connectionBytes(units, random, 0.04)]);
 }
 
 /** The frames of a request, in units between which those of others may stand. */
 function* requestFrames(id: number, encoder: HeaderEncoder, random: Random): Generator<Buffer[]> {
   const body = 'body of a request '.repeat(random.below(random.pick([2, 4, 1_500])));
   const end = random.pick(['head', 'data', 'data', 'data', 'trailers', 'trailers', 'none']);
-  const head: Pairs = [...pseudoFields(random), ...fields(random)];
+  const head: Pairs = [
+    ...pseudoFields(random),
+    [REQUEST_NAME, `${id}-${random.below(1e9)}`],
+    ...fields(random),
+  ];
   const length = end === 'head' ? 0 : body.length;
   if (random.chance(0.3)) head.push(['content-length', String(length + (random.chance(0.1) ? 1 : 0))]);
   if (random.chance(0.04)) head.splice(random.below(head.length + 1), 0, oddField(random));
@@ -43,11 +48,16 @@ function* requestFrames(id: number, encoder: HeaderEncoder, random: Random): Gen
   yield headerFrames(id, trailers, !random.chance(0.03), encoder, random);
 }
 
+const ODD_PATHS = [
+  ...['', 'a', '//a', '/a#b', '/%2e%2e/', '/a/../b', '/a b', '/a HTTP/1.1\r\nx: y', '/\xe4', '/a\\b'],
+  ...['/a;b', '/%41%2f', '/a?b c', '/a?%', '/%'],
+];
+
 function pseudoFields(random: Random): Pairs {
   const pairs: Pairs = [
     [':method', random.pick(['GET', 'POST', 'POST', 'PUT', 'OPTIONS', 'HEAD'])],
     [':scheme', random.pick(['http', 'https'])],
-    [':path', random.pick(['/', '/', '/a?b', '/a/b/c', '*'])],
+    [':path', random.pick(random.chance(0.94) ? ['/', '/', '/a?b', '/a/b/c', '*'] : ODD_PATHS)],
     [':authority', random.pick(['a.test', 'b.test:81'])],
   ];
   if (random.chance(0.2)) pairs.reverse();

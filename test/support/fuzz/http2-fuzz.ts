@@ -1,4 +1,4 @@
-import { TYPE } from '../http2-frames.ts';
+import { PREFACE, TYPE, wholeFrames } from '../http2-frames.ts';
 import { type FuzzRun, fuzz } from './fuzz-run.ts';
 import { byName } from './go-quirks.ts';
 import { clientBytes } from './http2-frames-of-client.ts';
@@ -12,8 +12,6 @@ import { ReadersOfGo } from './read-with-go.ts';
 import { without } from './reading.ts';
 import { splitAt, splits } from './splits.ts';
 
-const PREFACE_BYTES = 24;
-const HEAD_BYTES = 9;
 const BODILESS = ['204', '304'];
 
 export interface Http2FuzzResult {
@@ -118,9 +116,9 @@ function unpadded(fields: readonly string[]): string[] {
 }
 
 function hasReset(bytes: Buffer, stream: number): boolean {
-  for (let at = PREFACE_BYTES; at + HEAD_BYTES <= bytes.length; at += HEAD_BYTES + bytes.readUIntBE(at, 3))
-    if (bytes[at + 3] === TYPE.rstStream && bytes.readUInt32BE(at + 5) === stream) return true;
-  return false;
+  return wholeFrames(bytes.subarray(PREFACE.length)).some(
+    each => each.type === TYPE.rstStream && each.stream === stream,
+  );
 }
 
 function requestsText(readings: ReadonlyMap<number, Http2Reading>): string {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Random } from '../random.ts';
 import type { FuzzRun } from './fuzz-run.ts';
-import { type ProxyName, startProxy } from './other-proxies.ts';
+import { type ForwardedRequest, type ProxyName, startProxy } from './other-proxies.ts';
 import { readRequestsWithOurs } from './read-requests-with-ours.ts';
 import type { RequestsReading, SeenRequest } from './request-reading.ts';
 import { wireRequests } from './wire-requests.ts';
@@ -9,9 +9,6 @@ import { wireRequests } from './wire-requests.ts';
 const MAX_FINDINGS = 10;
 /** Longer than a proxy is silent on a busy machine. */
 const SILENCE_MS = 10_000;
-
-/** What a service behind a proxy was sent. */
-export type ForwardedRequest = Pick<SeenRequest, 'method' | 'target'> & { readonly body: string };
 
 export interface ProxyFuzzResult {
   readonly cases: number;

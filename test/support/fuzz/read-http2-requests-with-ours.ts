@@ -1,4 +1,4 @@
-import { readHost } from '../../../src/http/index.ts';
+import { parseTarget, readHost } from '../../../src/http/index.ts';
 import {
   type HeaderSection,
   Http2Fault,
@@ -96,5 +96,5 @@ function isForGates(fields: readonly string[]): boolean {
   const [authority, host, path] = [read(':authority'), read('host'), read(':path')];
   if (has(':authority') && has('host') && host.toLowerCase() !== authority.toLowerCase()) return false;
   if (!TOKEN.test(read(':method')) || readHost(has(':authority') ? authority : host) === null) return false;
-  return (path.startsWith('/') && !path.includes('\t')) || (path === '*' && read(':method') === 'OPTIONS');
+  return /^[/*]/.test(path) && !('rejected' in parseTarget(path, host, read(':method')));
 }
