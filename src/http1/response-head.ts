@@ -243,7 +243,7 @@ export function interimResponse(status: number, reason: string, fields: Fields):
 /** The response that agrees to another protocol. */
 export interface Switched {
   readonly fields: Fields;
-  /** The bytes of the other protocol that followed it. */
+  /** The bytes that followed it. They belong to the other protocol. */
   readonly behind: Buffer;
 }
 

@@ -117,7 +117,7 @@ class RecentCallers implements Partial<core.LimitListener> {
   }
 }
 
-/** Characters kept of a cause: those of faults have a stack. */
+/** The most characters kept of a cause. The cause of a fault is longer, since it has a stack. */
 const MAX_CAUSE = 300;
 
 /** Errors of one kind. */

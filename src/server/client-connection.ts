@@ -121,7 +121,7 @@ export interface ListenerState {
   readonly randomBytes: RandomBytes;
   readonly date: DateField;
   readonly connectionListener: ConnectionListener;
-  /** The timeouts, which a reload may change, as all that follows. */
+  /** The timeouts. A reload may change them, and all members below. */
   timeouts: TimeoutsModel;
   trustedProxies: AddressSet;
   /** Most bytes of a request's head, its request line included. */

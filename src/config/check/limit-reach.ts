@@ -15,7 +15,7 @@ export interface LimitLine {
   readonly pattern: RoutePattern | null;
   /** The bucket that the line names; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
-  /** Where it names it. */
+  /** The path at which the line names the bucket. */
   readonly bucketPath: readonly string[];
   /** The cost that it writes; `null` if it writes none, or no whole number. */
   readonly cost: number | null;

@@ -436,7 +436,7 @@ export class ShadowRestrictions {
     return this.#isEmpty;
   }
 
-  /** Notes a restriction. Does nothing while one is running: its end is set once, as if it held. */
+  /** Notes a restriction. Does nothing while one is running: a restriction in shadow is not prolonged, just as if it refused. */
   restrict(whom: Restricted, forMs: number): void {
     if (this.adopt(whom, forMs)) this.#options.announce?.({ ...whom, forMs });
   }

@@ -285,7 +285,7 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
+  /** Notes in Redis which shared counters the caller has opened: it holds them until their Reset. Nothing waits for this. */
   #noteOpened({ main, callerKeys }: Question, replies: readonly SharedReply[]): void {
     if (main === '') return;
     const index = this.#keys.parts(callerKeys);
