@@ -41,6 +41,8 @@ export class GrpcService extends Service {
     const whim = this.whimFor(id);
     const draws = this.draws.part(`${id} answer`);
     stream.on('error', () => {});
+    // Its connection may have gone with what it brought.
+    if (isGone(stream)) return;
     this.#listenTo(stream, id);
     const call: Call = { stream, id, draws, writer: new MessageWriter(`${id} response`) };
     const count = fields[':path']?.endsWith('/Unary') === true ? 1 : draws.whole(1, 10);
@@ -96,11 +98,15 @@ export class GrpcService extends Service {
 
   #laterOn(stream: ServerHttp2Stream, ms: number, run: () => void): void {
     this.later(ms, () => {
-      if (!stream.destroyed) run();
+      if (!isGone(stream)) run();
     });
   }
 }
 
 function headOf(id: string): OutgoingHttpHeaders {
   return { ':status': 200, 'content-type': 'application/grpc', 'x-world': id, date: 'now' };
+}
+
+function isGone({ closed, destroyed }: ServerHttp2Stream): boolean {
+  return closed || destroyed;
 }

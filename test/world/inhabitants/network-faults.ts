@@ -47,6 +47,9 @@ export class NetworkFaults implements Inhabitant {
     const isSilent = draws.percent(40);
     const what = `connections of ${one} and ${other} ${isSilent ? 'lose their other end' : 'are reset'}`;
     plan.add(draws.between(500, 22_000), what, own => {
+      const fromMs = this.#world.nowMs;
+      if (isSilent)
+        wires.weather.add({ fromMs, untilMs: Infinity, kind: { name: 'lost' }, between: [one, other] });
       this.#trouble([one, other], this.#world.nowMs);
       for (const socket of [...wires.sockets]) {
         const hosts = [socket.host.name, socket.peer?.host.name];

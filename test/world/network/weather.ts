@@ -18,7 +18,9 @@ type SpellKind =
   /** Nothing passes; the systems send it again afterwards. */
   | { readonly name: 'parted' }
   /** New connections are refused. */
-  | { readonly name: 'refused' };
+  | { readonly name: 'refused' }
+  /** Connections that were there when it began lead nowhere. */
+  | { readonly name: 'lost' };
 
 /** The least that anything takes from one host to another. */
 const LEAST_MS = 0.05;
