@@ -1,4 +1,6 @@
 import type { WorldNetwork } from '../network/network.ts';
+import type { Asked } from '../requests.ts';
+import type { World } from '../world.ts';
 import { ADMIN_TOKEN, type WorldGateway } from './gateway.ts';
 import { type Response, ResponseStream } from './response-reader.ts';
 
@@ -44,6 +46,30 @@ export function askOnce(network: WorldNetwork, question: Question): Promise<Resp
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
   });
+}
+
+export interface Wish {
+  readonly client: string;
+  /** Nobody else has it. */
+  readonly id: string;
+  readonly gateway: WorldGateway;
+  readonly path: string;
+}
+
+/** Has a client without a token ask a gateway for something, and notes what came of it. */
+export async function askGateway(
+  world: World,
+  network: WorldNetwork,
+  { client, id, gateway, path }: Wish,
+): Promise<{ readonly asked: Asked; readonly response: Response | null }> {
+  const asked = world.requests.begin({
+    ...{ id, gateway, method: 'GET', path, token: null, client },
+    ...{ life: gateway.lives.length, mayRepeat: true, sentMs: world.nowMs },
+  });
+  const to = { address: gateway.host.address, port: 80, method: 'GET', path } as const;
+  const response = await askOnce(network, { ...to, fields: { 'X-World': id } });
+  world.history.tell(client, `${id} gets ${response?.status ?? 'nothing'}`);
+  return { asked, response };
 }
 
 /** Has a gateway change something by its admin API. */

@@ -2,7 +2,7 @@ import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import { type Fact, mustKnow } from '../oracles/spread.ts';
 import type { World } from '../world.ts';
-import { askAdmin, askOnce } from './ask-once.ts';
+import { askAdmin, askGateway } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
@@ -92,17 +92,10 @@ export class Outcast implements Inhabitant {
   }
 
   async #ask(network: WorldNetwork, gateway: WorldGateway, ban: Ban): Promise<void> {
-    const { history, requests } = this.#world;
     const id = `${this.name}-${++this.#requests}`;
     const sentMs = this.#world.nowMs;
-    const asked = requests.begin({
-      ...{ id, gateway, method: 'GET', path: '/v1/open', token: null, client: this.name },
-      ...{ life: gateway.lives.length, mayRepeat: true, sentMs },
-    });
-    const { address } = gateway.host;
-    const to = { address, port: 80, method: 'GET', path: asked.path } as const;
-    const response = await askOnce(network, { ...to, fields: { 'X-World': id } });
-    history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+    const wish = { client: this.name, id, gateway, path: '/v1/open' };
+    const { asked, response } = await askGateway(this.#world, network, wish);
     const isLetIn = asked.arrivals.length > 0 || response?.status === 200;
     const isUnlifted = this.#world.nowMs < ban.endsMs;
     if (isLetIn && isUnlifted && mustKnow(this.#world, ban, gateway, sentMs))

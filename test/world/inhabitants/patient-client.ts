@@ -1,7 +1,7 @@
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { World } from '../world.ts';
-import { askOnce } from './ask-once.ts';
+import { askGateway } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
@@ -58,15 +58,8 @@ export class PatientClient implements Inhabitant {
   async #ask(gateway: WorldGateway): Promise<Response | null> {
     if (this.#network === null) return null;
     const id = `${this.name}-${++this.#requests}`;
-    const asked = this.#world.requests.begin({
-      ...{ id, gateway, method: 'GET', path: '/v1/things', token: null, client: this.name },
-      ...{ life: gateway.lives.length, mayRepeat: true, sentMs: this.#world.nowMs },
-    });
-    const response = await askOnce(this.#network, {
-      ...{ address: gateway.host.address, port: 80, method: 'GET', path: asked.path },
-      fields: { 'X-World': id },
-    });
-    this.#world.history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+    const wish = { client: this.name, id, gateway, path: '/v1/things' };
+    const { response } = await askGateway(this.#world, this.#network, wish);
     return response;
   }
 }

@@ -2,7 +2,7 @@ import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import { isCalm } from '../oracles/spread.ts';
 import type { World } from '../world.ts';
-import { askAdmin, askOnce } from './ask-once.ts';
+import { askAdmin, askGateway } from './ask-once.ts';
 import type { WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
@@ -112,14 +112,8 @@ export class Spender implements Inhabitant {
   async #ask(gateway: WorldGateway, path: string): Promise<Response | null> {
     if (this.#network === null) return null;
     const id = `probe-${this.name}-${++this.#requests}`;
-    this.#world.requests.begin({
-      ...{ id, gateway, method: 'GET', path, token: null, client: this.name },
-      ...{ life: gateway.lives.length, mayRepeat: true, sentMs: this.#world.nowMs },
-    });
-    const { address } = gateway.host;
-    const to = { address, port: 80, method: 'GET', path } as const;
-    const response = await askOnce(this.#network, { ...to, fields: { 'X-World': id } });
-    this.#world.history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
+    const wish = { client: this.name, id, gateway, path };
+    const { response } = await askGateway(this.#world, this.#network, wish);
     return response;
   }
 }
