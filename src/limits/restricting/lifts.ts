@@ -21,9 +21,10 @@ export class Lifts {
   /** No lift is over before this moment. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
-  /** How often restrictions of a client were lifted. */
-  of(digest: string): number {
-    return this.#lifts.get(digest)?.count ?? 0;
+  /** How often restrictions of a client were lifted. What is over does not count: others may have swept it already. */
+  of(digest: string, nowMs: number): number {
+    const lift = this.#lifts.get(digest);
+    return lift !== undefined && lift.untilMs > nowMs ? lift.count : 0;
   }
 
   /** Lifts a restriction that would last until then. */
@@ -39,7 +40,7 @@ export class Lifts {
 
   /** Learns of a lift elsewhere. Returns false if it is known already. */
   learn({ digest, count, forMs }: Lift, nowMs: number): boolean {
-    if (count <= this.of(digest)) return false;
+    if (count <= this.of(digest, nowMs)) return false;
     this.#remember(digest, { count, untilMs: nowMs + forMs });
     return true;
   }

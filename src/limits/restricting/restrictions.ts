@@ -125,7 +125,7 @@ export class Restrictions {
   /** Adopts a restriction of another gateway. Never shortens one held here. */
   adopt(told: AnonymousRestriction): void {
     const { digest, lifts, whom } = told;
-    if (lifts < this.#lifts.of(digest)) return;
+    if (lifts < this.#lifts.of(digest, this.#nowMs())) return;
     const table = this.#tables.of(told);
     const before = table.withDigest(digest);
     if (before === undefined) this.#addAdopted(table, told);
@@ -148,6 +148,8 @@ export class Restrictions {
 
   #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
     const { kind, digest, reason, forMs, lifts, network, owner } = told;
+    const sinceEpochMs = this.#sinceOf(told);
+    const untilEpochMs = this.#epochOf(this.#nowMs()) + forMs;
     this.#add(table, {
       kind,
       key: null,
@@ -156,10 +158,10 @@ export class Restrictions {
       digest,
       lifts,
       place: 0,
-      sinceEpochMs: this.#sinceOf(told),
-      untilEpochMs: this.#epochOf(this.#nowMs()) + forMs,
+      sinceEpochMs,
+      untilEpochMs,
       untilMs: this.#endOf(told),
-      slackMs: slackOf(forMs),
+      slackMs: slackOf(untilEpochMs - sinceEpochMs),
       network,
       owner,
     });
@@ -214,7 +216,10 @@ export class Restrictions {
     const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
-      const held = { ...this.#prolonged(before, untilMs, this.#lifts.of(before.digest)), reason };
+      const held = {
+        ...this.#prolonged(before, untilMs, this.#lifts.of(before.digest, this.#nowMs())),
+        reason,
+      };
       table.set(held);
       this.#listener.prolonged(held);
       return held;
@@ -227,7 +232,7 @@ export class Restrictions {
       webhook,
       reason,
       digest,
-      lifts: this.#lifts.of(digest),
+      lifts: this.#lifts.of(digest, nowMs),
       place: 0,
       sinceEpochMs: this.#epochOf(nowMs),
       untilEpochMs: this.#epochOf(untilMs),

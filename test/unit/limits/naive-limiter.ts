@@ -77,12 +77,12 @@ export class NaiveLimiter {
   }
 
   #enter({ concurrent }: LimitsInForce, who: Who): void {
-    if (concurrent !== null) this.#inFlight.set(this.draws, placeKey(concurrent, who));
+    if (concurrent !== null) this.#inFlight.set(this.draws, ledgerKey(concurrent, who.caller, who.main));
   }
 
   #isFull({ concurrent }: LimitsInForce, who: Who): boolean {
     if (concurrent === null) return false;
-    const key = placeKey(concurrent, who);
+    const key = ledgerKey(concurrent, who.caller, who.main);
     return [...this.#inFlight.values()].filter(each => each === key).length >= concurrent.units;
   }
 
@@ -123,6 +123,11 @@ export class NaiveLimiter {
     this.#ledger(limit, '', part).refund(limit, nowMs, id);
   }
 
+  /** Forgets what was drawn under this key. */
+  reset(limit: Limit, caller: string, main: string): void {
+    this.#ledgers.delete(ledgerKey(limit, caller, main));
+  }
+
   #describe(set: LimitSet, who: Who, nowMs: number, refusing: LimitRole | null): NaiveDecision {
     const all = this.#of(set, who);
     const wanted = refusing ?? (set.caller === null ? 'resource' : 'caller');
@@ -161,7 +166,7 @@ export class NaiveLimiter {
   }
 
   #ledger(limit: Limit, caller: string, main: string): Ledger {
-    const key = `${limit.identity} ${caller} ${main}`;
+    const key = ledgerKey(limit, caller, main);
     let ledger = this.#ledgers.get(key);
     if (ledger === undefined) {
       ledger = limit.algorithm === 'window' ? new WindowLedger() : new LeakyBucket();
@@ -176,7 +181,7 @@ const NOTHING = {
   ...{ atOnce: false, shadow: [] },
 };
 
-function placeKey({ identity }: Limit, { caller, main }: Who): string {
+function ledgerKey({ identity }: Limit, caller: string, main: string): string {
   return `${identity} ${caller} ${main}`;
 }
 

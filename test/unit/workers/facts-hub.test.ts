@@ -2,26 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { REVOCATION_LIMITS, Revocations } from '../../../src/auth/index.ts';
-import { loadConfig, type Snapshot } from '../../../src/config/index.ts';
+import type { Snapshot } from '../../../src/config/index.ts';
 import type { Fact, FactTopic, RestrictionEvent, RestrictionReason } from '../../../src/core/index.ts';
 import { digestOfWhom } from '../../../src/limits/index.ts';
 import { Limiting, type Replication, type ThreadPart } from '../../../src/runtime/index.ts';
 import { FactsHub, LinkedFacts } from '../../../src/workers/facts-hub.ts';
 import { linkInThread, type Packet, PacketLink } from '../../../src/workers/link.ts';
-import { writeGatewayConfig } from '../../support/gateway.ts';
 import { Random } from '../../support/random.ts';
-import { tempText } from '../../support/temp.ts';
 import { waitFor } from '../../support/wait.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
+import { quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
 
 const ADDRESS = '192.0.2.1';
 const ISSUER = 'https://id.example.com/realms/main';
 const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n';
 const quiet = () => {};
-const storeListener = {
-  ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
-  ...{ shareFailed: quiet, subscribed: quiet, beat: quiet },
-};
 
 let clock: FrozenClock;
 let hub: FactsHub;
@@ -33,16 +28,8 @@ beforeEach(async () => {
   clock = new FrozenClock();
   hub = new FactsHub('process', clock);
   told = [];
-  snapshot = await limitsOf(RULE);
+  snapshot = await snapshotOf(RULE);
 });
-
-async function limitsOf(text: string): Promise<Snapshot> {
-  const limits = await tempText('limits.yaml', text);
-  const path = await writeGatewayConfig({ upstreamPort: 1, config: { limits } });
-  const loaded = await loadConfig(path, { env: {}, generation: 1 });
-  if (!loaded.ok) throw new Error('the configuration is wrong');
-  return loaded.snapshot;
-}
 
 const tell =
   (what: string) =>
@@ -50,7 +37,7 @@ const tell =
     void told.push(`${what} ${key}`);
 
 const listener = {
-  ...{ decided: quiet, held: quiet, shadowRefused: quiet, invalid: quiet, refusedByRestriction: quiet },
+  ...quietListener,
   ...{ restricted: tell('restricted'), prolonged: tell('prolonged'), released: tell('released') },
   ...{ evicted: tell('evicted'), shadowRestricted: tell('shadow') },
 };
@@ -61,7 +48,8 @@ class Plane {
   readonly revocations = new Revocations(REVOCATION_LIMITS, clock, quiet);
 
   constructor(thread: ThreadPart) {
-    const dependencies = { clock, randomBytes, listener, storeListener, limitKeys: 100, thread };
+    const listeners = { listener, storeListener: quietStoreListener };
+    const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, thread };
     this.limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
     this.limiting.shareRevocations(this.revocations);
     this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
@@ -171,7 +159,7 @@ describe('a restriction', () => {
   });
 
   test('in shadow is known to all, also to one that starts later, and is reported once', async () => {
-    snapshot = await limitsOf(
+    snapshot = await snapshotOf(
       'invalid_requests: { limit: 2/10m, restrict_for: 10m, shadow: true }\nglobal: off\n',
     );
     const [main, one] = [mainPlane(), worker()];

@@ -144,6 +144,18 @@ describe('a restriction that is lifted', () => {
     expect([...gateway.lifted()]).toEqual([]);
   });
 
+  test('is over everywhere at once, whichever gateway has swept it: what begins anew then holds everywhere', () => {
+    const [first, second] = [new Gateway(), new Gateway()];
+    restrict(first);
+    first.lift(digestIn(first));
+    second.hear(posted.splice(0));
+    clock.advance(70_000);
+    first.sweep();
+    restrict(first);
+    second.hear(posted);
+    expect(second.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+  });
+
   test('leaves its client with a clean record: the next offence is its first', () => {
     const gateway = new Gateway();
     const forgotten: string[] = [];
