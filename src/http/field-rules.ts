@@ -380,8 +380,8 @@ export function keepCallTrailers(fields: Fields): Fields {
 }
 
 /**
- * Parts the head of a gRPC response that is nothing but trailers: what concerns HTTP, such as cookies, stays in the head of a response that
- * has its trailers elsewhere.
+ * Divides the head of a gRPC response that consists of trailers alone. What concerns HTTP, such as cookies, belongs to the head
+ * of a response that has its trailers elsewhere.
  */
 export function partTrailersOnly(fields: Fields): { readonly head: Fields; readonly trailers: Fields } {
   const head: string[] = [];

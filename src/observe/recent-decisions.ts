@@ -218,7 +218,7 @@ export class TopCallers {
     return { callers, unlisted };
   }
 
-  /** Adds what another list has counted: the sum is as certain as both are. */
+  /** Adds what another list has counted. The sum is as exact as both lists are. */
   add({ callers, unlisted }: TakenCallers): void {
     const listed = new Set(callers.map(caller => this.#add(caller)));
     if (unlisted === 0) return;

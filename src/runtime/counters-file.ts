@@ -59,7 +59,7 @@ export class CountersFile {
     this.#saved = null;
     if (saved !== null) {
       const taken = await counters.restore(saved.limits, saved.rows, this.#leastMs);
-      this.#log.info({ ...line, counters: taken }, 'counts on from before it was stopped');
+      this.#log.info({ ...line, counters: taken }, 'goes on with the counters from before it was stopped');
     }
     const write = async () => {
       const limits = counters.limits(this.#leastMs);

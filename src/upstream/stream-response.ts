@@ -82,7 +82,7 @@ export class StreamResponse {
 
   #readTrailers(fields: readonly string[], ends: boolean): void {
     if (!ends) throw new MalformedMessage('trailers that do not end the response');
-    // RFC 9113, 8.1; a length behind the body is of no use (RFC 9110, 6.5.1).
+    // RFC 9113, 8.1. A length in trailers is of no use (RFC 9110, 6.5.1).
     for (let i = 0; i < fields.length; i += 2)
       if (fields[i] === ':status' || fields[i] === 'content-length')
         throw new MalformedMessage('trailers that cannot be');

@@ -207,7 +207,7 @@ describe('counters of long windows', () => {
       const second = await startCounting(issuer, folder, { workers });
       expect(stateLines(second).at(-1)).toMatchObject({
         counters: 2,
-        msg: 'counts on from before it was stopped',
+        msg: 'goes on with the counters from before it was stopped',
       });
       expect(await admitted(second, 4, '/day', bearer)).toBe(2);
       expect(await admitted(second, 6, '/minute', bearer)).toBe(5);

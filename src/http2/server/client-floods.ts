@@ -45,7 +45,7 @@ class Rate {
     if (this.#count > burst) throw tooMany(what, reason);
   }
 
-  /** Takes back up to so many, or allows them in advance, up to a second burst. */
+  /** Takes up to `count` off the count. It may become negative, by one burst at most: then so many are allowed in advance. */
   allow(count: number): void {
     this.#count = Math.max(this.#count - count, -this.#bounds.burst);
   }

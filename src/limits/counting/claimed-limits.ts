@@ -10,7 +10,7 @@ interface Variants {
   readonly unclaimed: LimitSet;
   /** Keyed by the claims of a token: all its requests hand over the same object, which costs one look-up. */
   readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
-  /** Found by the numbers, so that tokens that say the same share one. */
+  /** The sets by the numbers: tokens with the same numbers share a set. */
   readonly ofNumbers: RecentMap<LimitSet>;
 }
 

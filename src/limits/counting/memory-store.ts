@@ -36,7 +36,7 @@ interface MemoryAllowancesDependencies {
   readonly inFlight: InFlight;
 }
 
-/** The value at once in own memory; in shared memory a promise of it, kept as soon as no other thread is inside. */
+/** The value at once in own memory; in shared memory a promise that resolves as soon as no other thread is inside. */
 type Now<T> = T | Promise<T>;
 
 /** Shows and resets the counters of a memory store. */

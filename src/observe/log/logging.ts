@@ -113,7 +113,7 @@ const TROUBLE_LOOKS = 2;
 const FLUSH_MS = 1_500;
 /** How long a process that ends at once waits for them, milliseconds. */
 const LAST_WRITE_MS = 500;
-/** How long that waits for a write under way. */
+/** How long a process that ends at once waits for a write that has begun. */
 const LAST_MOMENT_MS = 50;
 
 /**

@@ -107,7 +107,10 @@ export class RedisStore implements LimitStore {
     this.#keysPerCaller = max;
   }
 
-  /** Renews what requests in flight hold in Redis, and ends what those held that ended while it was away. Call it once a second. */
+  /**
+   * Renews the leases of requests in flight, and ends the leases of requests that ended while Redis was away. Call it once a
+   * second.
+   */
   renewLeases(): void {
     this.#leases.renew();
   }
