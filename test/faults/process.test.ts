@@ -3,8 +3,8 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { frailHost } from '../support/frail-host.ts';
-import { type ConfigPart, startGateway } from '../support/gateway.ts';
-import { type GatewayProcess, type Launch, startGatewayProcess } from '../support/gateway-process.ts';
+import { startGateway } from '../support/gateway.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
 import { H2C } from '../support/http2-client.ts';
 import { ensureInstalled } from '../support/installed.ts';
 import { startRedis } from '../support/redis.ts';
@@ -14,46 +14,12 @@ import { tempFolder, tempText } from '../support/temp.ts';
 import { sleep } from '../support/wait.ts';
 import { header, type RawClient } from '../support/wire/index.ts';
 import { Account } from './account.ts';
-import { expectAtRest, seenBy, underFault, waitFor } from './fault.ts';
-import { Load, type LoadOptions } from './load.ts';
+import { fill, smallDisk } from './disk.ts';
+import { expectAtRest, underFault, waitFor } from './fault.ts';
+import { front } from './front.ts';
+import { Load } from './load.ts';
 import { frontOf, startService } from './service.ts';
 import { tell } from './table.ts';
-
-interface Front {
-  readonly gateway: GatewayProcess;
-  readonly load: Load;
-}
-
-async function front(
-  launch: Launch = {},
-  options: LoadOptions = {},
-  { routes = [], ...more }: ConfigPart & { readonly routes?: readonly ConfigPart[] } = {},
-): Promise<Front> {
-  const account = new Account();
-  const service = await startService(account);
-  const config = { log: { level: 'info', access: false }, ...frontOf([service], { routes }), ...more };
-  const gateway = await startGatewayProcess({ upstreamPort: 0, config }, { h2c: true, ...launch });
-  return { gateway, load: new Load(account, [gateway.port], options) };
-}
-
-/** A small disk of the test's own (Linux, root). */
-async function smallDisk(): Promise<string> {
-  const folder = await tempFolder();
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder]);
-  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
-  return folder;
-}
-
-/** Takes all the room that is left. */
-function fill(file: string): void {
-  for (const size of [1_048_576, 4_096, 1]) {
-    try {
-      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: 'a' });
-    } catch (error) {
-      expect(String(error)).toContain('ENOSPC');
-    }
-  }
-}
 
 test('The disk of the log is full', async () => {
   const folder = await smallDisk();
@@ -90,18 +56,9 @@ test('No descriptors are left', async () => {
     mayEnd,
   });
   await expectAtRest(load, [gateway]);
+  const sides = [...(await gateway.counted('weir_errors_total')).keys()];
+  expect(sides.filter(side => side.includes('side="upstream"'))).toEqual([]);
   tell('No descriptors are left', seen, mayEnd);
-});
-
-test('The heap may hold 48 MiB', async () => {
-  const { gateway, load } = await front(
-    { before: 'export NODE_OPTIONS=--max-old-space-size=48' },
-    { http1: 30, http2: 10 },
-  );
-  await load.passes(2_000);
-  const until = load.account.firstOpen;
-  await expectAtRest(load, [gateway]);
-  tell('The heap may hold 48 MiB', seenBy(load, 0, until));
 });
 
 test('One of two workers dies', async () => {
