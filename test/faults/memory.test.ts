@@ -87,7 +87,7 @@ test('The heap may hold 48 MiB', async () => {
   tell('The heap may hold 48 MiB', seenBy(load, 0, until));
 });
 
-test('Its cgroup has 4 MiB left when ten times as many clients come', async context => {
+test('The cgroup has 4 MiB left, and ten times as many clients come', async context => {
   let group: MemoryGroup;
   try {
     group = new MemoryGroup();
@@ -123,5 +123,5 @@ test('Its cgroup has 4 MiB left when ten times as many clients come', async cont
     mayEnd,
   });
   await expectAtRest(load, supervisor.gateway === null ? [] : [supervisor.gateway]);
-  tell('Its cgroup has 4 MiB left when ten times as many clients come', seen, mayEnd);
+  tell('The cgroup has 4 MiB left, and ten times as many clients come', seen, mayEnd);
 });
