@@ -286,6 +286,14 @@ describe('the budget of failed verifications', () => {
     expect(await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { exp: 1 }))).toBe('invalid expired');
   });
 
+  it('is drawn on by each key that a signature was checked with', async () => {
+    const issuer = new ScriptedIssuer(rsa, rsaNext);
+    const { judge } = await open(issuer, { budget: { limit: 4, checksPerSecond: 0 } });
+    for (let i = 0; i < 2; i += 1)
+      expect(await judge(forged({ alg: 'RS256' }, { jti: i }))).toBe('invalid signature');
+    expect(await judge(forged({ alg: 'RS256' }, { jti: 2 }))).toBe('spent 60000');
+  });
+
   it('is drawn on by unknown keys, whatever the response', async () => {
     const { judge } = await open(undefined, { budget: { limit: 20, checksPerSecond: 0 } });
     for (let i = 0; i < 10; i += 1) {

@@ -37,6 +37,8 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     ['a size in capitals', `A\r\n${'x'.repeat(10)}\r\n0\r\n\r\n`, 'x'.repeat(10)],
     ['a size in small letters', `1f\r\n${'x'.repeat(31)}\r\n0\r\n\r\n`, 'x'.repeat(31)],
     ['zeros before a size', '0005\r\nhello\r\n000\r\n\r\n', 'hello'],
+    ['a size of 12 digits', '000000000005\r\nhello\r\n0\r\n\r\n', 'hello'],
+    ['an extension of 255 bytes and its CR', `1;${'a'.repeat(255)}\r\nx\r\n0\r\n\r\n`, 'x'],
     ['data that looks like chunks', '5\r\n0\r\n\r\n\r\n0\r\n\r\n', '0\r\n\r\n'],
     ['extensions (7.1.1)', '5;a\r\nhello\r\n0;b=c;d="e;\\"f"\r\n\r\n', 'hello'],
     ['extensions with all that may be in quotes', '1;a="";b="\t \xff\\\\\\\t";c\r\nx\r\n0\r\n\r\n', 'x'],
@@ -88,11 +90,13 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     ['an extension with an open quote', '5;a="b\r\nhello\r\n'],
     ['an extension with a control byte', '5;a\0\r\nhello\r\n'],
     ['an extension with a bare LF', '5;a\nhello\r\n'],
+    ['an extension of 257 bytes', `5;${'a'.repeat(256)}\r\nhello\r\n`],
     ['an extension without end', `5;${'a'.repeat(300)}\r\nhello\r\n`],
     ['a trailer that is no field', '0\r\nA : b\r\n\r\n'],
     ['a trailer with a control byte', '0\r\nA: \0\r\n\r\n'],
     ['a trailer continued', '0\r\nA: b\r\n c\r\n\r\n'],
     ['a last line that ends in LF', '0\r\n\n'],
+    ['a last line of another byte and LF', '0\r\nX\n\r\n'],
     ['a last line with a bare CR', '0\r\n\rX'],
     ['trailers without end', `0\r\n${'A: b\r\n'.repeat(2_000)}`],
     ['a trailer without end', `0\r\nA: ${'b'.repeat(9_000)}`],
@@ -118,6 +122,17 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     for (let at = 1; at < bytes.length; at++)
       expect(decode(bytes.slice(0, at), bytes.slice(at))).toEqual(expected);
     expect(decode(...bytes)).toEqual(expected);
+  });
+
+  test('may have extensions of just as many bytes', () => {
+    expect(decodeWithin(4, '1;a\r\nx\r\n0;b\r\n\r\n').done).toBe(true);
+    expect(() => decodeWithin(3, '1;a\r\nx\r\n0;b\r\n\r\n')).toThrow(MalformedMessage);
+  });
+
+  test('has no end in bytes that an earlier read left behind those of this one', () => {
+    const body = new ChunkedBody(() => {}, 0);
+    const bytes = Buffer.from('0\r\n\r\n');
+    expect([body.decode(bytes, 0, 4), body.done]).toEqual([4, false]);
   });
 
   test('limits its trailers even if they come in one read with much more behind them', () => {

@@ -214,6 +214,14 @@ describe('more bytes', () => {
     expect(bytes.targets).toEqual([]);
   });
 
+  test('are not read behind a body at whose end the reader was told to stop', () => {
+    const bytes = new Bytes('waits').come(POST);
+    bytes.body?.withTerms(NO_TERMS).start({ chunk: () => true, end: () => bytes.reader.giveUp(), fail() {} });
+    bytes.come(`12345${GET}`).next();
+    expect(bytes.reader).toMatchObject({ over: true, waiting: 0 });
+    expect(bytes.targets).toEqual(['/b']);
+  });
+
   test('are not read from within a read', () => {
     const again: boolean[] = [];
     const reader = new RequestReader({

@@ -37,6 +37,17 @@ test('fields that are never indexed are named, and no others, in a section of th
   expect(names).toEqual([['a'], []]);
 });
 
+test('a block that was read before is read anew once the table has changed', () => {
+  const blocks = [literal('a', '1', '40'), 'be', 'be', literal('b', '2', '40'), 'be'];
+  expect(sections(...blocks)).toEqual(['a|1', 'a|1', 'a|1', 'b|2', 'b|2']);
+  expect(() => sections(...blocks.slice(0, 3), '20', 'be')).toThrow(Http2Fault);
+});
+
+test('a string may not be a byte longer than its block', () => {
+  expect(sections('00 0161 0131')).toEqual(['a|1']);
+  expect(() => sections('00 0161 0231')).toThrow(Http2Fault);
+});
+
 describe('the examples of RFC 7541', () => {
   test.each([
     ['C.2.1', '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572', 'custom-key|custom-header'],

@@ -108,6 +108,19 @@ describe('a client may go on', () => {
     expect(scripted.requests).toHaveLength(2_500);
   });
 
+  test('with resets that come twice as fast for no longer than a burst lasts, however often the counts sink', () => {
+    const scripted = ScriptedClient.begun();
+    let [nowMs, id] = [0, 1];
+    const resetMore = () => {
+      for (let i = 0; i < 100; i++, nowMs += 100) {
+        scripted.session.sweep(nowMs);
+        for (let j = 0; j < 10; j++, id += 2) scripted.send(get(id), reset(id));
+      }
+    };
+    expect(resetMore).toThrow(expect.objectContaining({ code: 11, reason: 'resets' }));
+    expect(nowMs).toBeGreaterThan(9_000);
+  });
+
   test('with resets of streams that have ended', () => {
     const scripted = ScriptedClient.begun();
     scripted.onRequest = ({ stream }) => stream.respond(200, [], true);

@@ -272,6 +272,15 @@ describe('a client is at fault', () => {
     expect(() => scripted.send(...frames)).toThrow(expect.objectContaining({ code }));
   });
 
+  test('but by no window of 2^31-1 bytes (RFC 9113, 6.9.1), and by one more', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = () => {};
+    scripted.send(post(1), windowUpdate(0, 0x7fffffff - 65_535), windowUpdate(1, 0x7fffffff - 65_535));
+    scripted.send(settings([4, 65_535]));
+    expect(() => scripted.send(settings([4, 65_536]))).toThrow(expect.objectContaining({ code: 3 }));
+    expect(() => scripted.send(windowUpdate(0, 1))).toThrow(expect.objectContaining({ code: 3 }));
+  });
+
   test('by one or the other only with what it can know: a stream that was reset may still get DATA', () => {
     const scripted = ScriptedClient.begun();
     scripted.send(post(1), post(3));

@@ -251,3 +251,17 @@ describe('a request that costs several units', () => {
     expect(store.peek(set, 'user:a', '7')).toMatchObject({ remaining: 5 });
   });
 });
+
+test.each(['window', 'smooth'] as const)(
+  'a %s that was used up admits again what was given back',
+  algorithm => {
+    const shared = limit('7/10s', { role: 'resource', main: 'id', algorithm });
+    const set = limits({ resource: shared });
+    const ask = () => copyOf(store.decide(set, 'user:a', '7'));
+    const windows = Array.from({ length: 7 }, () => ask().resourceWindow);
+    expect(ask().admitted).toBe(false);
+    for (const window of windows) store.refund(shared, '7', window);
+    expect(admittedOf(20, ask)).toBe(7);
+    expect(ask().retryAfterMs).toBe(algorithm === 'smooth' ? 1_429 : 10_000);
+  },
+);
