@@ -19,7 +19,11 @@ export function weirBefore(checkout: string): Peer {
 }
 
 /** As the image and the units start it. */
-const MEMORY_OPTION = '--max-semi-space-size=16';
+export const MEMORY_OPTION = '--max-semi-space-size=16';
+export const MEMORY_ENVIRONMENT = { MALLOC_TRIM_THRESHOLD_: '131072' };
+
+/** In its log. */
+const LISTENS = '"msg":"listening"';
 
 /** WEIR_PROFILE names a directory that takes processor profiles. */
 function checkoutPeer(name: string, checkout: string): Peer {
@@ -36,7 +40,9 @@ function checkoutPeer(name: string, checkout: string): Peer {
         {
           command: process.execPath,
           parameters: [MEMORY_OPTION, ...flags, await mainOf(checkout), 'serve', '--config', file],
+          environment: MEMORY_ENVIRONMENT,
           outputFile: join(surroundings.directory, 'weir.log'),
+          says: LISTENS,
         },
         surroundings.port,
       );
@@ -67,7 +73,19 @@ async function bundleOf(checkout: string): Promise<string> {
   await bundle(join(directory, 'dist'));
   // It holds the version.
   await copyFile(join(checkout, 'package.json'), join(directory, 'package.json'));
-  return join(directory, 'dist/main.js');
+  const main = join(directory, 'dist/main.js');
+  await keepCompiledCode(main, directory);
+  return main;
+}
+
+/** Starts it once, so that the next start finds compiled code, as it does in the image. */
+async function keepCompiledCode(main: string, directory: string): Promise<void> {
+  const file = join(directory, 'idle.yaml');
+  await writeFile(file, 'listen: { http: "127.0.0.1:0", admin: off }\nupstreams: {}\nroutes: []\n');
+  const parameters = [main, 'serve', '--config', file];
+  const outputFile = join(directory, 'idle.log');
+  const once = await startPart({ command: process.execPath, parameters, outputFile, says: LISTENS }, 0);
+  await once.stop();
 }
 
 /** Whether this version's `weir check` accepts the configuration of a job. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -19,6 +19,11 @@ export interface Program {
   readonly environment?: Readonly<Record<string, string>>;
   /** Takes standard output; left out, nothing does. */
   readonly outputFile?: string;
+  /**
+   * What it writes there once it listens. Left out, it listens when it accepts a connection: that is too early for a gateway with workers,
+   * whose main thread binds the address for a moment before they do.
+   */
+  readonly says?: string;
 }
 
 const running = new Set<ChildProcess>();
@@ -39,7 +44,7 @@ export async function startPart(program: Program, port: number): Promise<Part> {
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
-  await listening(child, port);
+  await listening(child, port, () => isReady(program, port));
   return { pid: child.pid ?? 0, port, isAlive: () => isAlive(child), stop: () => stop(child) };
 }
 
@@ -64,13 +69,18 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function listening(child: ChildProcess, port: number): Promise<void> {
+async function listening(child: ChildProcess, port: number, isReady: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     if (!isAlive(child)) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`);
-    if (await accepts(port)) return;
+    if (await isReady()) return;
     await sleep(50);
   }
   throw new Error(`${child.spawnargs.join(' ')} does not listen on port ${port} after 30 s`);
+}
+
+async function isReady({ outputFile, says }: Program, port: number): Promise<boolean> {
+  if (outputFile === undefined || says === undefined) return accepts(port);
+  return readFileSync(outputFile, 'utf8').includes(says);
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicroseconds, residentMebibytes } from '../../bench/measure/processes.ts';
-import { weirMain } from '../../bench/peers/weir.ts';
+import { MEMORY_ENVIRONMENT, MEMORY_OPTION, weirMain } from '../../bench/peers/weir.ts';
 import { freePort } from '../../bench/world/part.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { ThreadHolds } from './probe.ts';
@@ -41,8 +41,9 @@ export class ProbedGateway {
     // JSON is YAML.
     await writeFile(file, JSON.stringify({ ...config, listen }));
     const probe = join(import.meta.dirname, 'probe.ts');
-    const node = ['--max-semi-space-size=16', ...flags, '--import', probe];
+    const node = [MEMORY_OPTION, ...flags, '--import', probe];
     const child = spawn(process.execPath, [...node, await weirMain(), 'serve', '--config', file], {
+      env: { ...process.env, ...MEMORY_ENVIRONMENT },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     keepLog(child, join(folder, 'gateway.log'));

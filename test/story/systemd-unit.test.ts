@@ -40,6 +40,15 @@ describe('the systemd unit', () => {
     );
   });
 
+  it('starts Node.js with the memory settings of the image', () => {
+    const image = readFileSync(join(CHECKOUT, 'Dockerfile'), 'utf8');
+    const settings = ['NODE_OPTIONS=--max-semi-space-size=16', 'MALLOC_TRIM_THRESHOLD_=131072'];
+    for (const setting of settings) {
+      expect(image.split('\n')).toContain(`ENV ${setting}`);
+      expect(UNIT.split('\n')).toContain(`Environment=${setting}`);
+    }
+  });
+
   it('does not restart after the exit codes that a restart cannot mend', () => {
     expect(UNIT).toMatch(/^RestartPreventExitStatus=64 78$/m);
     const { prose } = documentNamed('docs/operations.md');
