@@ -6,6 +6,7 @@ import { HttpService } from './inhabitants/http-service.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
+import { HELD_PATH, Occupant } from './inhabitants/occupant.ts';
 import { Operator } from './inhabitants/operator.ts';
 import { Outcast } from './inhabitants/outcast.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
@@ -130,8 +131,11 @@ function populate(world: World): void {
       world.limits.global === null
         ? 'off'
         : { user: quotaOf(global), bot: quotaOf(global), address: quotaOf(global) },
-    buckets: { things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm } },
-    routes: { '/v1/things/**': 'things' },
+    buckets: {
+      things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm },
+      held: { concurrent: world.mostHeld },
+    },
+    routes: { '/v1/things/**': 'things', [HELD_PATH]: 'held' },
   });
   world.secrets.add(CLIENT_SECRET);
   world.secrets.add(ADMIN_TOKEN);
@@ -145,6 +149,7 @@ function populate(world: World): void {
     ...{ ping_interval: '3s', ping_timeout: '2s' },
   };
   const workers = draws.one([1, 1, 2]);
+  world.mostHeld = world.draws.part('held').whole(1, 3);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string, ofThings: LimitRule) => ({
     limits: limitsOf(ofThings),
@@ -173,6 +178,7 @@ function populate(world: World): void {
       routes: [
         { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
         { path: '/v1/open', upstream: 'api', authentication: 'none' },
+        { path: HELD_PATH, upstream: 'api', authentication: 'none' },
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
         { path: '/v1/live', upstream: 'live', authentication: 'optional', websocket: true },
@@ -207,6 +213,7 @@ function populate(world: World): void {
     new PatientClient(world),
     new Outcast(world),
     new Spender(world),
+    new Occupant(world),
     new Exile(world, provider),
     new SignInClient(world, provider),
     ...clients,

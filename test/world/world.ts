@@ -40,6 +40,8 @@ export class World {
   readonly revocations: Revocation[] = [];
   readonly codes: SignInCode[] = [];
   readonly refreshTokens: RefreshToken[] = [];
+  /** How many requests of one caller may be in flight for what is held for a while. */
+  mostHeld = 1;
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
   /** What the gateways share; `null`: each counts for itself. */

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Network } from '../../../src/core/index.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { World } from '../world.ts';
-import { Service } from './service.ts';
+import { HELD_MS, Service } from './service.ts';
 
 /** What the body of the response to a request consists of, again and again. */
 export function wordOf(id: string): string {
@@ -72,7 +72,9 @@ export class HttpService extends Service {
     const draws = this.draws.part(`${id} answer`);
     request.on('error', () => {});
     response.on('error', () => {});
-    if (whim < 50) this.#answer(request, response, id, draws);
+    const isHeld = id.startsWith('held');
+    if (isHeld) this.#laterOn(carrier, HELD_MS, () => this.#answer(request, response, id, draws));
+    else if (whim < 50) this.#answer(request, response, id, draws);
     else if (whim < 70) {
       const waitsMs = draws.between(1, 3_000);
       this.#laterOn(carrier, waitsMs, () => this.#answer(request, response, id, draws));

@@ -4,6 +4,9 @@ import type { Draws } from '../kernel/draws.ts';
 import type { World } from '../world.ts';
 import type { Inhabitant } from './inhabitant.ts';
 
+/** How long a request is held whose client has several in flight. */
+export const HELD_MS = 1_000;
+
 /** A service behind the gateways. It dies at times, and comes back. */
 export abstract class Service implements Inhabitant {
   readonly name: string;

@@ -1,11 +1,12 @@
 import type { RedisScript } from '../../../src/redis/connection/index.ts';
-import { DECIDE, DROP, REFUND } from '../../../src/redis/store/counter-scripts.ts';
+import { DECIDE, DROP, END_LEASE, REFUND, RENEW_LEASES } from '../../../src/redis/store/counter-scripts.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
 import { Failure, type Reply } from '../redis/reply.ts';
 import type { Asked } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
+import { SharedLeases } from './shared-leases.ts';
 import { Counter, type LimitRule } from './within-limits.ts';
 
 interface LimitText {
@@ -17,6 +18,8 @@ interface LimitText {
 
 /** Of the code of a decision: only requests in flight refused. */
 const AT_ONCE = 1_024;
+/** It has taken a lease. */
+const TAKEN = 2_048;
 /** Redis counts whole milliseconds. */
 const ROUNDING_MS = 2;
 
@@ -26,13 +29,20 @@ const ROUNDING_MS = 2;
  */
 export class SharedCounts {
   readonly #world: World;
+  readonly #redis: WorldRedis;
   readonly #counters = new Map<string, Counter>();
+  readonly #leases: SharedLeases;
   /** How often Redis has admitted a request of the bucket. */
   admitted = 0;
 
   constructor(world: World, redis: WorldRedis) {
     this.#world = world;
-    redis.onLoss = () => this.#lose();
+    this.#redis = redis;
+    this.#leases = new SharedLeases(world);
+    redis.onLoss = () => {
+      this.#lose();
+      this.#leases.lose();
+    };
     redis.model.heard = (sent, reply) => this.#hear(sent, reply);
   }
 
@@ -43,17 +53,23 @@ export class SharedCounts {
     const keys = rest.slice(0, Number(count));
     if (isRun(REFUND)) this.#lose();
     if (reply instanceof Failure) return;
+    const nowMs = Math.floor(this.#redis.model.nowUs() / 1_000);
+    for (const script of [END_LEASE, RENEW_LEASES])
+      if (isRun(script)) this.#leases.ran(script, keys[0] ?? '', rest.slice(keys.length), nowMs);
     if (isRun(DROP)) for (const key of keys) this.#counters.get(key)?.reset();
     if (isRun(DECIDE) && Array.isArray(reply)) this.#judge(keys, rest.slice(keys.length), reply.map(Number));
   }
 
-  #judge(keys: readonly string[], [plan = '[]', , mode]: readonly string[], reply: readonly number[]): void {
+  #judge(keys: readonly string[], args: readonly string[], reply: readonly number[]): void {
+    const [plan = '[]', , mode, , , most, lease = ''] = args;
     const limits = JSON.parse(plan) as readonly LimitText[];
     const [code = 0, nowMs = 0, described = 0] = reply;
+    const isFull = (code & AT_ONCE) !== 0;
+    if (most !== undefined && ((code & TAKEN) !== 0 || isFull))
+      this.#leases.decided(keys.at(-1) ?? '', Number(most), lease, nowMs, !isFull);
     if ((code & 1) === 0) {
       const limit = limits[described - 1];
-      if (limit !== undefined && (code & AT_ONCE) === 0)
-        this.#refuse(keys[described - 1] ?? '', limit, nowMs);
+      if (limit !== undefined && !isFull) this.#refuse(keys[described - 1] ?? '', limit, nowMs);
     } else if (mode !== '0')
       for (const [at, limit] of limits.entries()) this.#consume(keys[at] ?? '', limit, nowMs);
   }

@@ -36,7 +36,8 @@ export function mustKnow(world: World, fact: Fact, gateway: WorldGateway, atMs: 
     });
   if (knowers.get(fact.gateway)?.life !== fact.life) return false;
   let heldMs: number | null = null;
-  for (let nowMs = fact.fromMs; nowMs <= atMs; nowMs += STEP_MS) {
+  for (let nextMs = fact.fromMs; nextMs < atMs + STEP_MS; nextMs += STEP_MS) {
+    const nowMs = Math.min(nextMs, atMs);
     if (world.troubles.hasLost(nowMs - STEP_MS, nowMs)) heldMs = null;
     for (const [each, knower] of knowers) {
       outlive(world, fact, each, knower, nowMs);
