@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
 import { replayLogs } from '../../src/simulation/index.ts';
-import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
@@ -140,6 +140,8 @@ test('a name in a log cannot steer the terminal that shows it', async () => {
 });
 
 test('limits with patience are found to decide as they did: the log has the moment at which a held request was decided', async () => {
+  // Requests that wait for the same millisecond at several workers are let go in no order.
+  withoutWorkers();
   const limits = { ...LIMITS, global: 'off', patience: '120ms' };
   const gateway = await servedGateway({ limits, callers: 3, requests: 80 });
   const log = await tempText('weir.log', gateway.logLines.join(''));
