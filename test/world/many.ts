@@ -5,6 +5,8 @@ import type { Finding } from './world.ts';
 const PLAYER = join(import.meta.dirname, 'player.ts');
 const TOLD_EVERY_MS = 10_000;
 const NIGHT_S = 8 * 3_600;
+/** How many worlds a process plays before another takes its place: what Node.js keeps of them would fill the memory in a night. */
+const WORLDS_OF_A_PROCESS = 100;
 
 /** What a process tells of a world that it has played. */
 export interface Played {
@@ -52,10 +54,15 @@ export async function playMany(options: ManyOptions): Promise<boolean> {
   return total.failed === 0;
 }
 
-/** Has a process play what `take` gives, until that is `null`. A process that a world ends is replaced. */
+/** Has a process play what `take` gives, until that is `null`. A process that a world ends, or that has played many, is replaced. */
 async function playOnAndOn(take: () => number | null, note: (played: Played) => void): Promise<void> {
   let player = fork(PLAYER);
+  let count = 0;
   for (let seed = take(); seed !== null; seed = take()) {
+    if (++count % WORLDS_OF_A_PROCESS === 0) {
+      player.disconnect();
+      player = fork(PLAYER);
+    }
     const played = await playIn(player, seed);
     if (typeof played === 'object') note(played);
     else {

@@ -12,7 +12,7 @@ export class MessageWriter {
 
   next(draws: Draws, isLast: boolean): string {
     const word = wordOf(`${this.#id} ${++this.#written}`);
-    return word.repeat(draws.one([1, 1, 10, 1_000])) + (isLast ? LAST : '');
+    return word.repeat(draws.one([1, 1, 10, 1_000, 4_000])) + (isLast ? LAST : '');
   }
 }
 

@@ -71,6 +71,7 @@ export class WebSocketClient extends Client {
     webSocket.on('message', (data: Buffer) => {
       note(reader.take(data.toString('latin1')));
       if (draws.percent(20)) webSocket.ping(id);
+      if (draws.percent(10)) this.#rest(webSocket, draws.between(100, 4_000));
       closeIfDone();
     });
     webSocket.on('pong', data => note(String(data) === id ? null : `a pong to ${data}`));
@@ -98,6 +99,12 @@ export class WebSocketClient extends Client {
       generateMask: mask => void draws.randomBytes(mask.length).copy(mask),
       headers: { 'X-World': id, ...(token !== null && { Authorization: `Bearer ${token.text}` }) },
     });
+  }
+
+  /** Reads nothing for a while. */
+  #rest(webSocket: WebSocket, ms: number): void {
+    webSocket.pause();
+    this.after(ms, () => webSocket.resume());
   }
 
   /** Says all that it has to say. */
