@@ -23,6 +23,7 @@ export class Spender implements Inhabitant {
   #network: WorldNetwork | null = null;
   #address = '';
   #requests = 0;
+  #isSpending = false;
 
   constructor(world: World) {
     this.#world = world;
@@ -55,7 +56,15 @@ export class Spender implements Inhabitant {
     return this.#world.limits.global === null ? ['/v1/things'] : ['/v1/things', '/v1/open'];
   }
 
+  /** Unless it spends already: what one of the two used would be missing from the other's allowance. */
   async #spend(draws: Draws, path: string, isAll: boolean): Promise<void> {
+    if (this.#isSpending) return;
+    this.#isSpending = true;
+    await this.#spendAlone(draws, path, isAll);
+    this.#isSpending = false;
+  }
+
+  async #spendAlone(draws: Draws, path: string, isAll: boolean): Promise<void> {
     const { gateways, sharing } = this.#world;
     const first = draws.one(gateways);
     const any = () => (sharing === null ? first : draws.one(gateways));
