@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { replaceFile, serves } from '../support/edit-config.ts';
-import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -60,6 +60,8 @@ async function startBefore(port: number, tls: ConfigPart = {}, api: ConfigPart =
 }
 
 test('an https upstream is asked by name, and a later connection resumes its session', async () => {
+  // Each worker has connections of its own, and their sessions.
+  withoutWorkers();
   const { port, seen } = await startService();
   const { gateway } = await startBefore(port, { server_name: 'api.test' });
   for (const _ of [1, 2])

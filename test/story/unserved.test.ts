@@ -76,6 +76,8 @@ describe('what no service answers draws on the global limit of its address', () 
 
 describe('a request with a token that no service answers', () => {
   test('draws on the global limit of its caller where the token is remembered', async () => {
+    // Each worker remembers the tokens that it has met.
+    withoutWorkers();
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
