@@ -9,14 +9,25 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../support/fuzz/http2-fuzz.ts';
+import { ReadersOfGo } from '../support/fuzz/read-with-go.ts';
 import { fuzzBlocks, fuzzExchanges, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { H2C } from '../support/http2-client.ts';
+import { headers, PREFACE, request, settings } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { send } from '../support/transport-calls.ts';
+
+test('the reader of Go comes to an end where a refusal of its own waits for the window', async () => {
+  const go = new ReadersOfGo();
+  onTestFinished(() => go.end());
+  const refused = headers(1, [...request(), ['te', 'gzip']]);
+  const bytes = Buffer.concat([Buffer.from(PREFACE), settings([4, 0]), refused, headers(3, request('/b'))]);
+  const { readings } = await go.http2Requests(bytes);
+  expect([...readings.keys()]).toEqual([3]);
+});
 
 test.each([
   ['client', 'response', fuzzHttp2Responses],

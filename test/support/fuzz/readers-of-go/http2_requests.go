@@ -47,7 +47,7 @@ func readHTTP2Requests(bytes []byte) *http2Requests {
 	result := &http2Requests{Readings: []*http2Reading{}, waiting: map[uint32]bool{}}
 	result.cond = sync.NewCond(&result.mu)
 	conn := newMemoryConn(bytes, io.EOF)
-	conn.wrote = result.lookForFault
+	conn.wrote = result.lookAtFrames
 	// Whatever came before has been handled by the time the server asks for more.
 	conn.starved = func() {
 		result.wait(func() bool { return len(result.waiting) == 0 || result.Fault != "" })
@@ -101,11 +101,15 @@ func streamOf(response http.ResponseWriter) uint32 {
 	return uint32(state.FieldByName("stream").Elem().FieldByName("id").Uint())
 }
 
-func (result *http2Requests) lookForFault(written []byte) {
+func (result *http2Requests) lookAtFrames(written []byte) {
 	for frame := range framesIn(written) {
-		if frame[3] == typeGoAway {
+		switch frame[3] {
+		case typeGoAway:
 			code := http2.ErrCode(binary.BigEndian.Uint32(frame[frameHeadBytes+4:]))
 			result.tell(func() { result.Fault = code.String() })
+		case typeHeaders:
+			// The server answers by itself what it refuses. The body of that response may wait for a window for ever.
+			result.tell(func() { delete(result.waiting, binary.BigEndian.Uint32(frame[5:])) })
 		}
 	}
 }
