@@ -16,6 +16,8 @@ interface LimitText {
   readonly period: number;
 }
 
+/** Beyond that it is a script. */
+const LONGEST = 1_000;
 /** Of the code of a decision: only requests in flight refused. */
 const AT_ONCE = 1_024;
 /** It has taken a lease. */
@@ -32,6 +34,8 @@ export class SharedCounts {
   readonly #redis: WorldRedis;
   readonly #counters = new Map<string, Counter>();
   readonly #leases: SharedLeases;
+  /** All that anybody has told Redis, but for scripts. */
+  readonly words = new Set<string>();
   /** How often Redis has admitted a request of the bucket. */
   admitted = 0;
 
@@ -47,6 +51,7 @@ export class SharedCounts {
   }
 
   #hear({ name, args }: Sent, reply: Reply | undefined): void {
+    for (const word of args) if (word.length < LONGEST) this.words.add(word);
     const [script, count, ...rest] = args;
     const isRun = ({ sha, source }: RedisScript) =>
       (name === 'evalsha' && script === sha) || (name === 'eval' && script === source);
@@ -123,6 +128,8 @@ export const nothingLeft: Oracle = world => {
   const { model } = world.sharing.redis;
   const replicas = model.keys.get('weir:1:replicas');
   if (replicas !== undefined) world.wrong('replicas', 'a gateway that has left still counts in Redis');
+  const told = [...world.sharing.counts.words].join('\n');
+  for (const secret of world.secrets) if (told.includes(secret)) world.wrong('secrets', 'Redis was told one');
   const names = model.keys.names();
   const known = ['alice', 'bob', 'carol', ...world.wires.hosts.keys()];
   for (const name of names)
