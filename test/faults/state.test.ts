@@ -63,6 +63,6 @@ test.each([
     upstreamPort: 1,
     config: { limits, state: { folder: saved, counters: '1h' }, log: { level: 'info' } },
   });
-  expect(next.logLines.join('')).toContain('counts on from before it was stopped');
+  await waitFor('it is read', () => /"counters":[1-9]/.test(next.logLines.join('')));
   tell(name, seen);
 });
