@@ -101,11 +101,15 @@ export async function fuzzHttp2Requests(run: FuzzRun): Promise<Http2FuzzResult> 
   return { ...result, accepted, refused, stricter, stricterGo };
 }
 
-/** What Go tells as well: fields in no order, and not the scheme. Of a request it tells only the trailers that were announced. */
+/**
+ * What Go tells as well: fields in no order, and not the scheme. Of a request it tells only the trailers that were announced, and no `host`
+ * beside `:authority`.
+ */
 function textOfGo({ status, fields, body, trailers }: Http2Reading): string {
   // As for `isSame`; and a 204 has no length to HTTP/1.1 either.
   const told = status === '' || BODILESS.includes(status) ? [] : trailers;
-  const untold = status === '204' ? [':scheme', 'trailer', 'content-length'] : [':scheme', 'trailer'];
+  const unkept: Readonly<Record<string, string>> = { '': 'host', '204': 'content-length' };
+  const untold = [':scheme', 'trailer', unkept[status] ?? ''];
   const kept = untold.reduce(without, fields);
   return JSON.stringify([status, byName(unpadded(kept)), body, byName(unpadded(told))]);
 }
