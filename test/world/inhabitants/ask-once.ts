@@ -13,11 +13,13 @@ export interface Question {
   readonly body?: string;
   /** Ends the connection when it aborts. */
   readonly signal?: AbortSignal;
+  /** Is called when the process of the gateway has read the head. */
+  readonly onRead?: () => void;
 }
 
 /** Asks on a connection of its own. Resolves to `null` if no whole response came. */
 export function askOnce(network: WorldNetwork, question: Question): Promise<Response | null> {
-  const { address, port, method, path, fields = {}, body = '', signal } = question;
+  const { address, port, method, path, fields = {}, body = '', signal, onRead = () => {} } = question;
   return new Promise(resolve => {
     const socket = network.connect({ host: address, port });
     const responses = new ResponseStream();
@@ -43,8 +45,10 @@ export function askOnce(network: WorldNetwork, question: Question): Promise<Resp
       'Content-Length': String(body.length),
       ...fields,
     });
-    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
+    const fieldLines = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const head = `${method} ${path} HTTP/1.1\r\n${fieldLines}\r\n`;
+    socket.oncePeerRead(head.length, onRead);
+    socket.write(head + body);
   });
 }
 
@@ -67,7 +71,10 @@ export async function askGateway(
     ...{ life: gateway.lives.length, mayRepeat: true, sentMs: world.nowMs },
   });
   const to = { address: gateway.host.address, port: 80, method: 'GET', path } as const;
-  const response = await askOnce(network, { ...to, fields: { 'X-World': id } });
+  const onRead = () => {
+    asked.readMs = world.nowMs;
+  };
+  const response = await askOnce(network, { ...to, fields: { 'X-World': id }, onRead });
   world.history.tell(client, `${id} gets ${response?.status ?? 'nothing'}`);
   return { asked, response };
 }

@@ -86,12 +86,13 @@ export class Exile implements Inhabitant {
       ...{ id, gateway, method: 'GET', path: '/v1/other', token, client: this.name },
       ...{ life: gateway.lives.length, mayRepeat: true, sentMs: nowMs },
     });
-    // It is read later.
-    asked.readMs = nowMs;
     const { address } = gateway.host;
     const to = { address, port: 80, method: 'GET', path: asked.path } as const;
     const fields = { 'X-World': id, Authorization: `Bearer ${token.text}` };
-    const response = await askOnce(network, { ...to, fields });
+    const onRead = () => {
+      asked.readMs = this.#world.nowMs;
+    };
+    const response = await askOnce(network, { ...to, fields, onRead });
     history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);
   }
 }

@@ -36,13 +36,9 @@ class Connection {
   /** Sends a head. Resolves to the response, or to `null` if none came. */
   ask(asked: Asked, head: string): Promise<Response | null> {
     this.#sentBytes += head.length;
-    const atBytes = this.#sentBytes;
-    const mark = () =>
-      this.socket.peer?.onceRead(atBytes, () => {
-        asked.readMs = this.#world.nowMs;
-      });
-    if (this.socket.connecting) this.socket.once('connect', mark);
-    else mark();
+    this.socket.oncePeerRead(this.#sentBytes, () => {
+      asked.readMs = this.#world.nowMs;
+    });
     return new Promise(done => {
       this.#waiting.push({ asked, done });
       this.socket.write(head);

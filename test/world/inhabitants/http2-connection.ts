@@ -100,13 +100,9 @@ export class Http2Connection implements ClientSessionOwner {
   open(asked: Asked, fields: readonly string[], exchange: Exchange, endsAtOnce: boolean): void {
     exchange.stream = this.#session.request(fields, exchange, endsAtOnce);
     this.#flush();
-    const atBytes = this.#sentBytes;
-    const mark = () =>
-      this.socket.peer?.onceRead(atBytes, () => {
-        asked.readMs = this.#world.nowMs;
-      });
-    if (this.socket.connecting) this.socket.once('connect', mark);
-    else mark();
+    this.socket.oncePeerRead(this.#sentBytes, () => {
+      asked.readMs = this.#world.nowMs;
+    });
   }
 
   close(): void {

@@ -93,14 +93,15 @@ export class Outcast implements Inhabitant {
 
   async #ask(network: WorldNetwork, gateway: WorldGateway, ban: Ban): Promise<void> {
     const id = `${this.name}-${++this.#requests}`;
-    const sentMs = this.#world.nowMs;
     const wish = { client: this.name, id, gateway, path: '/v1/open' };
     const { asked, response } = await askGateway(this.#world, network, wish);
+    const { readMs } = asked;
+    if (readMs === null) return;
     const isLetIn = asked.arrivals.length > 0 || response?.status === 200;
     const isUnlifted = this.#world.nowMs < ban.endsMs;
-    if (isLetIn && isUnlifted && mustKnow(this.#world, ban, gateway, sentMs))
+    if (isLetIn && isUnlifted && mustKnow(this.#world, ban, gateway, readMs))
       this.#world.wrong('restricted', `${gateway.name} lets ${id} in, which is restricted`);
-    if (isBanned(response) && this.#isOver(gateway, ban, sentMs))
+    if (isBanned(response) && this.#isOver(gateway, ban, readMs))
       this.#world.wrong('restricted', `${gateway.name} refuses ${id}, which is restricted no more`);
   }
 

@@ -154,10 +154,11 @@ export class SignInClient implements Inhabitant {
       ...{ id, gateway, method: 'GET', path: '/v1/other', token, client: this.name },
       ...{ life: gateway.lives.length, mayRepeat: true, sentMs: nowMs },
     });
-    // It is read later.
-    asked.readMs = nowMs;
+    const onRead = () => {
+      asked.readMs = this.#world.nowMs;
+    };
     const fields = { 'X-World': id, Authorization: `Bearer ${token.text}` };
-    await this.#ask(gateway, { method: 'GET', path: asked.path, fields }, PATIENCE_MS);
+    await this.#ask(gateway, { method: 'GET', path: asked.path, fields, onRead }, PATIENCE_MS);
   }
 
   async #redeem(gateway: WorldGateway, code: SignInCode, givesUpMs: number): Promise<Response | null> {

@@ -90,7 +90,7 @@ export class WebSocketClient extends Client {
     const { id, gateway, token } = asked;
     const socket = this.connect(gateway);
     socket.once('connect', () =>
-      socket.peer?.onceRead(socket.bytesWritten, () => {
+      socket.oncePeerRead(socket.bytesWritten, () => {
         asked.readMs = this.world.nowMs;
       }),
     );

@@ -119,9 +119,13 @@ export class WorldSocket extends Duplex {
     this.#handSoon();
   }
 
-  /** Calls back when this process has read so many bytes of the connection. */
-  onceRead(bytes: number, reached: () => void): void {
-    this.#marks.push({ bytes, reached });
+  /** Calls back when the process at the other end has read so many bytes of the connection. */
+  oncePeerRead(bytes: number, reached: () => void): void {
+    const mark = () => {
+      if (this.#peer !== null) this.#peer.#marks.push({ bytes, reached });
+    };
+    if (this.connecting) this.once('connect', mark);
+    else mark();
   }
 
   /** The two ends lose each other without a word. */
