@@ -54,7 +54,7 @@ export class WorldSocket extends Duplex {
   #timer: { run: unknown } | null = null;
   /** What was written before the connection was there. */
   #early: (() => void)[] = [];
-  /** Called when the process has read so many bytes. */
+  /** Called when the process at the other end has read so many bytes. */
   readonly #marks: { readonly bytes: number; readonly reached: () => void }[] = [];
 
   constructor(wires: Wires, options: WorldSocketOptions) {
@@ -121,11 +121,7 @@ export class WorldSocket extends Duplex {
 
   /** Calls back when the process at the other end has read so many bytes of the connection. */
   oncePeerRead(bytes: number, reached: () => void): void {
-    const mark = () => {
-      if (this.#peer !== null) this.#peer.#marks.push({ bytes, reached });
-    };
-    if (this.connecting) this.once('connect', mark);
-    else mark();
+    this.#marks.push({ bytes, reached });
   }
 
   /** The two ends lose each other without a word. */
@@ -328,8 +324,8 @@ export class WorldSocket extends Duplex {
     if (bytes.length < piece.length) this.#arrived.unshift(piece.subarray(room));
     this.bytesRead += bytes.length;
     this.#incoming?.read(bytes.length);
-    while ((this.#marks[0]?.bytes ?? Number.POSITIVE_INFINITY) <= this.bytesRead)
-      this.#marks.shift()?.reached();
+    const marks = this.#peer === null ? [] : this.#peer.#marks;
+    while ((marks[0]?.bytes ?? Number.POSITIVE_INFINITY) <= this.bytesRead) marks.shift()?.reached();
     if (!this.#take(bytes)) this.#reads = false;
   }
 
