@@ -19,6 +19,7 @@ interface Sharer {
 
 let server: RedisServer;
 let nowS = 0;
+let boards = 0;
 const clock = { ...systemClock, epochMs: () => nowS * 1_000 };
 
 beforeAll(async () => {
@@ -50,7 +51,7 @@ async function startSharer(): Promise<Sharer> {
     connection,
     health,
     clock,
-    newId: () => 'board',
+    newId: () => `board ${boards++}`,
     onFault,
     onSubscribed: () => {},
   });
@@ -133,4 +134,20 @@ describe('revocations in Redis', () => {
     expect(await posted()).toHaveLength(MAX + 1);
     expect(refused(await startSharer(), 0, 5_000, startS)).toBe(5_000);
   });
+
+  test.each(['state', 'values', 'ends', 'news'])(
+    'are all there again when Redis has evicted the %s',
+    async part => {
+      const startS = nowS;
+      const first = await startSharer();
+      endSessions(first, 0, 40);
+      await expect.poll(() => first.board.outgoing).toBe(0);
+      await server.client.del(`b:1:{board}:${part}`);
+      await expect.poll(async () => (await posted()).length).toBe(40);
+      const sizes = () =>
+        Promise.all(['values', 'ends', 'news'].map(each => server.client.zcard(`b:1:{board}:${each}`)));
+      await expect.poll(sizes).toEqual([40, 40, 40]);
+      expect(refused(await startSharer(), 0, 40, startS)).toBe(40);
+    },
+  );
 });

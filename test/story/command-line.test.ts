@@ -245,6 +245,7 @@ describe('weir', () => {
     expect(main.match(/^(?:import|export)\b.*$/gm)).toEqual([
       "import module from 'node:module';",
       "import { fileURLToPath } from 'node:url';",
+      "import { setFlagsFromString } from 'node:v8';",
       "import { isMainThread } from 'node:worker_threads';",
     ]);
   });

@@ -8,7 +8,11 @@ const STATE = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local id, posted = string.match(redis.call('GET', KEYS[1]) or '', '^(.*):(%d+)$')
-posted = tonumber(posted or '0')
+-- A server that evicts keys takes any of the four.
+local size = redis.call('ZCARD', KEYS[2])
+local isTorn = redis.call('ZCARD', KEYS[3]) ~= size or redis.call('ZCARD', KEYS[4]) ~= size
+if isTorn then id, posted = nil, 0 end
+posted = tonumber(posted or redis.call('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2] or '0')
 local function whole(number) return string.format('%.0f', number) end
 `;
 
@@ -18,13 +22,15 @@ local function whole(number) return string.format('%.0f', number) end
  * duration 0 withdraws a fact that has this value or a smaller one.
  */
 export const POST = defineScript(`${STATE}
+local isNew = not id
 id = id or ARGV[1]
+if isTorn then redis.call('DEL', KEYS[2], KEYS[3], KEYS[4]) end
 local over = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', whole(now), 'LIMIT', 0, 200)
 local function drop(name)
   for i = 2, 4 do redis.call('ZREM', KEYS[i], name) end
 end
 for _, name in ipairs(over) do drop(name) end
-local before, ttl = posted, redis.call('PTTL', KEYS[1])
+local before, ttl = posted, math.max(redis.call('PTTL', KEYS[1]), redis.call('PTTL', KEYS[4]))
 for i = 3, #ARGV, 3 do
   local name, value, duration = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local ends = now + duration
@@ -41,7 +47,7 @@ for i = 3, #ARGV, 3 do
     ttl = math.max(ttl, ends - now + 60000)
   end
 end
-if posted == before then return 0 end
+if ttl < 1 or (posted == before and not isNew) then return 0 end
 redis.call('SET', KEYS[1], id .. ':' .. whole(posted), 'PX', whole(ttl))
 for i = 2, 4 do redis.call('PEXPIRE', KEYS[i], whole(ttl)) end
 -- Without the right to publish, the others still find the facts at their next regular read.

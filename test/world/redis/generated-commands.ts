@@ -200,6 +200,7 @@ export class GeneratedCommands {
       () => ['zrangebyscore', key, '-inf', '+inf', 'LIMIT', random.pick(['0', '1', '-1', 'x']), number()],
       () => ['zscore', key, 'm'],
       () => ['zcard', key],
+      () => ['zrange', key, random.pick(['0', '-1']), '-1', 'WITHSCORES'],
       () => ['publish', random.pick(['board', 'deaf']), 'text'],
       () => ['ping'],
       () => [random.pick(['get', 'zadd', 'publish', 'evalsha', 'pttl', 'script'])],

@@ -73,12 +73,17 @@ function rangeByScore(room: Room, [key = '', from, to, ...options]: readonly str
   return offset < 0 ? [] : found.slice(offset, count < 0 ? undefined : offset + count);
 }
 
-/** Knows all members, without or with their scores. */
-function range(room: Room, [key = '', first, last, scores, ...more]: readonly string[]): Reply {
+/** Knows all members, or the last one, without or with their scores. */
+function range(room: Room, [key = '', first = '', last, scores, ...more]: readonly string[]): Reply {
   const hasScores = scores?.toUpperCase() === 'WITHSCORES';
-  if (first !== '0' || last !== '-1' || more.length > 0 || (scores !== undefined && !hasScores))
-    throw unknown('other ZRANGEs than 0 -1');
-  const entries = membersOf(room, key)?.entries() ?? [];
+  if (
+    !['0', '-1'].includes(first) ||
+    last !== '-1' ||
+    more.length > 0 ||
+    (scores !== undefined && !hasScores)
+  )
+    throw unknown('other ZRANGEs than 0 -1 and -1 -1');
+  const entries = membersOf(room, key)?.entries().slice(Number(first)) ?? [];
   return hasScores ? new Pairs(entries) : entries.map(([member]) => member);
 }
 
