@@ -33,7 +33,7 @@ export function goQuirk(disagreement: string, ours: RequestsReading): string | n
 function hasCloseAmongWords({ fields }: SeenRequest): boolean {
   const values = fields.filter((_, i) => fields[i - 1]?.toLowerCase() === 'connection' && i % 2 === 1);
   return values.some(value =>
-    value.split(',').some(element => /\S[ \t]+close\b|\bclose[ \t]+\S/i.test(element)),
+    value.split(',').some(element => /[^ \t][ \t]+close\b|\bclose[ \t]+[^ \t]/i.test(element)),
   );
 }
 

@@ -104,7 +104,8 @@ function isSame({ fields, body, trailers }: Http2Reading, forwarded: ForwardedRe
   return (
     (isWebSocket || firstOf(fields, ':method') === forwarded.method) &&
     firstOf(fields, ':path') === forwarded.target &&
-    host === firstOf(forwarded.fields, 'host') &&
+    // HAProxy leaves out the port that the scheme has by itself.
+    [host, host?.replace(/:80$|:443$/, '')].includes(firstOf(forwarded.fields, 'host')) &&
     textOf(fields) === textOf(forwarded.fields) &&
     (isWebSocket || body === forwarded.body) &&
     // nginx drops them.
@@ -117,8 +118,8 @@ function firstOf(fields: readonly string[], name: string): string | undefined {
   return fields.find((_, i) => i % 2 === 1 && fields[i - 1]?.toLowerCase() === name);
 }
 
+/** Without fields of the connection, and those whose name nginx drops: it knows letters, digits and hyphens. */
 function textOf(fields: readonly string[]): string {
-  return JSON.stringify(
-    byName(fields.filter((_, i) => !OF_CONNECTION.test((fields[i - (i % 2)] ?? '').toLowerCase()))),
-  );
+  const isKept = (name: string) => !OF_CONNECTION.test(name) && /^[a-z\d-]+$/.test(name);
+  return JSON.stringify(byName(fields.filter((_, i) => isKept((fields[i - (i % 2)] ?? '').toLowerCase()))));
 }
