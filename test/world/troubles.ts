@@ -40,6 +40,11 @@ export class Troubles {
     );
   }
 
+  /** When Redis last lost something, or had its clock step. */
+  get shakenMs(): number {
+    return Math.max(0, ...this.#lossesMs, ...this.#stepsMs);
+  }
+
   hasLost(fromMs: number, untilMs: number): boolean {
     return this.#lossesMs.some(atMs => atMs > fromMs && atMs <= untilMs);
   }

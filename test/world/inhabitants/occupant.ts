@@ -10,7 +10,7 @@ import { HELD_MS } from './service.ts';
 
 export const HELD_PATH = '/v1/held';
 
-/** How long a lease of a gateway that has died still holds, and a little more. */
+/** How long a lease holds whose gateway has died, or whose end Redis has lost, and a little more. */
 const LEASE_MS = 32_000;
 const CALM_MS = 8_000;
 
@@ -41,12 +41,12 @@ export class Occupant implements Inhabitant {
   }
 
   async prove(): Promise<void> {
-    const { gateways, mostHeld, sharing } = this.#world;
+    const { gateways, mostHeld, sharing, troubles } = this.#world;
     const draws = this.#world.draws.part(`${this.name} in the end`);
     const first = draws.one(gateways);
     const any = () => (sharing === null ? first : draws.one(gateways));
     const diedMs = gateways.flatMap(({ lives }) => lives.map(({ untilMs }) => untilMs ?? 0));
-    const freeMs = sharing === null ? 0 : Math.max(...diedMs) + LEASE_MS;
+    const freeMs = sharing === null ? 0 : Math.max(troubles.shakenMs, ...diedMs) + LEASE_MS;
     await this.#world.pause(Math.max(CALM_MS, freeMs - this.#world.nowMs));
     const fromMs = this.#world.nowMs;
     const asked = Array.from({ length: mostHeld }, () => this.#ask(any()));
