@@ -79,7 +79,7 @@ export interface KeySetOptions {
   readonly refreshMs: number;
   /** How long after any fetch no unknown key causes another. */
   readonly cooldownMs: number;
-  /** How long after a fetch, whatever caused it, an unknown key may not cause another. */
+  /** The longest that one fetch may take, from the request to the last byte of the response. */
   readonly fetchTimeoutMs: number;
   /** The largest accepted response. */
   readonly maxBytes: number;

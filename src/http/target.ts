@@ -274,7 +274,10 @@ export function keepsPaths({ strippedSegments }: PathChange, base: string): bool
   return strippedSegments === 0 && base === '';
 }
 
-/** Returns the path that clients write for a path of the service, so that `servicePath` gives that again; `null` if there is none. */
+/**
+ * Returns the path that clients write for a path of the service; `null` if there is none. `servicePath` gives that path again, with a
+ * slash at its end if the path was the base alone.
+ */
 export function clientPath(path: string, { strippedPrefix }: PathChange, base: string): string | null {
   if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
   const written = strippedPrefix + path.slice(base.length);

@@ -21,8 +21,8 @@ const NO_RECORD = -1;
 /** The most words of a table: 256 MiB, whatever the caps and the number of threads. The system provides what is used. */
 const MAX_WORDS = 2 ** 26;
 /**
- * How many records are checked when one is opened, so that records without a permit do not fill the table. Also checked when the
- * table is full.
+ * How many records are checked when one is opened, so that records without a permit do not fill the table: so many while it has
+ * room, and so many once it is full.
  */
 const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;

@@ -1,4 +1,4 @@
-import type { Lift } from './restriction.ts';
+import type { Entry, Lift } from './restriction.ts';
 
 interface Remembered {
   readonly count: number;
@@ -27,11 +27,12 @@ export class Lifts {
     return lift !== undefined && lift.untilMs > nowMs ? lift.count : 0;
   }
 
-  /** Lifts a restriction that would last until then. */
-  add(digest: string, untilMs: number, nowMs: number): Lift {
+  /** @param restricted the restrictions to lift: they may have begun with a count that is forgotten since */
+  add(digest: string, restricted: readonly Pick<Entry, 'lifts' | 'untilMs'>[], nowMs: number): Lift {
     const before = this.#lifts.get(digest);
+    const untilMs = Math.max(...restricted.map(entry => entry.untilMs));
     const lift = {
-      count: (before?.count ?? 0) + 1,
+      count: Math.max(before?.count ?? 0, ...restricted.map(({ lifts }) => lifts)) + 1,
       untilMs: Math.max(untilMs, before?.untilMs ?? 0) + LONGER_MS,
     };
     this.#remember(digest, lift);

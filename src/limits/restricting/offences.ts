@@ -269,8 +269,9 @@ function stepOf({ role, algorithm, periodMs, units }: Limit, cost: number): numb
 }
 
 /**
- * How long after the first refusal further requests are excused: they may have been sent before it arrived. Requests that ignore
- * a global refusal count as invalid requests in any case.
+ * How long further requests are excused: they may have been sent before the refusal arrived. Counts from the first refusal, or, with
+ * a smooth limit, from one step before the end of the wait announced last. Requests that ignore a global refusal count as invalid
+ * requests in any case.
  */
 function inFlightMs(limit: Limit, stepMs: number): number {
   if (limit.role !== 'caller') return IN_FLIGHT_MS;

@@ -106,7 +106,7 @@ export class Restrictions {
   lift(digest: string): boolean {
     const found = this.#tables.withDigest(digest);
     if (found.length === 0) return false;
-    const lift = this.#lifts.add(digest, Math.max(...found.map(({ untilMs }) => untilMs)), this.#nowMs());
+    const lift = this.#lifts.add(digest, found, this.#nowMs());
     this.#drop(lift, true);
     this.#options.announceLift?.(lift);
     return true;
@@ -216,10 +216,8 @@ export class Restrictions {
     const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
-      const held = {
-        ...this.#prolonged(before, untilMs, this.#lifts.of(before.digest, this.#nowMs())),
-        reason,
-      };
+      // The lift that it began after may be forgotten: a smaller count would have other gateways ignore this.
+      const held = { ...this.#prolonged(before, untilMs, before.lifts), reason };
       table.set(held);
       this.#listener.prolonged(held);
       return held;

@@ -49,8 +49,8 @@ export class AccessLog implements Partial<ExchangeListener> {
 }
 
 /**
- * Logs faults with their cause, whether or not there is an access log; of many alike one a second, with their number. A client's mistake, such as sending a spent code, is
- * not a fault: the access log has its cause.
+ * Logs faults with their cause, whether or not there is an access log; of many alike one a second, with the number of all faults since
+ * the last line. A client's mistake, such as sending a spent code, is not a fault: the access log has its cause.
  */
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;

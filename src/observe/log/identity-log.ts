@@ -84,11 +84,16 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   /** There may be many a second: only the first of a series of failures is logged, and its end. */
   introspected({ outcome, error }: core.IntrospectionEvent): void {
     const of = { type: 'introspection', ...this.#of };
-    if (error !== null && !this.#introspectionFails)
-      this.#attempted('introspection', 'asking whether a token is still valid', { outcome, error });
-    else if (error === null && this.#introspectionFails)
-      this.#log.info(of, 'the provider says again whether tokens are still valid');
-    this.#introspectionFails = error !== null;
+    if (error === null) {
+      if (this.#introspectionFails)
+        this.#log.info(of, 'the provider says again whether tokens are still valid');
+      this.#introspectionFails = false;
+    } else if (!this.#introspectionFails)
+      // A failure without a line is not yet the first of a series.
+      this.#introspectionFails = this.#attempted('introspection', 'asking whether a token is still valid', {
+        outcome,
+        error,
+      });
   }
 
   discovered({ outcome, ready, cause }: core.DiscoveryEvent): void {
@@ -103,6 +108,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
     this.#discoveryFails = outcome === 'failed';
   }
 
+  /** Returns whether the failure has a line in the log. */
   #attempted(
     type: string,
     what: string,
@@ -110,11 +116,11 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
       outcome,
       error,
     }: Pick<core.RedeemEvent | core.SignOutEvent | core.IntrospectionEvent, 'outcome' | 'error'>,
-  ): void {
-    if (error === null || error.side === 'client') return;
+  ): boolean {
+    if (error === null || error.side === 'client') return false;
     const cause = textOf(error.cause);
     const failures = this.#outbreak.count(type, outcome, cause);
-    if (failures === 0) return;
+    if (failures === 0) return false;
     const line = { type, ...this.#of, outcome, failures, cause };
     if (outcome === 'gateway_refused' || outcome === 'fault')
       this.#log.error(line, `${what} failed because of this gateway or its configuration`);
@@ -123,6 +129,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
         line,
         `${what} failed because the provider could not be asked or did not answer properly`,
       );
+    return true;
   }
 }
 

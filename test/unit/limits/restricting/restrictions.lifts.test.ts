@@ -156,6 +156,25 @@ describe('a restriction that is lifted', () => {
     expect(second.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
   });
 
+  test('is forgotten before what began after it ends: that is prolonged and lifted everywhere all the same', () => {
+    const [first, second] = [new Gateway(), new Gateway()];
+    restrict(first);
+    first.lift(digestIn(first));
+    restrict(first, 3_600_000);
+    second.hear(posted.splice(0));
+    clock.advance(120_000);
+    for (const gateway of [first, second]) gateway.sweep();
+    restrict(first, 7_200_000);
+    second.hear(posted.splice(0));
+    expect(second.addressWaitMs(ADDRESS)).toBe(7_200_000);
+    second.lift(digestIn(second));
+    first.hear(posted);
+    expect([first, second].map(each => [each.addressWaitMs(ADDRESS), each.size])).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
   test('leaves its client with a clean record: the next offence is its first', () => {
     const gateway = new Gateway();
     const forgotten: string[] = [];

@@ -353,6 +353,17 @@ describe('a restriction shared between gateways', () => {
     for (const { sinceEpochMs } of second.listed.all()) expect(sinceEpochMs).toBe(1_700_000_005_000);
   });
 
+  test('ends at the same millisecond at a gateway that learns of it just before its end', () => {
+    const { first, second } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    clock.advance(9_900);
+    for (const each of first.running()) second.adopt(each);
+    clock.advance(79);
+    expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([true, true]);
+    clock.advance(1);
+    expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([false, false]);
+  });
+
   test('can be announced again with its remaining time', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);

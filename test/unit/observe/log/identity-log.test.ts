@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GatewayError, type RedeemEvent } from '../../../../src/core/index.ts';
+import { GatewayError, type IntrospectionEvent, type RedeemEvent } from '../../../../src/core/index.ts';
 import { IdentityLog, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -71,4 +71,26 @@ test('of a storm of failed sign-ins one a second is logged, with their number', 
     ['connect ECONNREFUSED', 1],
     ['connect ECONNREFUSED', 1_000],
   ]);
+});
+
+test('an outage of introspection is logged however many failures the same second had before it', () => {
+  const { lines, clock, log } = room();
+  const error = (cause: string) =>
+    new GatewayError({ status: 503, side: 'provider', message: 'Try.', cause });
+  const ask = (fault: GatewayError | null) =>
+    log.introspected({
+      outcome: fault === null ? 'active' : 'unreachable',
+      error: fault,
+    } as IntrospectionEvent);
+  const told = () => lines.splice(0).map(({ msg }) => msg);
+  ask(error('reset'));
+  ask(null);
+  ask(error('reset'));
+  expect(told()).toHaveLength(2);
+  clock.advance(1_000);
+  ask(error('reset'));
+  ask(error('reset'));
+  expect(told()).toEqual([expect.stringContaining('asking whether a token is still valid failed')]);
+  ask(null);
+  expect(told()).toEqual(['the provider says again whether tokens are still valid']);
 });

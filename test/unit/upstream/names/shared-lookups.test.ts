@@ -89,8 +89,9 @@ test('news that comes while a thread tries a better address is taken as soon as 
   };
   /** A connection that is never made. */
   const connect = vi.fn(() => new Socket());
+  const lookup = vi.fn(async () => ({ tiers, goodForMs: 30_000 }));
   const endpoints = new NamedEndpoints(
-    async () => ({ tiers, goodForMs: 30_000 }),
+    lookup,
     'api.test',
     { ...thisMachine, clock, network: { ...thisMachine.network, connect } },
     { failed: () => {}, works: () => {}, follow },
@@ -108,6 +109,11 @@ test('news that comes while a thread tries a better address is taken as soon as 
   await waitFor('the timer is set', () => clock.isWaiting);
   clock.pass(0);
   await waitFor('it is known', () => hosts() === later.host);
+  // Old news does not have it asked again and again.
+  await waitFor('the timer is set', () => clock.isWaiting);
+  lookup.mockClear();
+  clock.pass(29_999);
+  expect(lookup).not.toHaveBeenCalled();
 });
 
 test('threads that have ended hear no more', async () => {
