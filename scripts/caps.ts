@@ -16,15 +16,14 @@ const HEAD = [
 
 const FILLINGS = [...CONNECTIONS_AND_REQUESTS, ...TABLES];
 const word = process.argv[2];
-if (
-  word?.startsWith('-') === true ||
-  (word !== undefined && !FILLINGS.some(filling => namesOf(filling).includes(word)))
-) {
+if (word !== undefined && !FILLINGS.some(filling => namesOf(filling).includes(word))) {
+  const isAsked = word === '--help';
+  if (!isAsked) console.error(`caps: no row has "${word}"\n`);
   console.log(
-    `npm run caps [-- WORD]: all rows, written to docs/memory.md, or those with the word, only printed\n`,
+    'npm run caps [-- WORD]: all rows, written to docs/memory.md, or those with the word, only printed\n',
   );
   for (const filling of FILLINGS) console.log(`  ${namesOf(filling)}`);
-  process.exit(word === '--help' ? 0 : 64);
+  process.exit(isAsked ? 0 : 64);
 }
 const rows: string[] = [];
 for (const filling of FILLINGS) {

@@ -87,7 +87,7 @@ function debianPackage(root: string, paragraph: string): Component | null {
 
 /**
  * The licences that the package's copyright file names, in Debian's words, which are not always those of SPDX: its `License` fields, or,
- * in a file that people alone can read, the common licences that it points at. Source: Debian Policy Manual, 12.5.
+ * in a file without such fields, the common licences that it points at. Source: Debian Policy Manual, 12.5.
  */
 function debianLicenses(root: string, name: string): Readonly<Record<string, unknown>> {
   const path = join(root, 'usr/share/doc', name, 'copyright');

@@ -275,8 +275,8 @@ export function keepsPaths({ strippedSegments }: PathChange, base: string): bool
 }
 
 /**
- * Returns the path that clients write for a path of the service; `null` if there is none. `servicePath` gives that path again, with a
- * slash at its end if the path was the base alone.
+ * Returns the path by which clients reach a path of the service; `null` if no path of theirs leads there. The reverse of `servicePath`,
+ * except that the base alone comes back with a slash at its end.
  */
 export function clientPath(path: string, { strippedPrefix }: PathChange, base: string): string | null {
   if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;

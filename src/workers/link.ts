@@ -29,7 +29,7 @@ export type Packet =
 /** An error as data: a copy of an error loses what it says besides its message. */
 type PlainError = Readonly<Record<string, unknown>> & { readonly message: string };
 
-/** One side of a link. Whoever makes it hands it the packets of the other side. */
+/** One side of a link. The code that makes a link hands it the packets of the other side. */
 export class PacketLink implements Link {
   readonly #carry: (packet: Packet) => void;
   readonly #heard = new Map<string, (value: unknown) => void>();

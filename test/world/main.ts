@@ -61,10 +61,12 @@ await runScript('world', async () => {
     },
   });
   const { seed, minutes, from, only, processes, show = false, shrink: isShrunk = false, help } = values;
-  if (help === true || (seed === undefined && minutes === undefined)) {
+  if (help === true || Object.keys(values).length === 0) {
     say(HELP);
     return 0;
   }
+  if (seed === undefined && minutes === undefined)
+    throw new UsageError('neither --seed nor --minutes is said');
   if (only !== undefined && !/^\d+(,\d+)*$/.test(only))
     throw new UsageError(`--only ${only} is not a list of numbers such as 3,7,12`);
   const isGood =

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/index.ts';
 
 const INTERVAL_MS = 1_000;
-/** Causes may hold what a service or a provider said. */
+/** Bounds the kinds: a cause may hold what a service or a provider said, and so be another one each time. */
 const MAX_LINES = 20;
 
 /**
- * Says which failures to log, which come with every request while a part is away: of failures alike one a second, and at most 20 lines a
- * second. One that comes alone always has its line.
+ * Chooses which failures to log while a part is away and each request fails: one of each kind a second, and at most 20 lines a second.
+ * A failure that comes alone always has its line.
  */
 export class Outbreak {
   readonly #clock: Clock;
@@ -18,7 +18,10 @@ export class Outbreak {
     this.#clock = clock;
   }
 
-  /** Counts a failure. Returns how many came since the last line, to be logged now; 0 if this one is to have none. */
+  /**
+   * Counts a failure, whose kind is told by its marks. Returns 0 if it is not to be logged, else how many failures of all kinds came since
+   * the last line, with this one.
+   */
   count(...marks: readonly unknown[]): number {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#beganAtMs >= INTERVAL_MS) {

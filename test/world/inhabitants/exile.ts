@@ -4,35 +4,28 @@ import { PROMISE_MS } from '../oracles/spread.ts';
 import type { WorldToken } from '../requests.ts';
 import type { World } from '../world.ts';
 import { askOnce } from './ask-once.ts';
+import { Asker } from './asker.ts';
 import type { WorldGateway } from './gateway.ts';
-import type { Inhabitant } from './inhabitant.ts';
 import type { WorldProvider } from './provider.ts';
 
 /** How long after all faults what one gateway hears, all know within the promised second. */
 const CALM_MS = 8_000;
 
 /** Someone whose token is revoked, and who goes on to show it: also to a gateway that has died meanwhile, and to those that share its Redis. */
-export class Exile implements Inhabitant {
+export class Exile extends Asker {
   readonly name = 'exile';
-  readonly #world: World;
   readonly #provider: WorldProvider;
-  #network: WorldNetwork | null = null;
-  #requests = 0;
 
   constructor(world: World, provider: WorldProvider) {
-    this.#world = world;
+    super(world);
     this.#provider = provider;
   }
 
-  async start(): Promise<void> {
-    this.#network = this.#world.host(this.name).start().network;
-  }
-
   plan(): void {
-    const draws = this.#world.draws.part(this.name);
+    const draws = this.world.draws.part(this.name);
     if (draws.percent(60)) return;
-    const gateway = draws.one(this.#world.gateways);
-    this.#world.plan.add(
+    const gateway = draws.one(this.world.gateways);
+    this.world.plan.add(
       draws.between(500, 8_000),
       `${this.name} has a token that ${gateway.name} is to refuse`,
       own => void this.#suffer(gateway, own),
@@ -40,8 +33,8 @@ export class Exile implements Inhabitant {
   }
 
   async #suffer(gateway: WorldGateway, draws: Draws): Promise<void> {
-    const world = this.#world;
-    const network = this.#network;
+    const world = this.world;
+    const network = this.network;
     if (network === null) return;
     const token = this.#provider.tokenFor(draws);
     // Moments of revocations are whole seconds.
@@ -61,27 +54,27 @@ export class Exile implements Inhabitant {
 
   /** Once all is calm, every gateway refuses what one of them was told to. */
   async prove(): Promise<void> {
-    const { draws, gateways, sharing } = this.#world;
-    const network = this.#network;
+    const { draws, gateways, sharing } = this.world;
+    const network = this.network;
     if (network === null || sharing === null || gateways.length === 1) return;
-    await this.#world.pause(CALM_MS);
+    await this.world.pause(CALM_MS);
     const own = draws.part(`${this.name} in the end`);
     const token = this.#provider.tokenFor(own);
     for (const gateway of gateways) await this.#ask(network, gateway, token);
-    await this.#world.pause(2_000);
+    await this.world.pause(2_000);
     await this.#provider.revoke(own.one(gateways));
-    await this.#world.pause(PROMISE_MS + 200);
+    await this.world.pause(PROMISE_MS + 200);
     for (const gateway of gateways) await this.#ask(network, gateway, token);
   }
 
   #others(gateway: WorldGateway, draws: Draws): WorldGateway {
-    const { gateways, sharing } = this.#world;
+    const { gateways, sharing } = this.world;
     return sharing === null || draws.percent(40) ? gateway : draws.one(gateways);
   }
 
   async #ask(network: WorldNetwork, gateway: WorldGateway, token: WorldToken): Promise<void> {
-    const { history, nowMs, requests } = this.#world;
-    const id = `${this.name}-${++this.#requests}`;
+    const { history, nowMs, requests } = this.world;
+    const id = this.nextId();
     const asked = requests.begin({
       ...{ id, gateway, method: 'GET', path: '/v1/other', token, client: this.name },
       ...{ life: gateway.lives.length, mayRepeat: true, sentMs: nowMs },
@@ -90,7 +83,7 @@ export class Exile implements Inhabitant {
     const to = { address, port: 80, method: 'GET', path: asked.path } as const;
     const fields = { 'X-World': id, Authorization: `Bearer ${token.text}` };
     const onRead = () => {
-      asked.readMs = this.#world.nowMs;
+      asked.readMs = this.world.nowMs;
     };
     const response = await askOnce(network, { ...to, fields, onRead });
     history.tell(this.name, `${id} gets ${response?.status ?? 'nothing'}`);

@@ -1,37 +1,21 @@
 import type { Draws } from '../kernel/draws.ts';
-import type { WorldNetwork } from '../network/network.ts';
-import type { World } from '../world.ts';
 import { askGateway } from './ask-once.ts';
+import { Asker } from './asker.ts';
 import type { WorldGateway } from './gateway.ts';
-import type { Inhabitant } from './inhabitant.ts';
 import type { Response } from './response-reader.ts';
 
 /** How long ago the numbers of the limits may have changed for a wait that it was told. */
 const STEADY_MS = 30_000;
 
 /** Asks for one thing after the other, and waits exactly as long as a refusal says: the limit that said so does not refuse it again. */
-export class PatientClient implements Inhabitant {
+export class PatientClient extends Asker {
   readonly name = 'patient';
-  readonly #world: World;
-  #network: WorldNetwork | null = null;
-  #address = '';
-  #requests = 0;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  async start(): Promise<void> {
-    const host = this.#world.host(this.name);
-    this.#address = host.address;
-    this.#network = host.start().network;
-  }
 
   plan(): void {
-    const draws = this.#world.draws.part('patient client');
+    const draws = this.world.draws.part('patient client');
     if (draws.percent(50)) return;
-    const gateway = draws.one(this.#world.gateways);
-    this.#world.plan.add(
+    const gateway = draws.one(this.world.gateways);
+    this.world.plan.add(
       draws.between(0, 10_000),
       `${this.name} wants much of ${gateway.name}`,
       own => void this.#insist(gateway, own),
@@ -46,20 +30,20 @@ export class PatientClient implements Inhabitant {
       const refusedBy = response?.status === 429 ? response.fields.get('x-ratelimit-scope') : undefined;
       const isSame = refusedBy !== undefined && refusedBy === scope && gateway.lives.length === life;
       // Redis and a gateway without it count apart.
-      const isSteady = gateway.changedMs < this.#world.nowMs - STEADY_MS || gateway.changedMs === 0;
-      if (isSame && isSteady && this.#world.sharing === null)
-        this.#world.wrong('waited as told', `${gateway.name} refuses ${this.#address} again: ${refusedBy}`);
+      const isSteady = gateway.changedMs < this.world.nowMs - STEADY_MS || gateway.changedMs === 0;
+      if (isSame && isSteady && this.world.sharing === null)
+        this.world.wrong('waited as told', `${gateway.name} refuses ${this.address} again: ${refusedBy}`);
       scope = refusedBy;
-      if (response?.status === 429) await this.#world.pause(waitOf(response));
-      else if (draws.percent(20)) await this.#world.pause(draws.between(0, 2_000));
+      if (response?.status === 429) await this.world.pause(waitOf(response));
+      else if (draws.percent(20)) await this.world.pause(draws.between(0, 2_000));
     }
   }
 
   async #ask(gateway: WorldGateway): Promise<Response | null> {
-    if (this.#network === null) return null;
-    const id = `${this.name}-${++this.#requests}`;
+    if (this.network === null) return null;
+    const id = this.nextId();
     const wish = { client: this.name, id, gateway, path: '/v1/things' };
-    const { response } = await askGateway(this.#world, this.#network, wish);
+    const { response } = await askGateway(this.world, this.network, wish);
     return response;
   }
 }
