@@ -3,6 +3,7 @@ import { REVOCATION_LIMITS, Revocations } from '../../src/auth/index.ts';
 import { revocableOf, sessionDigest } from '../../src/auth/revocation-rules.ts';
 import { digestOf, systemClock } from '../../src/core/index.ts';
 import { Board, RedisConnection } from '../../src/redis/index.ts';
+import { POST } from '../../src/redis/sharing/board-scripts.ts';
 import { shareRevocations } from '../../src/runtime/replication.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 
@@ -150,4 +151,14 @@ describe('revocations in Redis', () => {
       expect(refused(await startSharer(), 0, 40, startS)).toBe(40);
     },
   );
+
+  test('have their board again, when its state was evicted, though who posts knows nothing newer', async () => {
+    const keys = ['state', 'values', 'ends', 'news'].map(part => `b:1:{board}:${part}`);
+    const post = (id: string, forMs: number) =>
+      server.client.eval(POST.source, keys.length, ...keys, id, 'channel', 'mark:ada', 5, forMs);
+    await post('one', 60_000);
+    await server.client.del('b:1:{board}:state');
+    await post('two', 1_000);
+    expect(await server.client.get('b:1:{board}:state')).toBe('two:1');
+  });
 });
