@@ -30,7 +30,7 @@ beforeAll(async () => {
     'usr/share/doc/libc6/copyright': "The text is in `/usr/share/common-licenses/LGPL-2.1'.\n",
     'var/lib/dpkg/status.d/netbase': 'Package: netbase\nVersion: 6.5\nArchitecture: all\n',
     'usr/share/doc/netbase/copyright':
-      'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nLicense: GPL-2\n in /usr/share/common-licenses/GPL-2\n',
+      'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nLicense: GPL-2+\n in /usr/share/common-licenses/GPL-2\n',
     'var/lib/dpkg/status.d/libc6.md5sums': 'Package: none\nVersion: 1\n',
     'opt/weir/node_modules/@some/exporter/package.json':
       '{ "name": "@some/exporter", "version": "1.2.3", "license": "Apache-2.0" }',
@@ -68,7 +68,7 @@ test('the bill of the image has Node.js, the packages of Debian and npm packages
   });
   expect(found('libc6')?.['purl']).toBe('pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=amd64');
   expect(found('libc6')?.['licenses']).toEqual([{ license: { name: 'LGPL-2.1' } }]);
-  expect(found('netbase')?.['licenses']).toEqual([{ license: { name: 'GPL-2' } }]);
+  expect(found('netbase')?.['licenses']).toEqual([{ license: { name: 'GPL-2+' } }]);
   expect(found('@some/exporter')).toMatchObject({ version: '1.2.3', purl: 'pkg:npm/%40some/exporter@1.2.3' });
   expect(found('weir-gateway')?.['licenses']).toEqual([{ license: { id: 'Apache-2.0' } }]);
   expect(image.components).toHaveLength(bill.components.length + 5);
