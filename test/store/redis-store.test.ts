@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
-import { ClaimedLimits, MemoryStore } from '../../src/limits/index.ts';
+import { ClaimedLimits, groupCounterKey, MemoryStore } from '../../src/limits/index.ts';
 import { RedisError, type ReplyCallback } from '../../src/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
@@ -184,6 +184,71 @@ describe.each([
       ...{ admitted: false, role: 'group', sharedKey: false, otherParts: true },
     });
     expect(await left('c9')).toBe(3);
+  });
+});
+
+describe('in a cluster, a request that a shared limit refuses after another gave', () => {
+  const group = limit('1/60s', { role: 'group', main: 'm', claim: 'organization' });
+  let inCluster: RedisStore;
+
+  beforeEach(async () => {
+    runner = new TimedRunner(server.client, `u${prefixes++}:`, true);
+    for (const script of [DECIDE, NOTE_OPENED, REFUND]) await runner.load(script);
+    runner.nowMs = 1_000_000_000;
+    inCluster = storeOn(runner, { local }, clock);
+    await inCluster.decide(limits({ group }), 'user:z', '', 'acme');
+  });
+
+  test('leaves what a lower cost may still take of the window that it would have ended', async () => {
+    const caller = limit('3/5s', { largestCost: 2, windowSlackMs: 20 });
+    await inCluster.decide(limits({ caller }), 'user:a', '', '', 2);
+    runner.nowMs += 4_990;
+    const refused = await inCluster.decide(limits({ caller, group }), 'user:a', '', 'acme', 2);
+    expect(refused).toMatchObject({ admitted: false, role: 'group' });
+    const left = await inCluster.peek(limits({ caller }), 'user:a', '');
+    expect(left).toMatchObject({ remaining: 1, resetAfterMs: 10 });
+  });
+
+  test('leaves the window open that was open before, though all of it was returned', async () => {
+    const role = { main: 'm', claim: 'organization' } as const;
+    const shared = limit('5/60s', { ...role, role: 'group', bucket: 'other' });
+    const resource = limit('1/60s', { role: 'resource', main: 'm' });
+    await inCluster.decide(limits({ resource }), 'user:z', 'c1');
+    const ask = (set = limits({ group: shared })) => inCluster.decide(set, 'user:a', 'c1', 'acme');
+    const { groupWindow } = await ask();
+    inCluster.refund(shared, groupCounterKey('acme', 'c1'), groupWindow);
+    runner.nowMs += 2_000;
+    expect(await ask(limits({ group: shared, resource }))).toMatchObject({ role: 'resource' });
+    expect(await ask()).toMatchObject({ groupWindow });
+  });
+
+  test('takes no place among the main values that its caller may hold', async () => {
+    const few = storeOn(runner, { local, keysPerCaller: 2 }, clock);
+    const caller = limit('3/5s', { main: 'm' });
+    const refusing = limits({ caller, group });
+    for (const main of ['c1', 'c2', 'c3']) {
+      await inCluster.decide(limits({ group }), 'user:z', main, 'acme');
+      expect(await few.decide(refusing, 'user:a', main, 'acme')).toMatchObject({ role: 'group' });
+    }
+    for (const main of ['c4', 'c5'])
+      expect(await few.decide(limits({ caller }), 'user:a', main)).toMatchObject({ remaining: 2 });
+    expect(local.counts.callerOverflows).toBe(0);
+  });
+
+  test('leaves the Reset that a smooth group has announced, units of which were returned', async () => {
+    const role = { role: 'group', main: 'm', claim: 'organization' } as const;
+    const smooth = limit('3/6s', { ...role, algorithm: 'smooth', largestCost: 3 });
+    const ofGroup = limits({ group: smooth });
+    const resource = limit('1/60s', { role: 'resource', main: 'm' });
+    await inCluster.decide(limits({ resource }), 'user:z', 'c1');
+    const ask = (cost: number, set = ofGroup) => inCluster.decide(set, 'user:a', 'c1', 'acme', cost);
+    await ask(1);
+    const { groupWindow } = await ask(1);
+    inCluster.refund(smooth, groupCounterKey('acme', 'c1'), groupWindow);
+    const refused = await ask(3);
+    expect(refused).toMatchObject({ admitted: false, role: 'group', resetAfterMs: 4_000 });
+    expect(await ask(1, limits({ ...ofGroup, resource }))).toMatchObject({ role: 'resource' });
+    expect(await ask(3)).toEqual(refused);
   });
 });
 

@@ -91,8 +91,11 @@ local function stepsOf(l)
   return whole, steps - whole * l.units
 end
 
+-- l.former is what taking the units back could not tell: the Reset of a smooth limit, or -1 where the window was open, and where this opens
+-- one the units consumed of a window that still runs.
 local function consume(l)
   if l.smooth then
+    l.former = l.reset
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
     local whole, parts = stepsOf(l)
     l.mark = l.mark + whole
@@ -100,9 +103,11 @@ local function consume(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved = now + l.period, costOf(l), true
-  elseif l.consumed + costOf(l) > l.units then l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
-  else l.consumed = l.consumed + costOf(l) end
+  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.former = now + l.period, costOf(l), true, 0
+  elseif l.consumed + costOf(l) > l.units then
+    l.former = l.consumed
+    l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
+  else l.consumed, l.former = l.consumed + costOf(l), -1 end
   save(l)
 end
 
@@ -193,7 +198,8 @@ end
  *
  * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
  *
- * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... }.
+ * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... };
+ * in mode "2", after the windows, for each limit what REFUND needs to undo it, 0 for nothing.
  * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
  * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
  * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
@@ -265,6 +271,9 @@ for i, l in ipairs(limits) do
     reply[#reply + 1] = l.wait == 0 and isOfOneValue and windowOf(l) or 0
   end
 end
+if mode == '2' then
+  for _, l in ipairs(limits) do reply[#reply + 1] = l.former or 0 end
+end
 if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 128 end
 if described > 0 then
   reply[4] = remaining(limits[described])
@@ -284,30 +293,37 @@ return 0
 
 /**
  * Returns what a request cost. KEYS: counters. ARGV: their limits, for each the window that its units came from, "refund" or "undo", and the cost. To
- * undo is for a request that was refused after all: it also closes the windows that the request opened.
+ * undo is for a request that was refused after all: it also closes the windows that the request opened, and takes for each limit
+ * one ARGV more, which DECIDE gave. If requests have a main value, the last of KEYS is then the set of the counters that the caller holds.
  */
 export const REFUND = defineScript(`${COUNTERS}
-local undoing = ARGV[#KEYS + 2] == 'undo'
-cost = tonumber(ARGV[#KEYS + 3])
-for i, l in ipairs(cjson.decode(ARGV[1])) do
+local limits = cjson.decode(ARGV[1])
+local undoing, index = ARGV[#limits + 2] == 'undo', KEYS[#limits + 1]
+cost = tonumber(ARGV[#limits + 3])
+for i, l in ipairs(limits) do
   local window = tonumber(ARGV[i + 1])
+  local former = undoing and tonumber(ARGV[#limits + 3 + i])
   read(l, KEYS[i])
   if l.known and l.smooth and now < window and now < l.mark then
     local whole, parts = stepsOf(l)
     l.mark = l.mark - whole
     l.parts = partsOf(l) + parts
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
-    if undoing then l.reset = l.mark end
+    if undoing then l.reset = math.max(l.mark, former) end
     l.empty = l.reset <= now
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
     l.consumed = math.max(0, l.consumed - costOf(l))
-    l.empty = undoing and l.consumed == 0
+    l.empty = undoing and former >= 0 and l.consumed == 0
     if l.empty and l.reset - l.period > now then
-      -- It was opened in the slack of the previous window, which is still open and had no room: restore that one as used up.
-      l.reset, l.consumed, l.empty = l.reset - l.period, l.units, false
+      -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
+      l.reset, l.consumed, l.empty = l.reset - l.period, former, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end
+  if index and l.role ~= 'global' then
+    if l.empty then redis.call('ZREM', index, l.key)
+    elseif l.empty == false then redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key) end
+  end
 end
 return 0
 `);

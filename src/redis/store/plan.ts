@@ -128,10 +128,16 @@ export interface ScriptResponse {
   readonly hasLease: boolean;
   /** The windows of the units consumed: those of all limits, in order, or only of shared ones, as asked. */
   readonly windows: readonly number[];
+  /** For each limit, what the script needs to undo this, where the windows of all limits were asked; otherwise empty. */
+  readonly formers: readonly number[];
 }
 
-/** Reads the script's reply. Returns `null` if it is malformed. */
-export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse | null {
+/**
+ * Reads the script's reply. Returns `null` if it is malformed.
+ *
+ * @param isUndoable whether the windows of all limits were asked, and what undoes them
+ */
+export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boolean): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
   const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as readonly number[];
   if (code === undefined || nowMs === undefined || place === undefined) return null;
@@ -142,7 +148,8 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
   const atOnce = (code & 1_024) !== 0;
   const limit = place === 0 ? null : plan.limits[place - 1];
   if (limit === undefined) return null;
-  const windows: readonly number[] = reply.slice(6);
+  const end = isUndoable ? 6 + plan.limits.length : reply.length;
+  const windows: readonly number[] = reply.slice(6, end);
   return {
     decision: {
       admitted,
@@ -169,6 +176,7 @@ export function readScriptResponse(reply: unknown, plan: Plan): ScriptResponse |
     hasOpened: (code & 256) !== 0,
     hasLease: (code & 2_048) !== 0,
     windows,
+    formers: reply.slice(end),
   };
 }
 

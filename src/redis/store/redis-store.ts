@@ -302,7 +302,7 @@ export class RedisStore implements LimitStore {
   /** Returns what shared limits gave before the last one refused. */
   #undoShared({ cost }: Question, replies: readonly SharedReply[]): void {
     for (const { plan, keys, response } of replies.slice(0, -1))
-      this.#tell(REFUND, keys, [plan.text, ...response.windows.map(String), 'undo', String(cost)]);
+      this.#tell(REFUND, keys, [plan.text, ...undoArgs(response, cost)]);
   }
 
   #call({ plan, keys, most, mode, trip, cost, lease }: ScriptCall, respond: OnResponse): void {
@@ -313,7 +313,8 @@ export class RedisStore implements LimitStore {
     if (lease !== null) args.push(String(lease.limit.units), lease.id, lease.inShadow ? '1' : '0');
     const all = lease === null ? keys : [...keys, lease.key];
     connection.run(DECIDE, all, args, (error, value) => {
-      const response = error === null ? readScriptResponse(value, plan) : null;
+      const isUndoable = mode === CONSUME_AND_RETURN_ALL;
+      const response = error === null ? readScriptResponse(value, plan, isUndoable) : null;
       if (response !== null) this.#note(response, { plan, keys, cost }, askedAtMs, version);
       respond(response, error ?? UNEXPECTED);
     });
@@ -358,15 +359,15 @@ export class RedisStore implements LimitStore {
     this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
   }
 
-  #undo(question: Question, plan: Plan, { windows, byOtherParts }: ScriptResponse): void {
+  #undo(question: Question, plan: Plan, own: ScriptResponse): void {
     const keys = this.#keysOf(question, plan, '1');
     const consumed = plan.limits.map((limit, at) =>
-      byOtherParts && limit.role === 'caller'
+      own.byOtherParts && limit.role === 'caller'
         ? this.#keys.others(question.callerKeys, limit)
         : (keys[at] ?? ''),
     );
-    const from = plan.limits.map((_, at) => String(windows[at] ?? 0));
-    this.#tell(REFUND, consumed, [plan.text, ...from, 'undo', String(question.cost)]);
+    if (question.main !== '') consumed.push(this.#keys.parts(question.callerKeys));
+    this.#tell(REFUND, consumed, [plan.text, ...undoArgs(own, question.cost)]);
   }
 
   /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */
@@ -390,6 +391,11 @@ export class RedisStore implements LimitStore {
     this.#dependencies.listener.decidedBy(who);
     return decision;
   }
+}
+
+/** What REFUND is told, after the limits, to undo what they gave. */
+function undoArgs({ windows, formers }: ScriptResponse, cost: number): string[] {
+  return [...windows.map(String), 'undo', String(cost), ...formers.map(String)];
 }
 
 /** How many requests of a caller may be in flight: the limit that holds, or the one in shadow. */

@@ -95,12 +95,10 @@ export class GeneratedCommands {
         return [WEIR_SCRIPTS.decide, ...this.#decision(plan)];
       case 'refund': {
         const windows = plan.map(() => this.#window());
-        const last = [random.pick(['refund', 'undo']), random.pick([1, 1, 2, 5])];
-        return [
-          WEIR_SCRIPTS.refund,
-          this.#limitKeys(plan, false),
-          [JSON.stringify(plan), ...windows, ...last],
-        ];
+        const formers = plan.map(({ smooth }) => (smooth === true ? this.#window() : random.below(5) - 1));
+        const last = [random.pick(['refund', 'undo']), random.pick([1, 1, 2, 5]), ...formers];
+        const keys = [...this.#limitKeys(plan, false), ...(random.chance(0.5) ? [this.#index(plan)] : [])];
+        return [WEIR_SCRIPTS.refund, keys, [JSON.stringify(plan), ...windows, ...last]];
       }
       case 'noteOpened':
         return [WEIR_SCRIPTS.noteOpened, [this.#index(plan)], [this.#counter(plan, 0), this.#window()]];
