@@ -61,8 +61,6 @@ function parseSegment(text: string, path: string): Segment {
 
 function braceError(text: string): string | null {
   if (!/[{}]/.test(text)) return null;
-  const [, name] = /^\{([A-Za-z_]\w*):[^{}]*\}$/.exec(text) ?? [];
-  if (name !== undefined) return `a parameter takes any one segment: write "{${name}}"`;
   return /^\{[^{}]*\}$/.test(text)
     ? `"${text}" is not a parameter: write letters, digits and "_" in the braces, not a digit first`
     : `"${text}" mixes braces and text: write "{name}" alone, since a parameter is a whole segment, or %7B and %7D`;
@@ -183,7 +181,7 @@ function translate(expression: string): string {
   const [, prefix = '', isPrefix] = /^(.*?)(\/?\(?\.[*+]\)?)?$/s.exec(plain) ?? [];
   const isOpen = /^[~*=\s]*\^.*[^$]$/s.test(expression);
   const path = isPrefix === undefined && !isOpen ? prefix : `${prefix}/**`;
-  return (path.startsWith('/') ? path : `/${path}`).replaceAll(/\/{2,}/g, '/');
+  return `/${path}`.replaceAll(/\/{2,}/g, '/');
 }
 
 const IDENTIFIER = /^[A-Za-z_]\w*$/;

@@ -125,7 +125,7 @@ function hostsMeet(a: Host, b: Host): boolean {
 /** Whether every host that the second takes matches the first. */
 function hostCovers(outer: Host, inner: Host): boolean {
   if (outer === null || outer === EVERY_HOST || outer === inner) return true;
-  return inner !== null && inner !== EVERY_HOST && outer === wildcardOf(inner);
+  return inner !== null && outer === wildcardOf(inner);
 }
 
 type Methods = RoutePattern['methods'];
@@ -136,8 +136,9 @@ export function methodsMeet(a: Methods, b: Methods): boolean {
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }
 
+/** Whether a list of methods has all of another, of two that meet. */
 function methodsCover(outer: Methods, inner: Methods): boolean {
-  if (outer === null) return inner === null || inner.every(isRoutable);
+  if (outer === null) return true;
   if (inner === null) return false;
   return inner.every(method => takesMethod(outer, method));
 }

@@ -192,7 +192,7 @@ interface Found<T> {
  * that of its wildcard, and the one without a host. Without hosts there is one tree.
  */
 export class RouteTable<T> implements Routes<T> {
-  /** The routes without a host; those of every host, too, where no pattern names one. */
+  /** The routes without a host, and those of every host. */
   readonly #general: RouteTree<T>;
   /** `null` if no pattern names a host. */
   readonly #hosts: HostTrees<T> | null;
@@ -214,7 +214,7 @@ export class RouteTable<T> implements Routes<T> {
     byHost.delete(EVERY_HOST);
     byHost.delete(null);
     const treeOf = (of: readonly RouteEntry<T>[]) => new RouteTree(of, closed);
-    this.#general = treeOf(byHost.size === 0 ? [...general, ...everywhere] : general);
+    this.#general = treeOf([...general, ...everywhere]);
     this.#hosts =
       byHost.size === 0
         ? null
@@ -318,8 +318,7 @@ class RouteTree<T> {
 
   #add(pattern: RoutePattern, value: T): void {
     const { choice, parameterCount } = this.#choiceOf(pattern);
-    const params = parameterCount === 0 ? NO_PARAMS : new Array<string>(parameterCount);
-    addToChoice(choice, pattern.methods, { value, params });
+    addToChoice(choice, pattern.methods, { value, params: new Array<string>(parameterCount) });
   }
 
   #choiceOf(pattern: RoutePattern): { readonly choice: Choice<T>; readonly parameterCount: number } {
@@ -352,8 +351,6 @@ class RouteTree<T> {
   }
 }
 
-/** Shared by all routes without parameters. */
-const NO_PARAMS: string[] = [];
 const SLASH = 0x2f;
 
 function newNode<T>(folded: string, parameterCount: number): Node<T> {

@@ -4,6 +4,7 @@ import { PathWords, parseGrpcPattern, parseRoutePattern } from '../../../src/rou
 const words = new PathWords([
   parseRoutePattern('/v1/channels/{channel}/messages', null),
   parseRoutePattern('/v1/Things%7Ball/**', null),
+  parseRoutePattern('/v1/@me:all', null),
   parseRoutePattern('/**', null),
   parseGrpcPattern('shop.Orders/Place'),
 ]);
@@ -18,6 +19,7 @@ test.each([
   ['/v1/channels;x=secret/7/messages', '/v1/channels/{#7}/messages'],
   ['/v1/messages/7', '/v1/{#messages}/{#7}'],
   ['/v1/things%7Ball/7', '/v1/things%7Ball/{#7}'],
+  ['/v1/%40me:all', '/v1/@me:all'],
   ['/%FF/channels', '/{#%FF}/channels'],
   ['/{channel}/x', '/{#{channel}}/{#x}'],
   ['/shop.Orders/Place', '/{#shop.Orders}/{#Place}'],

@@ -36,6 +36,7 @@ test('HEAD and GET, one method and every method, a literal and a parameter do no
 
 test('an escaped pattern character has no special meaning', () => {
   expect(conflicts(['/{x}'], ['/%7B%7D'], ['/**'], ['/%2A%2A'])).toEqual([]);
+  expect(conflicts(['/a/b'], ['/a=b'])).toEqual([]);
 });
 
 test('the order of the routes does not decide whether they conflict', () => {

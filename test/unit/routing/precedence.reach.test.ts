@@ -6,11 +6,11 @@ import {
   type RoutePattern,
   RouteTable,
 } from '../../../src/routing/index.ts';
-import { Reach } from '../../../src/routing/precedence.ts';
+import { pathCovers, Reach } from '../../../src/routing/precedence.ts';
 import { Random } from '../../support/random.ts';
 
 const SEGMENTS = ['a', 'b', '{x}', '**'];
-const METHODS = [null, ['GET'], ['POST'], ['HEAD']];
+const METHODS = [null, ['GET'], ['POST'], ['HEAD'], ['GET', 'POST'], ['HEAD', 'PUT']];
 const PATHS = [0, 1, 2, 3].flatMap(length =>
   Array.from({ length: 3 ** length }, (_, number) => {
     const letters = Array.from({ length }, (__, place) => 'abc'.charAt(Math.floor(number / 3 ** place) % 3));
@@ -34,6 +34,20 @@ function takers(line: string, ...routes: string[]): number[] {
   };
   return new Reach(routes.map(read)).takersOf(read(line));
 }
+
+it('a pattern covers another exactly if it matches every path of it', () => {
+  const random = new Random(3);
+  const matched = (pattern: RoutePattern) => {
+    const table = new RouteTable([{ pattern: { ...pattern, methods: null }, value: true }]);
+    return PATHS.filter(path => table.find('GET', '', path) !== null);
+  };
+  for (let round = 0; round < 1_000; round++) {
+    const [outer, inner] = [randomPattern(random), randomPattern(random)];
+    const byOuter = new Set(matched(outer));
+    const isCovered = matched(inner).every(path => byOuter.has(path));
+    expect(pathCovers(outer, inner), `${outer.path} and ${inner.path}`).toBe(isCovered);
+  }
+});
 
 describe('the routes that may take what a line matches', () => {
   it('are all that the route table picks for requests of the line', () => {
@@ -64,6 +78,8 @@ describe('the routes that may take what a line matches', () => {
     expect(takers('/a/{id}', '/**', '/a/{x}', '/a/b')).toEqual([1, 2]);
     expect(takers('GET /a', '/a', 'GET /a')).toEqual([1]);
     expect(takers('/a', '/a', 'GET /a')).toEqual([0, 1]);
+    expect(takers('/a', '/a', '/a/**')).toEqual([0]);
+    expect(takers('/a', '/a/b', '/a/**', '/**')).toEqual([1]);
     expect(takers('HEAD /a', '/a', 'GET /a')).toEqual([1]);
     expect(takers('/a/**', '/a/{x}', '/**')).toEqual([0, 1]);
   });

@@ -89,6 +89,9 @@ describe('a route table with hosts', () => {
     expect(table.find('POST', 'b.test', '/v1/anonymous/of-b')?.value).toBe('b.test/v1/anonymous/of-b');
     expect(table.find('POST', 'a.test', '/v1/anonymous/of-b')).toBeNull();
     expect(table.find('POST', 'a.test', '/v1/anonymous/of-all')?.value).toBe('/v1/anonymous/of-all');
+    const withoutHosts = tableOf('/**', '* /own');
+    expect(withoutHosts.find('POST', 'a.test', '/own')?.value).toBe('* /own');
+    expect(withoutHosts.find('POST', 'a.test', '/other')?.value).toBe('/**');
   });
 
   test('keeps gRPC calls apart by host as well', () => {
