@@ -1,9 +1,12 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
+import { frailHost } from '../support/frail-host.ts';
+import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { clientsOfEach } from '../support/workers.ts';
 
 async function front(caps = { event_loop_delay: '250ms' }) {
   const told = Promise.withResolvers<void>();
@@ -58,6 +61,28 @@ test('a process that falls behind says so once, stays healthy, serves what is un
   expect(overloadLevels(gateway)).toEqual(['error', 'info']);
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 0]]));
   expect(await gateway.metric('weir_overloads_total')).toEqual(new Map([['', 1]]));
+});
+
+test('a worker that falls behind refuses its own clients, while the other one serves', async () => {
+  const upstream = await startUpstream();
+  const { host, kill } = frailHost();
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    config: {
+      workers: 2,
+      log: { level: 'info', access: true },
+      caps: { event_loop_delay: '500ms' },
+    },
+    host,
+  });
+  const clients = await clientsOfEach(gateway, 2);
+  kill(1, 'is late');
+  await waitFor('it is overloaded', () => gateway.logLines.join('').includes('"type":"overload"'));
+  const responses = await Promise.all(clients.map(client => client.ask(head('GET /a'))));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 503]);
+  await waitFor('the refusal is logged', () =>
+    gateway.logLines.join('').includes('"cap":"event_loop_delay"'),
+  );
 });
 
 test('with event_loop_delay off no delay counts', async () => {

@@ -1,4 +1,4 @@
-// A worker that dies as a test wants it to: named as the script of its thread.
+// A worker that dies, or is late, as a test wants it to: named as the script of its thread.
 import { BroadcastChannel, workerData } from 'node:worker_threads';
 import { runWorkerThread } from '../../src/workers/index.ts';
 
@@ -12,6 +12,11 @@ const FAULTS: Readonly<Record<string, () => void>> = {
     throw new Error('a fault of a test');
   },
   exits: () => process.exit(3),
+  'is late': () => {
+    const word = new Int32Array(new SharedArrayBuffer(4));
+    // Node runs timers of one interval in turn: so it rests after `Overload` has looked at the time, and before it reads requests.
+    setInterval(() => Atomics.wait(word, 0, 0, 600), 50);
+  },
 };
 
 const channel = new BroadcastChannel('faults');

@@ -2,7 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
 
-/** Real threads with little memory, which die as a test says: by a fault of `faulty-worker.ts`, or terminated. */
+/** Real threads with little memory, which die or are late as a test says: by a fault of `faulty-worker.ts`, or terminated. */
 export function frailHost() {
   const script = new URL('faulty-worker.ts', import.meta.url);
   const inner = threadHost(1_000, script);
