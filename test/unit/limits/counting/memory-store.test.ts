@@ -547,6 +547,25 @@ describe('a full store', () => {
     expect(store.counts).toMatchObject({ keys: 4, evictions: 99 });
   });
 
+  test.each(['window', 'smooth'] as const)(
+    'drops an exhausted key of a %s limit once enough was given back for any request, and not before',
+    algorithm => {
+      const shared = limit('5/10s', { role: 'resource', main: 'id', algorithm, largestCost: 3 });
+      const set = limits({ resource: shared });
+      const windows = ['a', 'b', 'c', 'd'].map(main => {
+        store.decide(set, 'user:a', main, '', 3);
+        return store.decide(set, 'user:a', main, '', 2).resourceWindow;
+      });
+      store.refund(shared, 'b', windows[1] ?? 0, 2);
+      store.decide(set, 'user:a', 'e');
+      expect(store.counts).toMatchObject({ evictions: 0, sharedOverflows: 1 });
+      store.refund(shared, 'c', windows[2] ?? 0, 3);
+      store.decide(set, 'user:a', 'e');
+      expect(store.counts).toMatchObject({ evictions: 1, sharedOverflows: 1 });
+      expect(['a', 'b', 'c', 'd'].map(main => remaining(set, '', main))).toEqual([0, 2, 5, 0]);
+    },
+  );
+
   test('full of exhausted keys lets one key per limit stand in for all others', () => {
     for (const caller of ['a', 'b', 'c', 'd']) store.decide(one, caller, '');
     expect(store.decide(two, 'e', '')).toMatchObject({ admitted: true, remaining: 1 });
