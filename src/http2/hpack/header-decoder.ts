@@ -197,7 +197,6 @@ export class HeaderDecoder {
   /** Reads a string (RFC 7541, 5.2). */
   #string(): string {
     const block = this.#block;
-    if (this.#at >= this.#end) throw fault('a header block that ends early');
     const first = block[this.#at] as number;
     const length = this.#integer(0x7f);
     const from = this.#at;

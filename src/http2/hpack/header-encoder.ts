@@ -80,10 +80,7 @@ export class HeaderEncoder {
   encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES, status = 0): Buffer {
     if (room.length > MAX_KEPT_BYTES) room = Buffer.allocUnsafeSlow(4_096);
     this.#at = 0;
-    for (const bytes of this.#table.takeResizes()) {
-      this.#reserve(INTEGERS);
-      this.#integer(0x20, 0x1f, bytes);
-    }
+    for (const bytes of this.#table.takeResizes()) this.#integer(0x20, 0x1f, bytes);
     const isHead = status > 0 || fields[0]?.startsWith(':') === true;
     const hints = isHead ? this.#headHints : this.#tailHints;
     if (status > 0) this.#field(':status', String(status), hintAt(hints, 0));

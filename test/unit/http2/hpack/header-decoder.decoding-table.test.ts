@@ -39,5 +39,5 @@ test('the decoding table holds as many entries as fit, over and over', () => {
   const table = new DecodingTable(4_096);
   for (let i = 0; i < 1_000; i++) table.add(field(String(i), 32));
   expect(table.length).toBe(128);
-  expect([table.at(0)?.name, table.at(127)?.name]).toEqual(['999', '872']);
+  expect([0, 127, 128].map(place => table.at(place)?.name)).toEqual(['999', '872', undefined]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FieldGrade, HeaderDecoder } from '../../../../src/http2/hpack/index.ts';
+import { FieldGrade, gradeRequestField, HeaderDecoder } from '../../../../src/http2/hpack/index.ts';
 import { Http2Fault } from '../../../../src/http2/http2-fault.ts';
 
 const bounds = { maxBytes: 4_096, maxFields: 10 };
@@ -41,6 +41,48 @@ test('a block that was read before is read anew once the table has changed', () 
   const blocks = [literal('a', '1', '40'), 'be', 'be', literal('b', '2', '40'), 'be'];
   expect(sections(...blocks)).toEqual(['a|1', 'a|1', 'a|1', 'b|2', 'b|2']);
   expect(() => sections(...blocks.slice(0, 3), '20', 'be')).toThrow(Http2Fault);
+});
+
+test('a block that adds to the table does so each time that it comes', () => {
+  const adding = literal('a', '1', '40');
+  expect(sections(adding, adding, 'bf')).toEqual(['a|1', 'a|1', 'a|1']);
+});
+
+test('the last two blocks are remembered, unless they are large', () => {
+  const ours = decoder();
+  const decode = (value: string) => ours.decode(hex(literal('a', value)));
+  const [first, second] = [decode('1'), decode('2')];
+  expect([decode('1') === first, decode('2') === second]).toEqual([true, true]);
+  const third = decode('3');
+  expect([decode('2') === second, decode('3') === third]).toEqual([true, true]);
+  const again = decode('1');
+  expect([again === first, decode('1') === again, decode('2') === second]).toEqual([false, true, false]);
+  const isKept = (block: Buffer) => {
+    const before = ours.decode(block);
+    return ours.decode(block) === before;
+  };
+  expect([4_096, 4_097].map(bytes => isKept(Buffer.alloc(bytes, 0x88)))).toEqual([true, false]);
+});
+
+test('a block ends where its frame does, whatever bytes are behind it', () => {
+  const ours = decoder();
+  const decode = (block: string, behind: string) => {
+    const bytes = hex(`82${block}${behind}`);
+    return ours.decode(bytes, 1, 1 + hex(block).length).fields;
+  };
+  expect(decode(literal('a', '1', '40'), '20')).toEqual(['a', '1']);
+  expect([decode('', '20'), decode('be', '82')]).toEqual([[], ['a', '1']]);
+  for (const [block, behind] of [
+    ['3f', '00'],
+    ['ff', '00'],
+    ['00', '01610131'],
+    ['000161', '0131'],
+  ] as const)
+    expect(() => decode(block, behind), block).toThrow(Http2Fault);
+});
+
+test('an integer may have four bytes behind its prefix', () => {
+  expect(sections('3f 80 80 80 00 82')).toEqual([':method|GET']);
 });
 
 test('a string may not be a byte longer than its block', () => {
@@ -115,6 +157,7 @@ describe('the examples of RFC 7541', () => {
 describe('a header block is a fault of the connection', () => {
   test.each([
     ['with the index 0', '80'],
+    ['with the index 0 in front of what could be a literal', '80 01 61 01 62'],
     ['with an index behind the table', 'be'],
     ['with a name of an index behind the table', '7e 01 61'],
     ['with an integer that never ends', 'ff ff ff ff ff ff ff'],
@@ -125,6 +168,7 @@ describe('a header block is a fault of the connection', () => {
     ['that ends inside a string', '00 05 61'],
     ['that makes the table larger than agreed', '3f e2 1f'],
     ['that changes the table behind a field', '82 20'],
+    ['that changes the table in front of what could be a literal', '82 20 01 61 01 62'],
     ['with padding of zeros', '00 81 00 01 61'],
     ['with padding of a whole byte', '00 82 1f ff 01 61'],
     ['with EOS in a string', '00 84 ff ff ff ff 01 61'],
@@ -135,6 +179,31 @@ describe('a header block is a fault of the connection', () => {
 });
 
 describe('a header section', () => {
+  const requestSection = (...blocks: string[]) =>
+    new HeaderDecoder(bounds, gradeRequestField).decode(hex(blocks.join('')));
+  const length = literal('content-length', '5');
+
+  test('tells its pseudo-fields, its length and its priority', () => {
+    const { METHOD, SCHEME, PATH } = FieldGrade;
+    expect(requestSection('82 84 86', literal('a', '1'))).toMatchObject({
+      ...{ flaw: null, pseudo: METHOD | SCHEME | PATH, length: null, priority: null },
+    });
+    expect(requestSection('82', length, literal('priority', 'u=1'), literal('a', '1'))).toMatchObject({
+      ...{ flaw: null, pseudo: METHOD, length: '5', priority: 'u=1' },
+      fields: [':method', 'GET', 'content-length', '5', 'priority', 'u=1', 'a', '1'],
+    });
+  });
+
+  test('says what its flaw is', () => {
+    const flaws = [[length, length], [literal('a', '1'), '82'], ['82', '83'], [literal('A', '1')]].map(
+      blocks => requestSection(...blocks).flaw,
+    );
+    expect(flaws).toEqual([
+      ...['content-length that comes twice', 'a pseudo-field behind a field'],
+      ...['a pseudo-field that comes twice', 'a field that HTTP/2 forbids'],
+    ]);
+  });
+
   test('has no fields that are dropped', () => {
     const section = decoder().decode(hex(literal('drop-a', '1') + literal('b', '2')));
     expect(section).toMatchObject({ fields: ['b', '2'], flaw: null });

@@ -20,15 +20,9 @@ const CALL = [
 ];
 
 test('what is encoded is what is decoded, with names in lower case', () => {
-  const block = new HeaderEncoder().encode(['X-One', 'ÄÖ 1', 'x-two', '', 'accept', 'y'.repeat(10_000)]);
-  expect(decoderOf().decode(block).fields).toEqual([
-    'x-one',
-    'ÄÖ 1',
-    'x-two',
-    '',
-    'accept',
-    'y'.repeat(10_000),
-  ]);
+  const fields = ['ÄÖ 1', 'x-two', '', 'accept', 'y'.repeat(10_000), 'x-three', 'Ä'.repeat(30)];
+  const block = new HeaderEncoder().encode(['X-One', ...fields]);
+  expect(decoderOf().decode(block).fields).toEqual(['x-one', ...fields]);
 });
 
 test('a section that comes again takes a byte a field', () => {
@@ -48,18 +42,34 @@ test('a secret is never indexed', () => {
 
 test('a field that is to be never indexed takes only its name from a table, whatever was indexed before', () => {
   const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
-  const fields = ['x-key', 'a', ':path', '/'];
+  const fields = ['x-key', 'a', ':path', '/', 'x-b', 'c'];
   decoder.decode(encoder.encode(fields));
   expect(decoder.decode(encoder.encode(fields)).neverIndexed).toEqual(new Set());
   const block = encoder.encode(fields, new Set(['x-key', ':path']));
-  // Entry 63 is x-key, behind the path; entry 5 is the last one of :path.
-  expect([...block.subarray(0, 2)]).toEqual([0x1f, 62 - 0x0f]);
+  // Entry 63 is x-key, behind x-b.
+  expect([...block.subarray(0, 2)]).toEqual([0x1f, 63 - 0x0f]);
   expect(decoder.decode(block)).toMatchObject({
     fields,
     flaw: null,
     neverIndexed: new Set(['x-key', ':path']),
   });
-  expect(encoder.encode(fields)).toHaveLength(2);
+  expect(encoder.encode(fields)).toHaveLength(3);
+});
+
+test('a status comes first', () => {
+  const block = new HeaderEncoder().encode(['x-a', 'b'], undefined, 299);
+  expect(decoderOf().decode(block).fields).toEqual([':status', '299', 'x-a', 'b']);
+});
+
+test('no byte of a field is lost where a block fills the buffer that all blocks share', () => {
+  const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
+  for (const name of ['cookie', 'x-key', 'x-large'])
+    for (let bytes = 4_060; bytes < 4_096; bytes++) {
+      // A block this large leaves a buffer of the usual size, 4,096 bytes, to the next.
+      decoder.decode(encoder.encode(['x-a', 'a'.repeat(70_000)]));
+      const fields = [name, 'b'.repeat(bytes)];
+      expect(decoder.decode(encoder.encode(fields, new Set(['x-key']))).fields).toEqual(fields);
+    }
 });
 
 test('a table of no bytes is left empty', () => {

@@ -42,6 +42,8 @@ test.each([
   ['more than a byte of padding', 'ff ff'],
   ['padding of zeros', '18'],
   ['EOS', 'ff ff ff ff'],
+  ['EOS in front of a symbol', 'ff ff ff fc 7f'],
+  ['EOS behind symbols', '00 3f ff ff ff'],
   ['a code that breaks off', 'ff c0'],
 ])('%s is an error', (_, hex) => {
   expect(() => decode(hex)).toThrow(Http2Fault);
