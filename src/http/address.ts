@@ -160,8 +160,6 @@ const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;
 const FIRST_FOUR_GROUPS = /^(?:[0-9a-f]+:){4}/;
 
 function normalizeIpv6(text: string): string {
-  // A dual-stack socket reports IPv4 clients this way.
-  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
   const groups = ipv6Groups(text.replace(/%.*/s, ''));
   return mappedIpv4(groups) ?? ipv6Text(groups);
 }

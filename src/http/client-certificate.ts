@@ -21,7 +21,7 @@ export function thumbprintIn(value: string): string | null {
 const PEM = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/;
 
 function ofBase64(text: string): string | null {
-  if (text === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
   return hash('sha256', Buffer.from(text, 'base64'), 'base64url');
 }
 

@@ -42,6 +42,8 @@ describe('a normalized address', () => {
     ['::', '::'],
     ['::1', '::1'],
     ['1::', '1::'],
+    ['1:2:3:4:5:6:7::', '1:2:3:4:5:6:7:0'],
+    ['0::ffff:192.0.2.7', '192.0.2.7'],
     ['64:ff9b::192.0.2.7', '64:ff9b::c000:207'],
   ])('of %s is %s', (text, address) => {
     expect(normalizeAddress(text)).toBe(address);
@@ -182,6 +184,7 @@ describe('a set of addresses', () => {
     expect(set.has('10.1.2.3')).toBe(true);
     expect(set.has('10.2.2.3')).toBe(false);
     expect(set.has('192.0.2.7')).toBe(true);
+    expect(new AddressSet(['::ffff:0.0.0.0/96']).has('192.0.2.7')).toBe(true);
   });
 
   test('keeps IPv4 and IPv6 apart', () => {

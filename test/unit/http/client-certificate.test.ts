@@ -29,6 +29,7 @@ describe('the thumbprint of a certificate', () => {
   it.each([
     ['nothing', ''],
     ['an unfinished item', `:${BASE64}`],
+    ['an item without its beginning', `${BASE64}:`],
     ['an empty item', '::'],
     ['two items', `:${BASE64}:, :${BASE64}:`],
     ['other characters', `:${BASE64}\u00e9:`],
@@ -40,10 +41,18 @@ describe('the thumbprint of a certificate', () => {
     ['two elements of Envoy, quoted', `Subject="a",Hash=${HASH.toString('hex')}`],
     ['two hashes of Envoy', `Hash=${HASH.toString('hex')};Hash=${HASH.toString('hex')}`],
     ['a short hash of Envoy', 'Hash=abcd'],
+    ['a long hash of Envoy', `Hash=${HASH.toString('hex')}00`],
+    ['a hash of Envoy behind another character', `Hash=x${HASH.toString('hex')}`],
     ['an element of Envoy without a hash', 'By=spiffe://a;URI=spiffe://b'],
     ['a quote without its end', `Subject="a;Hash=${HASH.toString('hex')}`],
   ])('is not read from %s', (_, value) => {
     expect(thumbprintIn(value)).toBeNull();
+  });
+
+  it.each([0, 1, 2])('is read from a certificate with %i more bytes', more => {
+    const der = Buffer.concat([DER, Buffer.alloc(more)]);
+    const thumbprint = createHash('sha256').update(der).digest('base64url');
+    expect(thumbprintIn(`:${der.toString('base64')}:`)).toBe(thumbprint);
   });
 
   it('is that of the bytes, whatever else is in the subject of Envoy', () => {

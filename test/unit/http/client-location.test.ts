@@ -24,8 +24,8 @@ function change(
   };
 }
 
-describe('a Location of the service, sent /x/y?z without /api', () => {
-  const at = change('/api', '', '/x/y?z');
+describe('a Location of the service, sent /x/y?z=/w without /api', () => {
+  const at = change('/api', '', '/x/y?z=/w');
 
   test.each([
     // Its own host: as it was sent, as the client wrote it, as it listens.
@@ -41,6 +41,7 @@ describe('a Location of the service, sent /x/y?z without /api', () => {
     // Its own paths.
     ['/a', '/api/a'],
     ['/', '/api/'],
+    ['/a?next=http://other.test/b', '/api/a?next=http://other.test/b'],
     ['/a b?c/../d', '/api/a b?c/../d'],
     ['/api/a', '/api/api/a'],
     ['//', '//'],
@@ -64,6 +65,7 @@ describe('a Location of the service, sent /x/y?z without /api', () => {
     'http://other.test/a',
     'https://public.test.other.test/a',
     'http://public.test:8080/a',
+    'http://public.test:443/a',
     'http://10.0.0.3/a',
     'http://10.0.0.3:3001/a',
     'http://user@public.test/a',
@@ -81,6 +83,19 @@ describe('a Location of the service, sent /x/y?z without /api', () => {
     '//other.test/a',
   ])('%j leads elsewhere and stays', location => {
     expect(clientLocation(location, at)).toBe(location);
+  });
+
+  test.each([
+    ['http://[2001:DB8::7]:3000/a', { endpoints: [{ host: '2001:db8::7', port: 3000 }] }],
+    ['https://tls.internal/a', { endpoints: [{ host: 'tls.internal', port: 443 }] }],
+  ])('%j is where it listens', (location, more) => {
+    expect(clientLocation(location, { ...at, ...more })).toBe('https://public.test/api/a');
+  });
+
+  test.each(['public.test:8080', 'public.test:8443'])('stays without the port of %s', client => {
+    const away = { ...at, host: 'internal', client: { scheme: 'https', host: client } as const };
+    for (const location of ['http://public.test/a', 'https://public.test/a'])
+      expect(clientLocation(location, away)).toBe(location);
   });
 });
 

@@ -60,6 +60,7 @@ describe('a response', () => {
     expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://a.example');
     expect(fieldOf(fields, 'Access-Control-Allow-Credentials')).toBe('true');
     expect(fieldOf(fields, 'Vary')).toBe('Origin');
+    expect(corsFields(rules({ origins: null, credentials: true }), undefined)).toEqual(['Vary', 'Origin']);
   });
 });
 
@@ -82,12 +83,14 @@ describe('a preflight', () => {
     expect(fieldOf(fields, 'Access-Control-Allow-Methods')).toBe('PUT');
     expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('authorization, x-a');
     expect(fieldOf(fields, 'Access-Control-Max-Age')).toBe('600');
+    expect(fieldOf(fields, 'Vary')).toContain('Access-Control-Request-Headers');
+    expect(preflightFields(rules(), asked(), 'PUT')).not.toContain('Access-Control-Allow-Headers');
   });
 
   test('learns the listed fields if there is a list', () => {
-    const listed = rules({ allowHeaders: ['Authorization'] });
+    const listed = rules({ allowHeaders: ['Authorization', 'X-A'] });
     const fields = preflightFields(listed, asked('Access-Control-Request-Headers', 'x-secret'), 'PUT');
-    expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('Authorization');
+    expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('Authorization, X-A');
   });
 
   const evil = ['Origin', 'https://evil.example', 'Access-Control-Request-Method', 'PUT'];

@@ -69,6 +69,7 @@ describe('what goes to the upstream', () => {
     const head = untrusted('Authorization', 'Bearer t', 'Connection', 'authorization');
     expect(head).toMatchObject({ authorization: 'Bearer t', authorizationForHop: true });
     expect(untrusted('Authorization', 'Bearer t').authorizationForHop).toBe(false);
+    expect(untrusted('Authorization', 'Bearer t', 'Connection', 'x-a').authorizationForHop).toBe(false);
   });
 
   test('claims about the origin pass only from a trusted proxy', () => {
@@ -156,6 +157,35 @@ describe('what the gateway reads', () => {
       forwardedHost: null,
       requestId: null,
     });
+  });
+
+  test('of several request ids of a trusted proxy none is believed', () => {
+    expect(trusted('X-Request-Id', 'a', 'x-request-id', 'b', 'x-request-id', 'b').requestId).toBe('');
+  });
+
+  test('a trusted proxy alone tells the certificate of its client, and one alone', () => {
+    const certificates = new ForwardingRules({ certificate: 'Client-Cert' });
+    const told = (isTrusted: boolean, ...values: string[]) =>
+      headOf(
+        values.flatMap(value => ['client-cert', value]),
+        certificates,
+        isTrusted,
+      );
+    expect(told(true, 'a').certificate).toBe('a');
+    for (const values of [[], ['a', 'b'], ['a', 'a', 'a']])
+      expect(told(true, ...values).certificate).toBe('');
+    expect(told(false, 'a')).toMatchObject({ certificate: null, kept: [], untrustedClaims: true });
+    expect(trusted('Client-Cert', 'a').certificate).toBeNull();
+  });
+
+  test('only a trusted proxy begins a trace, with one parent', () => {
+    const traces = new ForwardingRules({ traces: true });
+    const fields = ['traceparent', 'p', 'tracestate', 'a=1', 'Tracestate', 'b=2'];
+    const ofTrusted = headOf(fields, traces, true);
+    expect(ofTrusted).toMatchObject({ traceParent: 'p', traceState: 'a=1,b=2', kept: [] });
+    expect(headOf(['traceparent', 'q', ...fields], traces, true).traceParent).toBe('');
+    const ofOthers = headOf(fields, traces, false);
+    expect(ofOthers).toMatchObject({ traceParent: null, traceState: null, untrustedClaims: false });
   });
 
   test('a request id alone is not a claim about the origin', () => {
