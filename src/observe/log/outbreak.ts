@@ -1,8 +1,10 @@
-import type { Clock } from '../../core/index.ts';
+import { type Clock, RecentMap } from '../../core/index.ts';
 
 const INTERVAL_MS = 1_000;
 /** Bounds the kinds: a cause may hold what a service or a provider said, and so be another one each time. */
 const MAX_LINES = 20;
+/** So many kinds, at least half of it, are counted. */
+const MAX_KINDS = 200;
 
 /**
  * Chooses which failures to log while a part is away and each request fails: one of each kind a second, and at most 20 lines a second.
@@ -10,30 +12,33 @@ const MAX_LINES = 20;
  */
 export class Outbreak {
   readonly #clock: Clock;
-  readonly #logged = new Set<string>();
+  readonly #kinds = new RecentMap<{ loggedAtMs: number; failures: number }>(MAX_KINDS);
   #beganAtMs = Number.NEGATIVE_INFINITY;
-  #failures = 0;
+  #lines = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /**
-   * Counts a failure, whose kind is told by its marks. Returns 0 if it is not to be logged, else how many failures of all kinds came since
-   * the last line, with this one.
+   * Counts a failure, whose kind is told by its marks. Returns 0 if it is not to be logged, else how many failures of this kind came
+   * since its last line, with this one.
    */
   count(...marks: readonly unknown[]): number {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#beganAtMs >= INTERVAL_MS) {
       this.#beganAtMs = nowMs;
-      this.#logged.clear();
+      this.#lines = 0;
     }
-    this.#failures++;
-    const kind = marks.join(' ');
-    if (this.#logged.has(kind) || this.#logged.size === MAX_LINES) return 0;
-    this.#logged.add(kind);
-    const failures = this.#failures;
-    this.#failures = 0;
+    const name = marks.join(' ');
+    const kind = this.#kinds.get(name) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, failures: 0 };
+    this.#kinds.set(name, kind);
+    kind.failures++;
+    if (kind.loggedAtMs >= this.#beganAtMs || this.#lines === MAX_LINES) return 0;
+    this.#lines++;
+    kind.loggedAtMs = nowMs;
+    const { failures } = kind;
+    kind.failures = 0;
     return failures;
   }
 }
