@@ -21,9 +21,10 @@ test.each(['nginx', 'haproxy'] as const)(
   `of ${FRAME_CASES} connections of frames, a service behind %s gets no request that ours reads otherwise (WEIR_FUZZ_SEED=${fuzzSeed})`,
   async name => {
     const run = { seed: fuzzSeed, cases: FRAME_CASES };
-    const { findings, accepted, lenient } = await fuzzHttp2ThroughProxy(name, run);
+    const { findings, accepted, stricter, lenient } = await fuzzHttp2ThroughProxy(name, run);
     expect(findings).toEqual([]);
-    expect(accepted).toBeGreaterThan(0.15 * FRAME_CASES);
+    // What a proxy refuses compares nothing.
+    expect(accepted).toBeGreaterThan(1.5 * stricter);
     expect(lenient).toBeGreaterThan(0.02 * FRAME_CASES);
   },
 );

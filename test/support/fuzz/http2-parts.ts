@@ -27,12 +27,14 @@ export function connectionBytes(units: readonly Buffer[][], random: Random, othe
   return random.chance(0.25) ? mutate(bytes, random) : bytes;
 }
 
+/** @param isNoneEmpty true: each frame has a byte of the block at least, if that has two */
 export function headerFrames(
   id: number,
   pairs: Pairs,
   ends: boolean,
   encoder: HeaderEncoder,
   random: Random,
+  isNoneEmpty = false,
 ): Buffer[] {
   const bytes = random.chance(0.6) ? Buffer.from(encoder.encode(pairs.flat())) : block(pairs);
   const flags = ends ? FLAG.endStream : 0;
@@ -42,16 +44,22 @@ export function headerFrames(
     const payload = Buffer.concat([Buffer.from([padding, 0, 0, 0, 0, 1]), bytes, Buffer.alloc(padding)]);
     return [frame(TYPE.headers, flags | FLAG.endHeaders | FLAG.padded | PRIORITY, id, payload)];
   }
-  const cut = random.below(bytes.length + 1);
+  const cut = isNoneEmpty ? 1 + random.below(bytes.length - 1) : random.below(bytes.length + 1);
   return [
     frame(TYPE.headers, flags, id, bytes.subarray(0, cut)),
     frame(TYPE.continuation, FLAG.endHeaders, id, bytes.subarray(cut)),
   ];
 }
 
-export function dataFrame(id: number, text: string, ends: boolean, random: Random): Buffer {
+export function dataFrame(
+  id: number,
+  text: string,
+  ends: boolean,
+  random: Random,
+  isUnpadded = false,
+): Buffer {
   const flags = ends ? FLAG.endStream : 0;
-  if (random.chance(0.9)) return frame(TYPE.data, flags, id, text);
+  if (isUnpadded || random.chance(0.9)) return frame(TYPE.data, flags, id, text);
   const padding = random.below(100);
   return frame(
     TYPE.data,
