@@ -16,11 +16,11 @@ function piecesOf(reads: readonly string[]) {
 
 test('chunks that come in one read are passed on as one piece, however small they are', () => {
   const { pieces, taken, bytes } = piecesOf([
-    `${'1\r\na\r\n'.repeat(1_000)}3;x=y\r\nbcd\r\n0\r\n\r\nGET /next`,
+    `${'1\r\na\r\n'.repeat(1_000)}3;x=y\r\nbcd\r\n28\r\n${'e'.repeat(40)}\r\n0\r\n\r\nGET /next`,
   ]);
-  expect(pieces).toEqual([`${'a'.repeat(1_000)}bcd`, 'end']);
-  expect(taken).toEqual([6_017]);
-  expect(bytes).toBe(1_003);
+  expect(pieces).toEqual([`${'a'.repeat(1_000)}bcd${'e'.repeat(40)}`, 'end']);
+  expect(taken).toEqual([6_063]);
+  expect(bytes).toBe(1_043);
 });
 
 test('the part of the body in one read is passed on before the next read', () => {

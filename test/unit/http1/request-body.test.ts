@@ -133,6 +133,18 @@ describe('a bound', () => {
 });
 
 describe('a body that is thrown away', () => {
+  test('by its sink, at the last piece, has no end there', () => {
+    const { body } = new Hands(5);
+    const ends: string[] = [];
+    const chunk = (): boolean => {
+      body.discard();
+      return true;
+    };
+    body.start({ chunk, end: () => ends.push('end'), fail() {} });
+    expect(body.read(Buffer.from('hello'))).toBe(5);
+    expect(ends).toEqual([]);
+  });
+
   test('flows to its end and is discarded, whether it had a sink or not', () => {
     const untaken = new Hands(5);
     untaken.body.discard();
@@ -149,9 +161,10 @@ describe('a body that is thrown away', () => {
     expect(taken.taken).toEqual(['he']);
   });
 
-  test('has no limits', () => {
-    const hands = new Hands(5, { maxBytes: 1 });
+  test('has no limit but its time', () => {
+    const hands = new Hands(5, { maxBytes: 1, minBytesPerS: 1 });
     hands.body.discard();
+    expect(hands.body.terms).toEqual({ maxBytes: null, minBytesPerS: null, deadlineMs: 30_000 });
     hands.read('hello');
     expect(hands.told).toEqual(['flow']);
   });

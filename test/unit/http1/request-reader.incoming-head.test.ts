@@ -106,6 +106,8 @@ describe('a request line', () => {
 
   test.each([
     'GET / HTTP/2.0',
+    'GET / HTTP/2.1',
+    'GET / HTTP/0.1',
     'GET / HTTP/1.2',
     'GET / HTTP/0.9',
     'GET / HTTP/9.9',
@@ -113,6 +115,8 @@ describe('a request line', () => {
     'FETCH / HTTP/3.0',
   ])('of another version differs from one with a malformed version (RFC 9110, 15.6.6): %s', line => {
     expect(verdictOf(`${line}\r\n`)).toBe('other version');
+    // RFC 9113, 3.4: how a client of HTTP/2 begins.
+    expect(faultOf(() => read(`${line}\r\n`))).toHaveProperty('isPreface', line === 'PRI * HTTP/2.0');
     expect(firstVerdictOf(`${line}\r\n`), 'byte by byte').toBe('other version');
   });
 });
@@ -219,7 +223,9 @@ describe('the end of a head', () => {
   test('is not searched for beyond the maximum head size', () => {
     expect(read(`${HEAD}more`, HEAD.length)?.bytes).toBe(HEAD.length);
     expect(read(`${HEAD}more`, HEAD.length - 1)).toBeNull();
-    expect(() => read(`${HEAD}${'\0'.repeat(5_000)}`, HEAD.length - 1)).not.toThrow();
+    for (const byte of ['\0', 'x', ' ', ':', '\r', '\n'])
+      for (let end = 0; end < HEAD.length; end++)
+        expect(read(HEAD.slice(0, end) + byte.repeat(100), end), `${end}, ${byte}`).toBeNull();
   });
 
   test('is found after a long head as after a short one', () => {
@@ -280,7 +286,10 @@ test('only empty lines before a request are skipped (RFC 9112, 2.2)', () => {
   expect(read('\r')).toBeNull();
   expect(behind('GET\r\n')).toBe('GET\r\n');
   expect(behind('\r\n')).toBe('');
-  for (const character of CHARACTERS) expect(behind(`${character}\r\n`)).toBe(`${character}\r\n`);
+  for (const character of CHARACTERS) {
+    expect(behind(`${character}\r\n`)).toBe(`${character}\r\n`);
+    if (character !== '\r') expect(behind(`${character}\nGET`)).toBe(`${character}\nGET`);
+  }
 });
 
 describe('fields that the last request of the connection had, too', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type IncomingHead,
   MalformedMessage,
@@ -24,13 +24,15 @@ class Bytes {
   body: RequestBody | null = null;
   readonly reader: RequestReader;
   readonly #manner: Manner;
+  readonly #maxHeadBytes: number;
 
-  constructor(manner: Manner = 'prompt') {
+  constructor(manner: Manner = 'prompt', maxHeadBytes = MAX_HEAD_BYTES) {
     this.#manner = manner;
+    this.#maxHeadBytes = maxHeadBytes;
     this.reader = new RequestReader({
       requestBegun: (head, body) => this.#begun(head, body),
       bodyStarted() {},
-      bodyFlowChanged: () => void this.reader.read(MAX_HEAD_BYTES),
+      bodyFlowChanged: () => void this.reader.read(this.#maxHeadBytes),
       bodyTooLarge() {},
     });
   }
@@ -38,7 +40,7 @@ class Bytes {
   come(...pieces: string[]): this {
     for (const piece of pieces) {
       this.reader.add(Buffer.from(piece, 'latin1'));
-      this.reader.read(MAX_HEAD_BYTES);
+      this.reader.read(this.#maxHeadBytes);
     }
     return this;
   }
@@ -54,13 +56,13 @@ class Bytes {
       end: () => (this.#manner === 'prompt' ? queueMicrotask(() => this.next()) : undefined),
       fail() {},
     });
-    this.reader.read(MAX_HEAD_BYTES);
+    this.reader.read(this.#maxHeadBytes);
     return this;
   }
 
   next(): this {
     this.reader.next();
-    this.reader.read(MAX_HEAD_BYTES);
+    this.reader.read(this.#maxHeadBytes);
     return this;
   }
 
@@ -133,7 +135,7 @@ describe('a request', () => {
 describe('a body', () => {
   test('is not read before it is started', () => {
     const bytes = new Bytes('waits').come(POST, 'hel');
-    expect(bytes.reader).toMatchObject({ waiting: 3, body: bytes.body });
+    expect(bytes.reader).toMatchObject({ waiting: 3, body: bytes.body, insideHead: false });
     bytes.take().come('lo');
     expect(bytes.bodies).toEqual(['hello']);
     expect(bytes.reader).toMatchObject({ waiting: 0, body: null });
@@ -202,8 +204,45 @@ describe('more bytes', () => {
     expect(bytes.reader.wantsMore).toBe(true);
     bytes.come('x');
     expect(bytes.reader.wantsMore).toBe(false);
+    expect(bytes.reader).toMatchObject({ wantsMore: false, isFull: false });
     bytes.body?.discard();
     expect(bytes.reader).toMatchObject({ wantsMore: true, waiting: 0 });
+    const behind = new Bytes('waits').come(GET, 'x'.repeat(65_535));
+    expect(behind.reader).toMatchObject({ wantsMore: true, isFull: false });
+    behind.come('x');
+    expect(behind.reader).toMatchObject({ wantsMore: false, isFull: true });
+    behind.reader.giveUp();
+    expect(behind.reader).toMatchObject({ wantsMore: true, isFull: false });
+  });
+
+  test('are wanted in a head up to its cap, and it is parsed a few times, not with each piece', () => {
+    const parsed = vi.spyOn(Buffer.prototype, 'toString');
+    const bytes = new Bytes('prompt', 200_000);
+    const head = (letter: string, length: number) =>
+      GET.replace('\r\n\r\n', `\r\nX: ${letter.repeat(length)}\r\n\r\n`);
+    const long = head('x', 66_000);
+    for (let at = 0; at < long.length; at += 32) {
+      bytes.come(long.slice(at, at + 32));
+      expect(bytes.reader.wantsMore).toBe(true);
+    }
+    const times = parsed.mock.calls.length;
+    parsed.mockRestore();
+    expect(bytes.targets).toEqual(['/a']);
+    expect(times).toBeLessThan(300);
+    // Too long to be remembered while the connection is idle.
+    expect(bytes.reader.remembersFields).toBe(false);
+    // The next head begins anew.
+    const next = head('y', 2_000);
+    expect(bytes.come(next.slice(0, 20), next.slice(20)).targets).toEqual(['/a', '/a']);
+    expect(bytes.come(next).targets).toEqual(['/a', '/a', '/a']);
+    expect(bytes.reader.remembersFields).toBe(true);
+  });
+
+  test('behind a request are handed over at its end, and nothing is kept where there are none', () => {
+    const bytes = new Bytes('waits').come(`${GET}frames`);
+    expect(bytes.reader.takeUnread().toString()).toBe('frames');
+    expect(bytes.reader).toMatchObject({ over: true, waiting: 0 });
+    expect(new Bytes().come(GET).reader.takeUnread().buffer.byteLength).toBe(0);
   });
 
   test('are thrown away after the end', () => {

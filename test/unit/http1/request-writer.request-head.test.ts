@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { NO_NAMES } from '../../../src/core/index.ts';
 import type { OutgoingRequest } from '../../../src/http1/index.ts';
-import { requestHead } from '../../../src/http1/request-writer.ts';
+import { mayAnswerTwice, requestHead } from '../../../src/http1/request-writer.ts';
+import { HandBody } from '../../support/hand-body.ts';
 
-function headOf(request: Partial<OutgoingRequest>): string {
-  return requestHead({
+function requestOf(request: Partial<OutgoingRequest>): OutgoingRequest {
+  return {
     ...{
       method: 'GET',
       target: '/a?b',
@@ -18,7 +19,11 @@ function headOf(request: Partial<OutgoingRequest>): string {
       idleTimeoutMs: 1,
     },
     ...request,
-  });
+  };
+}
+
+function headOf(request: Partial<OutgoingRequest>): string {
+  return requestHead(requestOf(request));
 }
 
 describe('the head of a request', () => {
@@ -47,4 +52,26 @@ describe('the head of a request', () => {
       expect(headOf({ method, bodyLength })).toBe(`${method} /a?b HTTP/1.1\r\n${framing}\r\n`);
     },
   );
+
+  test('asks for another protocol, and names that in Connection (RFC 9110, 7.8)', () => {
+    expect(headOf({ fields: ['Host', 'a.test'], upgrade: 'websocket' })).toBe(
+      'GET /a?b HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    );
+  });
 });
+
+test.each([
+  ['GET', true, true],
+  ['DELETE', true, true],
+  ['GET', false, false],
+  ['POST', true, false],
+  ['PUT', true, false],
+  ['PATCH', true, false],
+  ['POST', false, false],
+] as const)(
+  'a server may take a body for a second request where it expects none: %s, %s',
+  (method, hasBody, twice) => {
+    const body = hasBody ? new HandBody() : null;
+    expect(mayAnswerTwice(requestOf({ method, body }))).toBe(twice);
+  },
+);

@@ -99,7 +99,8 @@ describe('the connection', () => {
 });
 
 test('only Transfer-Encoding is removed from the fields', () => {
-  const fields = ['A', '1', ...CHUNKED, 'Connection', 'X', 'a', '2', 'Keep-Alive', 'timeout=1'];
-  expect(framing(fields).fields).toEqual(['A', '1', 'Connection', 'X', 'a', '2', 'Keep-Alive', 'timeout=1']);
+  // One name is as long as Transfer-Encoding.
+  const others = ['Connection', 'X', 'X-Forwarded-Proto', '2', 'Keep-Alive', 'timeout=1'];
+  expect(framing(['A', '1', ...CHUNKED, ...others]).fields).toEqual(['A', '1', ...others]);
   expect(framing(LENGTH).fields).toEqual(LENGTH);
 });

@@ -38,6 +38,8 @@ describe('a status line', () => {
     ['a status below 100', 'HTTP/1.1 099 OK'],
     ['a status of zeros', 'HTTP/1.1 000 OK'],
     ['a status with a sign', 'HTTP/1.1 +20 OK'],
+    ['a status with a slash', 'HTTP/1.1 2/0 OK'],
+    ['a version that ends in a slash', 'HTTP/1./ 200 OK'],
     ['a status in letters', 'HTTP/1.1 abc OK'],
     ['no status', 'HTTP/1.1  OK    '],
     ['a tab before the reason', 'HTTP/1.1 200\tOK'],

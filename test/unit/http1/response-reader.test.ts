@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MalformedMessage } from '../../../src/http1/message.ts';
 import { ResponseReader } from '../../../src/http1/response-reader.ts';
 import { SlabStore } from '../../../src/upstream/pool.ts';
@@ -10,17 +10,20 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 /** A reader in the hands of a test, which gives it one read after the other. */
 class Reading {
   readonly sink = new CollectingSink();
-  readonly reader = new ResponseReader(MAX_HEAD_BYTES);
+  readonly reader: ResponseReader;
   readonly slab = new SlabStore().take();
+  readonly #filler: string;
 
-  constructor(method = 'GET') {
-    this.reader.begin(method, this.sink);
+  constructor(method = 'GET', { maxHeadBytes = MAX_HEAD_BYTES, filler = '?', maySwitch = false } = {}) {
+    this.reader = new ResponseReader(maxHeadBytes);
+    this.reader.begin(method, this.sink, maySwitch);
+    this.#filler = filler;
   }
 
   read(...pieces: string[]): this {
     for (const piece of pieces) {
       // Whatever a copy was not made of is overwritten by the next read.
-      this.slab.bytes.fill('?');
+      this.slab.bytes.fill(this.#filler);
       this.slab.bytes.write(piece, 'latin1');
       this.reader.read(this.slab, piece.length);
     }
@@ -48,7 +51,7 @@ describe('a response that comes in one read', () => {
     expect(sink.events).toEqual(['whole 200']);
     expect(sink.body).toBe(body);
     expect(sink.fields).toEqual(['Content-Length', length]);
-    expect(reader).toMatchObject({ over: true, last: { close: false } });
+    expect(reader).toMatchObject({ over: true, last: { close: false, bodiless: body === '' } });
   });
 
   test('is handed on whole up to 16 KiB, and in pieces beyond', () => {
@@ -70,7 +73,7 @@ describe('a response that comes in one read', () => {
     const { sink, reader } = read(`${OK}\r\nhello`);
     expect(sink.events).toEqual(['head 200 null']);
     expect(reader.ended()).toBe(true);
-    expect(sink.events).toEqual(['head 200 null', 'end']);
+    expect(sink).toMatchObject({ events: ['head 200 null', 'end'], trailers: [] });
     expect(reader).toMatchObject({ over: true, last: { close: true } });
   });
 
@@ -83,34 +86,49 @@ describe('a response that comes in one read', () => {
     const { sink, reader } = new Reading(method).read(bytes);
     expect(sink.events[0]).toMatch(/^whole/);
     expect(sink.body).toBe('');
-    expect(reader).toMatchObject({ over: true, last: { close: false } });
+    expect(reader).toMatchObject({ over: true, last: { close: false, bodiless: true } });
   });
 });
 
-test('a response is the same, wherever it is split', () => {
-  const bytes = `HTTP/1.1 103 Early\r\nA: 1\r\n\r\n${OK}B: \xff\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\n\0\r\n\r\n1\r\n\xfe\r\n0\r\nC: 2\r\n\r\n`;
-  const expected = {
-    body: '\0\r\n\xfe',
-    fields: ['B', '\xff'],
-    trailers: ['C', '2'],
-    events: ['info 103', 'head 200 null', 'end'],
-  };
-  expect(read(bytes).sink).toMatchObject(expected);
-  expect(read(...bytes).sink).toMatchObject(expected);
-  for (let at = 1; at < bytes.length; at++)
-    expect(read(bytes.slice(0, at), bytes.slice(at)).sink).toMatchObject(expected);
-});
+test.each(['?', 'x', ':', ' ', '\r', '\n', '\0'])(
+  'a response is the same, wherever it is split, before %j of an earlier read',
+  filler => {
+    const bytes = `HTTP/1.1 103 Early\r\nA: 1\r\n\r\n${OK}B: \xff\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\n\0\r\n\r\n1\r\n\xfe\r\n0\r\nC: 2\r\n\r\n`;
+    const expected = {
+      body: '\0\r\n\xfe',
+      fields: ['B', '\xff'],
+      trailers: ['C', '2'],
+      events: ['info 103', 'head 200 null', 'end'],
+    };
+    const sinkOf = (...pieces: string[]) => new Reading('GET', { filler }).read(...pieces).sink;
+    expect(sinkOf(bytes)).toMatchObject(expected);
+    expect(sinkOf(...bytes)).toMatchObject(expected);
+    for (let at = 1; at < bytes.length; at++)
+      expect(sinkOf(bytes.slice(0, at), bytes.slice(at))).toMatchObject(expected);
+  },
+);
 
 describe('a body in several reads', () => {
   test('flows as it comes', () => {
     const reading = read(`${OK}Content-Length: 8\r\n\r\n`);
     expect(reading.sink.events).toEqual(['head 200 8']);
-    expect(reading.reader.inBody).toBe(true);
+    expect(reading.reader).toMatchObject({
+      inBody: true,
+      over: false,
+      last: { begun: true, bodiless: true },
+    });
     reading.read('hel', 'lo');
-    expect(reading.sink.body).toBe('hello');
+    expect(reading.reader.last.bodiless).toBe(false);
     reading.read('you');
-    expect(reading.sink).toMatchObject({ body: 'helloyou', events: ['head 200 8', 'end'] });
-    expect(reading.reader.over).toBe(true);
+    expect(reading.sink).toMatchObject({ pieces: ['hel', 'lo', 'you'], events: ['head 200 8', 'end'] });
+    expect(reading.reader).toMatchObject({ inBody: false, over: true });
+  });
+
+  test('has not begun for its sink where its first bytes are malformed', () => {
+    const reading = new Reading();
+    expect(() => reading.read(`${OK}Transfer-Encoding: chunked\r\n\r\nx`)).toThrow(MalformedMessage);
+    expect(reading.reader.inBody).toBe(false);
+    expect(reading.sink.events).toEqual([]);
   });
 
   test('is passed on as one piece per read, however small its chunks are', () => {
@@ -137,6 +155,10 @@ describe('a body in several reads', () => {
     expect(reading.sink.lent[0]?.piece.buffer).toBe(reading.slab.bytes.buffer);
     reading.sink.lent[0]?.taken();
     expect(reading.slab.lent).toBe(false);
+    const chunked = read(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+    chunked.sink.takesAtOnce = false;
+    chunked.read(`7ff\r\n${'c'.repeat(2_047)}\r\n`);
+    expect(chunked.slab.lent).toBe(false);
   });
 
   test('is not lent after a head that came in pieces, since those bytes were copied already', () => {
@@ -194,10 +216,11 @@ describe('bytes behind a response', () => {
 
 describe('interim responses', () => {
   test('come before the final one, in order, without 100', () => {
-    const { sink } = read(
+    const { sink, reader } = read(
       `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: 1\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${OK}Content-Length: 2\r\n\r\nok`,
     );
     expect(sink).toMatchObject({ body: 'ok', events: ['info 103', 'info 102', 'whole 200'] });
+    expect(reader.last.close).toBe(false);
   });
 
   test('are 16 at most', () => {
@@ -227,6 +250,29 @@ describe('interim responses', () => {
   });
 });
 
+describe('a switch of protocols', () => {
+  const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n';
+
+  test('ends the reading, behind other interim responses, and keeps what follows', () => {
+    for (const pieces of [
+      [`${SWITCH}frames`],
+      ['HTTP/1.1 103 Early\r\n\r\n', SWITCH.slice(0, 20), `${SWITCH.slice(20)}frames`],
+    ]) {
+      const { reader, sink } = new Reading('GET', { maySwitch: true }).read(...pieces);
+      expect(reader).toMatchObject({ over: true, last: { switched: { fields: ['Upgrade', 'x'] } } });
+      expect(reader.last.switched?.behind.toString()).toBe('frames');
+      expect(sink.events).toEqual(pieces.length === 1 ? [] : ['info 103']);
+    }
+  });
+
+  test('is refused in HTTP/1.0, and where the next request did not ask for it', () => {
+    const reading = new Reading('GET', { maySwitch: true });
+    expect(() => reading.read(SWITCH.replace('1.1', '1.0'))).toThrow('an upgrade that was not asked for');
+    reading.reader.begin('GET', reading.sink);
+    expect(() => reading.read(SWITCH)).toThrow('an upgrade that was not asked for');
+  });
+});
+
 describe('a head', () => {
   const fill = (bytes: number): string => `${OK}X: ${'x'.repeat(bytes - OK.length - 7)}\r\n\r\n`;
 
@@ -235,6 +281,16 @@ describe('a head', () => {
     expect(read(fill(MAX_HEAD_BYTES)).sink.events).toEqual(['head 200 null']);
     expect(() => read(fill(MAX_HEAD_BYTES + 1))).toThrow('too large');
     expect(() => read(...fill(MAX_HEAD_BYTES + 1))).toThrow('too large');
+    expect(() => read(fill(MAX_HEAD_BYTES + 1).slice(0, MAX_HEAD_BYTES))).toThrow('too large');
+  });
+
+  test('that comes byte by byte is parsed with each at first, and then a few times in all', () => {
+    const parsed = vi.spyOn(Buffer.prototype, 'toString');
+    const { sink } = new Reading('GET', { maxHeadBytes: 65_536 }).read(...fill(8_000));
+    const times = parsed.mock.calls.length;
+    parsed.mockRestore();
+    expect(sink.events).toEqual(['head 200 null']);
+    expect(times).toBeLessThan(1_024 + 10);
   });
 
   test('is limited even if much follows in the same read', () => {
@@ -252,7 +308,14 @@ describe('a head', () => {
 });
 
 describe('a sink that gives the exchange up in the middle of a read', () => {
-  test.each(['info', 'head', 'data'] as const)('hears nothing more: in %s', when => {
+  test.each([
+    ['info', 8],
+    ['head', 8],
+    ['data', 8],
+    ['info', 1],
+    ['head', 1],
+    ['data', 1],
+  ] as const)('hears nothing more: in %s, of %i chunks', (when, chunks) => {
     const reading = new Reading();
     const { sink, reader } = reading;
     const calls: string[] = [];
@@ -270,7 +333,7 @@ describe('a sink that gives the exchange up in the middle of a read', () => {
     sink.whole = () => record('whole');
     const chunk = `1000\r\n${'x'.repeat(4_096)}\r\n`;
     reading.read(
-      `HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(8)}0\r\n\r\n`,
+      `HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(chunks)}0\r\nA: b\r\n\r\n`,
     );
     expect(calls.at(-1)).toBe(when);
     expect(reader.over).toBe(true);
