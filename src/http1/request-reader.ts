@@ -73,7 +73,7 @@ export class RequestReader {
 
   /** Whether further bytes are wanted. A head may grow up to its own cap; bytes after the end are thrown away. */
   get wantsMore(): boolean {
-    if (this.#phase === 'head' || this.#phase === 'over' || this.#body?.flows === true) return true;
+    if (this.#phase === 'head' || this.#body?.flows === true) return true;
     return this.#waiting.length < MAX_WAITING_BYTES;
   }
 

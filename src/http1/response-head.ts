@@ -96,7 +96,6 @@ export class UnfinishedHead {
     if (this.isEmpty) return;
     this.#bytes = NO_BYTES;
     this.#joined.forget();
-    this.#partialHead.complete();
   }
 }
 

@@ -166,7 +166,7 @@ export class ResponseReader {
     this.#body = body;
     this.#phase = 'body';
     const bodyLength = typeof length === 'number' ? length : null;
-    if (end > WHOLE_MAX_BYTES || length === 'until close') {
+    if (end > WHOLE_MAX_BYTES) {
       this.#sink?.head(head.status, head.reason, fields, bodyLength);
       this.#readBody(bytes, head.bytes, end);
       return;
