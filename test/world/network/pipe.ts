@@ -15,7 +15,11 @@ export class Pipe {
   #lastMs = 0;
   /** Bytes that were sent and that the receiving process has not read. */
   #heldBytes = 0;
-  #waiting: (() => void) | null = null;
+  /** Bytes of the sender that there was no room for, in its own memory. */
+  #unsent: readonly Buffer[] = [];
+  /** Called once all of them are taken. */
+  #taken: (() => void) | null = null;
+  #willFill = false;
   /** Nothing arrives any more, and nobody is told. */
   isLost = false;
 
@@ -26,20 +30,11 @@ export class Pipe {
     this.#roomBytes = roomBytes;
   }
 
-  /** Sends bytes. Calls back once the system has room for more. */
-  send(bytes: Buffer, taken: () => void): void {
-    const { kernel, weather } = this.#wires;
-    const { host, draws } = this.#from;
-    this.#heldBytes += bytes.length;
-    const { nowMs } = kernel.timeline;
-    // The sender may use its memory again at once.
-    const copy = Buffer.from(bytes);
-    for (const piece of weather.pieces(copy, nowMs, host.name, this.#to.host.name, draws, this.#lastMs)) {
-      this.#lastMs = piece.atMs;
-      this.#carry(piece.atMs, piece);
-    }
-    if (this.#heldBytes <= this.#roomBytes) taken();
-    else this.#waiting = taken;
+  /** Sends bytes, which must not change before it calls back: the system copies only what it has room for. */
+  send(bytes: readonly Buffer[], taken: () => void): void {
+    this.#unsent = bytes;
+    this.#taken = taken;
+    this.#fill();
   }
 
   /** Sends the end of the stream. */
@@ -64,11 +59,33 @@ export class Pipe {
   /** The receiving process has read so many bytes. */
   read(count: number): void {
     this.#heldBytes -= count;
-    if (this.#heldBytes > this.#roomBytes || this.#waiting === null) return;
-    const { kernel } = this.#wires;
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    kernel.after(0, this.#from.owner, waiting);
+    if (this.#taken === null || this.#willFill || this.#heldBytes > this.#roomBytes / 2) return;
+    this.#willFill = true;
+    this.#wires.kernel.after(0, this.#from.owner, () => {
+      this.#willFill = false;
+      this.#fill();
+    });
+  }
+
+  /** Takes as many bytes as there is room for. */
+  #fill(): void {
+    const { kernel, weather } = this.#wires;
+    const { host, draws, destroyed } = this.#from;
+    if (this.#taken === null || destroyed) return;
+    const { nowMs } = kernel.timeline;
+    const all = Buffer.concat(this.#unsent);
+    const room = Math.max(0, this.#roomBytes - this.#heldBytes);
+    const bytes = all.subarray(0, room);
+    this.#heldBytes += bytes.length;
+    for (const piece of weather.pieces(bytes, nowMs, host.name, this.#to.host.name, draws, this.#lastMs)) {
+      this.#lastMs = piece.atMs;
+      this.#carry(piece.atMs, piece);
+    }
+    this.#unsent = behind(this.#unsent, bytes.length);
+    if (this.#unsent.length > 0) return;
+    const taken = this.#taken;
+    this.#taken = null;
+    taken();
   }
 
   #carry(atMs: number, parcel: Parcel): void {
@@ -81,4 +98,15 @@ export class Pipe {
       } else this.#wires.enter(this.#to, () => this.#to.takeParcel(parcel === 'end' ? null : parcel.bytes));
     });
   }
+}
+
+/** What is left of these bytes behind the first ones. Copies nothing. */
+function behind(bytes: readonly Buffer[], count: number): Buffer[] {
+  const left: Buffer[] = [];
+  let skipped = count;
+  for (const each of bytes) {
+    if (each.length > skipped) left.push(each.subarray(skipped));
+    skipped = Math.max(0, skipped - each.length);
+  }
+  return left;
 }

@@ -186,11 +186,14 @@ export class WorldSocket extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
-    this.#write(chunk, done);
+    this.#write([chunk], done);
   }
 
   override _writev(chunks: readonly { readonly chunk: Buffer }[], done: (error?: Error) => void): void {
-    this.#write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
+    this.#write(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    );
   }
 
   override _final(done: () => void): void {
@@ -274,7 +277,7 @@ export class WorldSocket extends Duplex {
     });
   }
 
-  #write(bytes: Buffer, done: (error?: Error) => void): void {
+  #write(bytes: readonly Buffer[], done: (error?: Error) => void): void {
     if (this.connecting) {
       this.#early.push(() => this.#write(bytes, done));
       return;
@@ -284,7 +287,7 @@ export class WorldSocket extends Duplex {
       return;
     }
     this.#touch();
-    this.#sentBytes += bytes.length;
+    for (const each of bytes) this.#sentBytes += each.length;
     this.#outgoing?.send(bytes, () => {
       if (!this.destroyed) done();
     });
