@@ -5,6 +5,7 @@ import { GrpcService, HASTY_WORDS, WORDS } from './inhabitants/grpc-service.ts';
 import { HttpService } from './inhabitants/http-service.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
+import { Http2WebSocketClient } from './inhabitants/http2-web-socket-client.ts';
 import { FAULTS_END_MS, NetworkFaults } from './inhabitants/network-faults.ts';
 import { HELD_PATH, Occupant } from './inhabitants/occupant.ts';
 import { Operator } from './inhabitants/operator.ts';
@@ -39,7 +40,15 @@ const ORACLES: readonly Oracle[] = [
 ];
 
 /** What clients speak. */
-const CLIENTS = [Http1Client, Http1Client, Http1Client, Http2Client, GrpcClient, WebSocketClient];
+const CLIENTS = [
+  Http1Client,
+  Http1Client,
+  Http1Client,
+  Http2Client,
+  GrpcClient,
+  WebSocketClient,
+  Http2WebSocketClient,
+];
 
 /** How many gateways a world has. Larger ones cost more, and find little that two do not. */
 const GATEWAYS = [2, 2, 2, 2, 2, 3, 3, 4, 5];
@@ -101,6 +110,7 @@ async function live(world: World, takes: (step: PlannedStep) => boolean): Promis
   }
   await kernel.run(beganMs + FAULTS_END_MS);
   world.history.tell('plan', 'everything heals');
+  world.isHealed = true;
   for (const inhabitant of world.inhabitants) await kernel.until(inhabitant.heal?.() ?? Promise.resolve());
   for (const inhabitant of world.inhabitants)
     await kernel.until(inhabitant.prove?.() ?? Promise.resolve(), 300_000);

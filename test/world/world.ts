@@ -42,6 +42,8 @@ export class World {
   readonly refreshTokens: RefreshToken[] = [];
   /** How many requests of one caller may be in flight for what is held for a while. */
   mostHeld = 1;
+  /** Whether all faults are over. */
+  isHealed = false;
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
   /** What the gateways share; `null`: each counts for itself. */

@@ -132,14 +132,18 @@ export abstract class Client implements Inhabitant {
   }
 
   protected connect(gateway: WorldGateway): WorldSocket {
-    if (this.#network === null || this.#process === null) throw new Error(`${this.name} has not started`);
-    this.world.kernel.current = this.#process;
+    if (this.#network === null) throw new Error(`${this.name} has not started`);
+    this.world.kernel.current = this.process;
     return this.#network.connect({ host: gateway.host.address, port: 80 });
   }
 
   protected after(ms: number, run: () => void): { run: unknown } {
+    return this.world.kernel.after(ms, this.process, run);
+  }
+
+  protected get process(): Process {
     if (this.#process === null) throw new Error(`${this.name} has not started`);
-    return this.world.kernel.after(ms, this.#process, run);
+    return this.#process;
   }
 
   /** Whether the response is the one to this request. */

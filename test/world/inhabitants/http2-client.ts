@@ -87,7 +87,7 @@ export class Http2Client extends Client {
 }
 
 /** @param length what it says of its body; `null`: nothing */
-function fieldsOf({ id, method, path, token }: Asked, length: number | null): string[] {
+export function fieldsOf({ id, method, path, token }: Asked, length: number | null): string[] {
   const fields = [':method', method, ':scheme', 'http', ':authority', 'api.test', ':path', path];
   fields.push('x-world', id);
   if (token !== null) fields.push('authorization', `Bearer ${token.text}`);

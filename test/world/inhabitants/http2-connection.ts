@@ -76,6 +76,7 @@ export class Http2Connection implements ClientSessionOwner {
   isGoing = false;
   /** A gateway that has heard nothing in time, as of any client, says so in HTTP/1.1. */
   #isSettled = false;
+  #whenSettled: (() => void)[] = [];
   readonly #world: World;
   readonly #session: ClientSession;
   #sentBytes = 0;
@@ -88,7 +89,10 @@ export class Http2Connection implements ClientSessionOwner {
     socket.on('data', (piece: Buffer) => this.#read(piece));
     socket.on('end', () => socket.end());
     socket.on('error', () => {});
-    socket.on('close', () => this.#session.lose());
+    socket.on('close', () => {
+      this.#session.lose();
+      this.#tellSettled();
+    });
     this.#flush();
   }
 
@@ -97,8 +101,14 @@ export class Http2Connection implements ClientSessionOwner {
   }
 
   /** Opens a stream with this head. */
-  open(asked: Asked, fields: readonly string[], exchange: Exchange, endsAtOnce: boolean): void {
-    exchange.stream = this.#session.request(fields, exchange, endsAtOnce);
+  open(
+    asked: Asked,
+    fields: readonly string[],
+    exchange: Exchange,
+    endsAtOnce: boolean,
+    handler: StreamHandler = exchange,
+  ): void {
+    exchange.stream = this.#session.request(fields, handler, endsAtOnce);
     this.#flush();
     this.socket.oncePeerRead(this.#sentBytes, () => {
       asked.readMs = this.#world.nowMs;
@@ -119,10 +129,23 @@ export class Http2Connection implements ClientSessionOwner {
 
   settingsRead(): void {
     this.#isSettled = true;
+    this.#tellSettled();
+  }
+
+  /** Calls back once the gateway has said what it takes, or its connection is gone. */
+  onceSettled(settled: () => void): void {
+    this.#whenSettled.push(settled);
+    if (this.#isSettled || this.socket.destroyed) this.#tellSettled();
   }
 
   goaway(): void {
     this.isGoing = true;
+  }
+
+  #tellSettled(): void {
+    const waiting = this.#whenSettled;
+    this.#whenSettled = [];
+    for (const each of waiting) each();
   }
 
   #flush(): void {

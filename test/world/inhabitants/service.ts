@@ -68,9 +68,9 @@ export abstract class Service implements Inhabitant {
     else asked.arrivals.push({ atMs: nowMs, hasToken });
   }
 
-  /** What it feels like for this request, from 0 to 99. Probes at the end of a world are served well. */
+  /** What it feels like for this request, from 0 to 99. In the end of a world all are served well: one that hangs would hold a permit. */
   protected whimFor(id: string): number {
-    return id.startsWith('probe') ? 0 : this.draws.part(id).whole(0, 99);
+    return this.world.isHealed || id.startsWith('probe') ? 0 : this.draws.part(id).whole(0, 99);
   }
 
   /** Does something later, if this process lives then. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Draws } from '../kernel/draws.ts';
 import type { Asked, WorldToken } from '../requests.ts';
@@ -87,18 +88,24 @@ export class WebSocketClient extends Client {
   }
 
   #ask(asked: Asked, draws: Draws): WebSocket {
-    const { id, gateway, token } = asked;
-    const socket = this.connect(gateway);
+    const { id, token } = asked;
+    const connection = this.carrier(asked, draws);
+    return new WebSocket('ws://api.test/v1/live', {
+      ...{ createConnection: () => connection, perMessageDeflate: false },
+      generateMask: mask => void draws.randomBytes(mask.length).copy(mask),
+      headers: { 'X-World': id, ...(token !== null && { Authorization: `Bearer ${token.text}` }) },
+    });
+  }
+
+  /** What carries a WebSocket: a connection of its own. */
+  protected carrier(asked: Asked, _draws: Draws): Socket {
+    const socket = this.connect(asked.gateway);
     socket.once('connect', () =>
       socket.oncePeerRead(socket.bytesWritten, () => {
         asked.readMs = this.world.nowMs;
       }),
     );
-    return new WebSocket('ws://api.test/v1/live', {
-      ...{ createConnection: () => socket.asSocket, perMessageDeflate: false },
-      generateMask: mask => void draws.randomBytes(mask.length).copy(mask),
-      headers: { 'X-World': id, ...(token !== null && { Authorization: `Bearer ${token.text}` }) },
-    });
+    return socket.asSocket;
   }
 
   /** Reads nothing for a while. */
