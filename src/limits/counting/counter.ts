@@ -148,11 +148,9 @@ const fixedWindow: CounterRule = {
     const units = unitsOf(cost, limit);
     if (moment.nowMs >= counter.resetMs)
       open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs, units);
-    else if (!hasRoom(counter, limit, cost)) {
-      // The wall clock may have stepped since the window opened; announce the next one by the corrected clock.
-      correctMark(counter, moment);
+    else if (!hasRoom(counter, limit, cost))
       open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs, units);
-    } else counter.count += units;
+    else counter.count += units;
     counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
   },
 
@@ -271,7 +269,6 @@ const smooth: CounterRule = {
 
 /** How long until the steps of this cost would end within a period from now; 0 or less if they do already. */
 function freeInMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number {
-  if (nowMs >= counter.markMs) return 0;
   const { periodMs, units } = limit;
   const steps = unitsOf(cost, limit) * periodMs;
   return counter.markMs - nowMs - periodMs + (steps - partsOf(counter, limit)) / units;

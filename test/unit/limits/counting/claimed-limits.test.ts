@@ -21,6 +21,7 @@ test('a set follows what the token says, within the maximum, and keeps its count
   const claimed = new ClaimedLimits('org');
   const set = limits({ caller, group });
   expect(unitsOf(claimed.of(set, null))).toEqual([5, null]);
+  expect(claimed.groupOf(null)).toBe('');
   expect(unitsOf(claimed.of(set, values(7)))).toEqual([7, null]);
   expect(unitsOf(claimed.of(set, values(21, 'acme')))).toEqual([20, 9]);
   expect(unitsOf(claimed.of(set, values(null, 'acme')))).toEqual([5, 9]);
@@ -36,6 +37,12 @@ test('the same token finds its set at once, and tokens that say the same share o
   expect(claimed.of(set, null)).toBe(claimed.of(set, null));
 });
 
+test('a claim that names groups, too, says the number of a caller alone', () => {
+  const ofGroup = limit('9/10s', { role: 'group', claim: 'rate' });
+  const both = { numbers: new Map([['rate', 4]]), groups: new Map([['rate', '4']]) };
+  expect(unitsOf(new ClaimedLimits('rate').of(limits({ caller, group: ofGroup }), both))).toEqual([4, 9]);
+});
+
 test('limits in shadow follow it, too', () => {
   const set = limits({ caller: limit('3/10s'), shadow: limits({ caller, group }) });
   const { caller: held, shadow } = new ClaimedLimits('org').of(set, values(8, 'acme'));
@@ -43,12 +50,18 @@ test('limits in shadow follow it, too', () => {
   expect(new ClaimedLimits('org').of(set, values(8)).shadow?.group).toBeNull();
 });
 
-test('more units of a smooth limit have no more slack than their step allows', () => {
-  const quota = { units: 2, periodMs: 1_000, claim: 'rate', maxUnits: 500 };
-  const smooth = limit('1/1s', { quota, algorithm: 'smooth' });
-  const { caller: many } = new ClaimedLimits(null).of(limits({ caller: smooth }), values(500));
-  expect(many?.slackMs).toBe(1);
-});
+test.each([
+  ['smooth', 1],
+  ['window', 20],
+] as const)(
+  'more units of a %s limit have a slack of %i ms, which never admits one request more',
+  (algorithm, slackMs) => {
+    const quota = { units: 2, periodMs: 1_000, claim: 'rate', maxUnits: 500 };
+    const set = limits({ caller: limit('1/1s', { quota, algorithm }) });
+    const { caller: many } = new ClaimedLimits(null).of(set, values(500));
+    expect(many?.slackMs).toBe(slackMs);
+  },
+);
 
 test('very many different numbers are decided by the counters of one', () => {
   const claimed = new ClaimedLimits(null);

@@ -236,10 +236,10 @@ describe('a request that costs several units', () => {
     expect(ask(2)).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: 5_000 });
   });
 
-  test('takes the whole quota where it costs more than that', () => {
-    const small = limits({ caller: limit('2/5s', { largestCost: 3 }) });
+  test.each(['window', 'smooth'] as const)('takes the whole quota of a %s where it costs more', algorithm => {
+    const small = limits({ caller: limit('2/5s', { algorithm, largestCost: 3 }) });
     const decided = () => store.decide(small, 'user:a', '', '', 3);
-    expect(decided()).toMatchObject({ admitted: true, remaining: 0 });
+    expect(decided()).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: 5_000 });
     expect(decided()).toMatchObject({ admitted: false, retryAfterMs: 5_000 });
   });
 

@@ -4,13 +4,15 @@
 // operation), free the lock (one atomic operation). While one thread holds the lock, another can do nothing but look at it: that is
 // asserted wherever a dead thread holds it. So the bodies of changes follow one another, and what can interleave are whole changes,
 // deaths at each step of one, and the moment at which the main thread hears of a death. These are enumerated.
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SharedMemory } from '../../../../src/core/index.ts';
 import { type LimitSet, type MemoryStore, NO_LIMITS } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { type AskedStore, History } from '../history.ts';
 import { copyOfAll, LockTaken, MortalThreads } from '../mortal-threads.ts';
-import { admittedOf, limit } from '../stores.ts';
+import { admittedOf, copyOf, limit, newStore } from '../stores.ts';
 
 const first = limit('2/1h', { role: 'global', bucket: '' });
 const second = limit('1/1h', { role: 'resource', main: 'm' });
@@ -131,6 +133,23 @@ class Interleavings {
 function without(point: Point, thread: number): Point {
   return { ...point, left: point.left.map((sets, i) => (i === thread ? sets.slice(1) : sets)) };
 }
+
+test('time never goes back from one decision to the next, though the clock of another thread is 3 ms behind', () => {
+  const main = SharedMemory.create(1, randomBytes);
+  const [aheadClock, clock] = [new FrozenClock(), new FrozenClock()];
+  aheadClock.advance(3);
+  const aheadStore = newStore(aheadClock, { memory: main });
+  const store = newStore(clock, { memory: new SharedMemory(main.handover, 1) });
+  const set = { ...NO_LIMITS, caller: limit('5/5s', { algorithm: 'smooth' }) };
+  const { decidedAtMs, resetAtMs, ...first } = copyOf(aheadStore.decide(set, 'user:a', ''));
+  expect(first).toMatchObject({ remaining: 4, resetAfterMs: 1_000 });
+  expect(store.decide(set, 'user:a', '')).toMatchObject({
+    remaining: 3,
+    resetAfterMs: 2_000,
+    decidedAtMs,
+    resetAtMs: resetAtMs + 1_000,
+  });
+});
 
 describe('all interleavings, with a death at each step', () => {
   test.each<[string, LimitSet[][], number]>([

@@ -348,10 +348,12 @@ describe('a look without drawing', () => {
     expect(store.counts.keys).toBe(0);
   });
 
-  test('shows the whole quota once the window is over', () => {
-    store.decide(limits({ caller: own }), 'user:a', 'c1');
+  test.each(['window', 'smooth'] as const)('shows the whole quota of a %s once that is over', algorithm => {
+    const set = limits({ caller: limit('3/5s', { algorithm }) });
+    // More than one decision frees.
+    for (let i = 0; i < 9; i++) store.decide(set, `user:${i}`, '');
     clock.advance(6_000);
-    expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
+    expect(store.peek(set, 'user:8', '')).toMatchObject({
       remaining: 3,
       resetAtMs: 1_700_000_006_000,
       resetAfterMs: 0,
