@@ -43,6 +43,8 @@ export class ScriptedClient {
   /** What the owner was told, in words. */
   readonly told: string[] = [];
   readonly requests: ServedRequest[] = [];
+  /** How often the owner was woken. */
+  wakes = 0;
   /** Called for each request. */
   onRequest = (_request: ServedRequest): void => {};
   readonly #sent = new SentFrames();
@@ -63,7 +65,7 @@ export class ScriptedClient {
     this.session = new ServerSession(
       { ...OPTIONS, ...options },
       {
-        wake: () => {},
+        wake: () => void this.wakes++,
         settingsRead: () => this.told.push('settled'),
         shutDownSeen: () => this.session.goAway(ErrorCode.NO_ERROR),
         goaway: code => this.told.push(`goaway ${code}`),

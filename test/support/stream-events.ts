@@ -1,3 +1,4 @@
+import type { Release } from '../../src/core/index.ts';
 import type { StreamEnd } from '../../src/http2/index.ts';
 
 /** Records in words what comes on a stream behind its head. */
@@ -5,8 +6,11 @@ export class StreamEvents {
   readonly events: string[] = [];
   /** What `data` returns. */
   wantsMore = true;
+  /** Whether each piece of data has to be given back. */
+  readonly areLent: boolean[] = [];
 
-  data(bytes: Buffer): boolean {
+  data(bytes: Buffer, release: Release | null = null): boolean {
+    this.areLent.push(release !== null);
     this.events.push(`data ${bytes.length > 20 ? bytes.length : bytes}`);
     return this.wantsMore;
   }

@@ -84,6 +84,7 @@ describe('a session of a client', () => {
     handler.wantsMore = false;
     scripted.send(data(1, 'x'));
     expect(scripted.send(large)).toBe(true);
+    expect(handler.areLent).toEqual([false, true, false, false]);
     stream.cancel();
     expect(scripted.send(large)).toBe(true);
   });

@@ -144,6 +144,16 @@ describe('a stream ends', () => {
     expect([events.at(-1), scripted.frames(), stream.cancel()]).toEqual(['ended', ['data 1 0 end'], false]);
   });
 
+  test('when its request ends behind a response that its handler does not want yet', () => {
+    const { scripted, handler, stream, events } = asking({ endsAtOnce: false });
+    handler.wantsMore = false;
+    scripted.send(head, data('one', END));
+    for (let i = 0; i < 2; i++) stream.end();
+    expect([scripted.frames(), scripted.session.openStreams]).toEqual([['data 1 0 end'], 0]);
+    stream.resume();
+    expect([events.at(-1), scripted.frames()]).toEqual(['ended', []]);
+  });
+
   test('with its response: the rest of its request is not sent', () => {
     const { scripted, stream, events } = asking({ endsAtOnce: false });
     scripted.send(head, data('no', END));

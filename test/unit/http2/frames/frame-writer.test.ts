@@ -39,8 +39,8 @@ test('frames are written as they are read', () => {
   ]);
 });
 
-test('a large header block goes on in CONTINUATION', () => {
-  const block = Buffer.alloc(40_000, 'b');
+test.each([16_384, 32_768, 40_000])('a header block of %i bytes goes on in CONTINUATION', bytes => {
+  const block = Buffer.alloc(bytes, 'b');
   expect(framesOf(writer => writer.headers(1, block, true))).toEqual([`headers 1 ${block} end`]);
 });
 
@@ -56,6 +56,16 @@ test('pieces that follow each other on a stream share a DATA frame as long as it
   expect(written([1, 'a'], [3, 'b'], [1, 'c'])).toBe(frames([1, 'a'], [3, 'b'], [1, 'c']));
   const large = 'x'.repeat(16_383);
   expect(written([1, large], [1, 'y'], [1, 'z'])).toBe(frames([1, `${large}y`], [1, 'z']));
+});
+
+test('pieces are parts of larger buffers, and never join across another frame', () => {
+  const events = framesOf(writer => {
+    writer.data(1, Buffer.from('hello'), 1, 3);
+    writer.data(1, Buffer.from('there'), 2, 5);
+    writer.windowUpdate(0, 1);
+    writer.data(1, Buffer.from('you'));
+  });
+  expect(events).toEqual(['data 1 "elere" 5', 'window 0 1', 'data 1 "you" 3']);
 });
 
 test('a stream is ended by its last DATA frame where that has not left', () => {
@@ -102,6 +112,26 @@ test('what was taken and lent is not written over, until it is given back', () =
   writer.giveBack();
   writer.data(1, Buffer.from('third'));
   expect([first.subarray(9).toString(), writer.take().subarray(9).toString()]).toEqual(['third', 'third']);
+});
+
+test('what was written stays while a buffer is given back, and while its memory is freed at rest', () => {
+  const { writer } = writing();
+  writer.data(1, Buffer.from('first'));
+  const before = writer.take().buffer;
+  writer.lend();
+  writer.data(1, Buffer.from('other'));
+  writer.giveBack();
+  for (let i = 0; i < 2; i++) writer.rest();
+  const other = writer.take();
+  expect(other.subarray(9).toString()).toBe('other');
+  // It keeps its buffer as long as it has written since it last rested.
+  writer.rest();
+  writer.data(1, Buffer.from('third'));
+  const third = writer.take();
+  expect([third.buffer === other.buffer, other.buffer === before]).toEqual([true, false]);
+  for (let i = 0; i < 2; i++) writer.rest();
+  writer.data(1, Buffer.from('fourth'));
+  expect(writer.take().buffer === third.buffer).toBe(false);
 });
 
 test('the memory of a burst is not kept', () => {

@@ -36,6 +36,19 @@ describe('floods end the connection', () => {
     ['of PRIORITY_UPDATE', i => [frame(0x10, 0, 0, uint32(2 * i + 1))], 4_999, 'control_frames'],
     ['of WINDOW_UPDATE', () => [windowUpdate(0, 1)], 4_999, 'control_frames'],
     ['of frames of unknown types', () => [frame(0x77, 0, 0)], 4_999, 'control_frames'],
+    [
+      'of RST_STREAM of a stream that is closed',
+      i => (i === 0 ? [get(1), reset(1)] : [reset(1)]),
+      5_004,
+      'control_frames',
+    ],
+    [
+      'of DATA behind a reset',
+      i => (i === 0 ? [post(1), reset(1)] : [frame(TYPE.data, 0, 1, 'x')]),
+      5_004,
+      'control_frames',
+    ],
+    ['of acknowledgements of no PING', () => [frame(TYPE.ping, 1, 0, '12345678')], 4_999, 'control_frames'],
     ['of GOAWAY', () => [frame(TYPE.goaway, 0, 0, Buffer.alloc(8))], 4_999, 'control_frames'],
   ])('%s', (_, make, most, reason) => {
     expect(flood(ScriptedClient.begun(), make)).toEqual([most, 11, reason]);
@@ -73,6 +86,8 @@ describe('floods end the connection', () => {
   test('of acknowledgements that the client does not read', () => {
     const scripted = ScriptedClient.begun();
     const pings = Array.from({ length: 1_001 }, () => frame(TYPE.ping, 0, 0, '12345678'));
+    scripted.send(...pings.slice(1));
+    scripted.session.take();
     expect(() => scripted.send(...pings)).toThrow(
       expect.objectContaining({ code: 11, reason: 'control_frames' }),
     );

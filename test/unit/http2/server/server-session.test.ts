@@ -100,6 +100,74 @@ describe('a session of a server', () => {
     expect([bytes() > 0, bytes() > 0, stream.unsent, events.at(-1)]).toEqual([true, true, 0, 'drained']);
   });
 
+  test('sends the bytes of a stream in their order, and those of the next behind them, and is woken as long as any wait', () => {
+    const scripted = ScriptedClient.begun([[4, 1_000_000]], { maxUnsent: 100_000 });
+    scripted.send(get(1), get(3), windowUpdate(0, 1_000_000));
+    const [one, two] = [1, 3].map(id => scripted.request(id).stream);
+    for (const stream of [one, two]) stream?.respond(200, [], false);
+    two?.write(Buffer.alloc(20_000, 'a'));
+    expect(scripted.frames().slice(2)).toEqual(['data 3 16384', 'data 3 3616']);
+    one?.write(Buffer.alloc(150_000, 'a'));
+    const wakes: number[] = [];
+    const take = () => {
+      scripted.wakes = 0;
+      const taken = scripted.rawFrames();
+      wakes.push(scripted.wakes);
+      return taken;
+    };
+    const first = take();
+    one?.write(Buffer.from('b'));
+    two?.write(Buffer.from('c'));
+    const sent = [...first, ...take(), ...take(), ...take()];
+    expect(sent.at(first.length)?.stream).toBe(1);
+    const text = Buffer.concat(sent.map(({ stream, payload }) => (stream === 1 ? payload : Buffer.alloc(0))));
+    expect(text.toString()).toBe(`${'a'.repeat(150_000)}b`);
+    expect([wakes[0] === 0, wakes.at(-1)]).toEqual([false, 0]);
+    // Nothing waits any more, so the next stream is not refused.
+    scripted.send(get(5));
+    expect(scripted.request(5).events).toEqual([`${HEAD} end`]);
+  });
+
+  test.each([60, 20])('sends nothing into a window that became %i smaller than what was sent', window => {
+    const scripted = ScriptedClient.begun([[4, 100]]);
+    scripted.send(get(1));
+    const { stream } = scripted.request(1);
+    stream.respond(200, [], false);
+    stream.write(Buffer.alloc(60));
+    // Nothing of it waits: this changes no count.
+    scripted.send(frame(0x10, 0, 0, Buffer.concat([uint32(1), Buffer.from('u=1')])));
+    scripted.frames();
+    scripted.session.writable = false;
+    stream.write(Buffer.alloc(50));
+    scripted.send(settings([4, window]));
+    scripted.session.writable = true;
+    expect(scripted.frames()).toEqual(['settings 0 ack']);
+    scripted.send(windowUpdate(1, 60 - window + 5));
+    expect(scripted.frames()).toEqual(['data 1 5']);
+  });
+
+  test('sends no more on a stream that its client has reset while it waited', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(get(1));
+    const { stream, events } = scripted.request(1);
+    stream.respond(200, [], false);
+    scripted.frames();
+    scripted.session.writable = false;
+    stream.write(Buffer.from('waits'));
+    stream.end();
+    scripted.send(reset(1));
+    scripted.session.writable = true;
+    expect(scripted.frames()).toEqual([]);
+    expect(events.at(-1)).toBe('closed: reset 8');
+  });
+
+  test('tells a handler that answers at once that its stream is closed', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = ({ stream }) => stream.respond(204, [], true);
+    scripted.send(get(1));
+    expect(scripted.request(1).events).toEqual([`${HEAD} end`, 'closed: done']);
+  });
+
   test('says when a client has settings or a GOAWAY, and acknowledges what is due', () => {
     const scripted = ScriptedClient.begun();
     scripted.send(settings([2, 1], [3, 5]), ping, frame(TYPE.settings, 1, 0));
@@ -121,9 +189,12 @@ describe('a session of a server', () => {
     scripted.send(get(1), post(3), frame(TYPE.headers, 4, 5, Buffer.concat([block(request()), indexing])));
     scripted.send(data(5, 'late', END));
     expect(scripted.frames()).toEqual(['reset 5 00000007']);
+    // It may be on its way even once the client knows the maximum.
+    scripted.send(frame(TYPE.settings, 1, 0), post(9), data(9, 'late', END));
+    expect(scripted.frames()).toEqual(['reset 9 00000007']);
     scripted.request(1).stream.respond(200, [], true);
-    scripted.send(frame(TYPE.headers, 5, 7, Buffer.concat([block(request()), Buffer.from([0xbe])])));
-    expect(scripted.request(7).head.fields.slice(-2)).toEqual(['x-b', 'c']);
+    scripted.send(frame(TYPE.headers, 5, 11, Buffer.concat([block(request()), Buffer.from([0xbe])])));
+    expect(scripted.request(11).head.fields.slice(-2)).toEqual(['x-b', 'c']);
   });
 
   test('refuses streams while too much waits for its client', () => {
@@ -207,6 +278,20 @@ describe('GOAWAY', () => {
     expect(scripted.requests.map(({ stream }) => stream.id)).toEqual([1, 3, 5]);
   });
 
+  test('comes last once the client has acknowledged all that was asked, and never before it is due', () => {
+    const scripted = ScriptedClient.begun();
+    const acknowledgement = frame(TYPE.ping, 1, 0, Buffer.alloc(8));
+    scripted.session.sendPing();
+    scripted.send(acknowledgement, acknowledgement);
+    scripted.session.sendPing();
+    scripted.session.shutDown();
+    scripted.frames();
+    scripted.send(acknowledgement);
+    expect(scripted.frames()).toEqual([]);
+    scripted.send(acknowledgement);
+    expect(scripted.frames()).toEqual(['goaway 0 0000000000000000']);
+  });
+
   test('names the last stream that was looked at, whatever comes behind it', () => {
     const scripted = ScriptedClient.begun();
     scripted.send(get(1), get(3));
@@ -228,6 +313,8 @@ describe('a client is at fault', () => {
   test.each<[string, number, Buffer[]]>([
     ['with a stream of an even number', 1, [get(2)]],
     ['with a stream below one that was opened', 1, [get(5), get(3)]],
+    ['with a stream below one that was opened, before the last', 1, [get(5), get(7), get(3)]],
+    ['with WINDOW_UPDATE of a stream of an even number', 1, [get(5), windowUpdate(2, 1)]],
     ['with a stream below the last number there is', 1, [get(0x7fffffff), get(0x7ffffffd)]],
     ['with the last number there is once more', 5, [get(0x7fffffff), get(0x7fffffff)]],
     ['with HEADERS on a stream that has ended', 5, [get(1), get(1)]],
@@ -276,7 +363,7 @@ describe('a client is at fault', () => {
     const scripted = ScriptedClient.begun();
     scripted.onRequest = () => {};
     scripted.send(post(1), windowUpdate(0, 0x7fffffff - 65_535), windowUpdate(1, 0x7fffffff - 65_535));
-    scripted.send(settings([4, 65_535]));
+    scripted.send(settings([4, 65_534]), settings([4, 65_535]));
     expect(() => scripted.send(settings([4, 65_536]))).toThrow(expect.objectContaining({ code: 3 }));
     expect(() => scripted.send(windowUpdate(0, 1))).toThrow(expect.objectContaining({ code: 3 }));
   });
@@ -293,5 +380,13 @@ describe('a client is at fault', () => {
       reset(1),
     );
     expect(scripted.frames()).toEqual(['reset 1 00000002', 'reset 3 00000002']);
+  });
+
+  test('on the stream alone with what it sends behind its own reset, and not so behind the end of its request', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(post(1), reset(1), data(1, 'x'), get(3));
+    expect(scripted.frames()).toEqual(['reset 1 00000005']);
+    scripted.request(3).stream.respond(204, [], true);
+    expect(() => scripted.send(data(3, 'x'))).toThrow(expect.objectContaining({ code: 5 }));
   });
 });

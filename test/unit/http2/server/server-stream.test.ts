@@ -29,13 +29,25 @@ describe('the body of a request', () => {
     expect(events).toEqual(['data onetwothree', 'x-sum,1', 'ended']);
   });
 
+  test('that is none but trailers waits as well', () => {
+    const { scripted, stream, events } = posting({}, false);
+    scripted.send(trailers);
+    stream.resume();
+    expect(events).toEqual(['x-sum,1', 'ended']);
+  });
+
+  test('may come in pieces that are as long as its length together', () => {
+    const { scripted, events } = posting({}, true, ['content-length', '5']);
+    scripted.send(data('12'), data(), data('345'), data('', END));
+    expect(events).toEqual(['data 12', 'data 345', 'ended']);
+  });
+
   test('stops where its handler has enough', () => {
     const { scripted, stream, events, handler } = posting();
     handler.wantsMore = false;
     scripted.send(data('one'), frame(TYPE.ping, 0, 0, '12345678'), data('two', END));
     expect(events).toEqual(['data one']);
-    stream.resume();
-    stream.resume();
+    for (let i = 0; i < 3; i++) stream.resume();
     expect(events).toEqual(['data one', 'data two', 'ended']);
   });
 
@@ -58,11 +70,18 @@ describe('the body of a request', () => {
 
   test('may be as large as the usual window before the client knows ours, and as ours then', () => {
     const { scripted, events } = posting({ streamWindow: 10 }, false);
-    scripted.send(data(Buffer.alloc(11)), frame(TYPE.settings, 1, 0));
+    scripted.send(data(Buffer.alloc(10)), frame(TYPE.settings, 1, 0), data());
     expect(scripted.frames()).toEqual([]);
     scripted.send(data('x'));
     expect(scripted.frames()).toEqual(['reset 1 00000003']);
     expect(events).toEqual(['closed: malformed more than the window of the stream']);
+  });
+
+  test('leaves the window of the connection as it was where it is too large for its own', () => {
+    const { scripted } = posting({ streamWindow: 10, connectionWindow: 70_000 }, false);
+    scripted.send(frame(TYPE.settings, 1, 0), data(Buffer.alloc(16_000)), data(Buffer.alloc(16_000)));
+    scripted.send(data(Buffer.alloc(3_000)));
+    expect(scripted.frames()).toEqual(['reset 1 00000003', `window 0 ${uint32(35_000).toString('hex')}`]);
   });
 });
 
@@ -148,7 +167,8 @@ describe('a malformed request', () => {
   test('is read no further while its answer waits', () => {
     const { scripted, stream, handler, events } = posting({ connectionWindow: 70_000 }, true, LONG);
     handler.malformed = why => void events.push(why);
-    scripted.send(data('123456'), data('78'), data(Buffer.alloc(16_000)), data('', END));
+    scripted.send(data('123456'), headers(1, [['x-sum', '1']], 4), data('78'));
+    scripted.send(data(Buffer.alloc(16_000)), data('', END));
     stream.respond(400, [], true);
     expect(events).toEqual(['more than content-length says', 'closed: done']);
     expect(scripted.frames()).toEqual(['headers 1 :status,400', PROTOCOL_ERROR]);
@@ -216,6 +236,16 @@ describe('a response', () => {
     expect(scripted.frames()).toEqual(['headers 1 :status,413 end', 'reset 1 00000000']);
   });
 
+  test('that still goes on gives the window of the connection back for what is not wanted', () => {
+    const { scripted, stream } = posting({ connectionWindow: 70_000 });
+    stream.respond(413, [], false);
+    stream.dropRest();
+    scripted.send(...Array.from({ length: 5 }, () => data(Buffer.alloc(7_000))));
+    expect(scripted.frames()).toEqual([
+      ...['headers 1 :status,413', `window 0 ${uint32(35_000).toString('hex')}`],
+    ]);
+  });
+
   test('needs no such word if the request ends meanwhile', () => {
     const { scripted, stream, events } = posting();
     stream.respond(413, [], false);
@@ -267,5 +297,9 @@ describe('a response', () => {
     stream.respond(500, [], true);
     stream.info(103, []);
     expect(scripted.frames()).toEqual(['headers 1 :status,200']);
+    stream.end();
+    expect(stream.write(Buffer.from('late'))).toBe(false);
+    stream.end();
+    expect(scripted.frames()).toEqual(['data 1 0 end']);
   });
 });

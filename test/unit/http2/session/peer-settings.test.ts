@@ -30,6 +30,32 @@ test('whether a server uses priorities, only its first frame says', () => {
   expect(() => read(server, [9, 0])).toThrow(expect.objectContaining({ code: 1 }));
 });
 
+test('values at their bounds are allowed, and so is the same once more', () => {
+  const server = new PeerSettings(false);
+  read(
+    server,
+    ...Array.from({ length: 28 }, () => [0x77, 1] as const),
+    [5, 16_384],
+    [5, 0xffffff],
+    [8, 1],
+    [8, 1],
+  );
+  const client = new PeerSettings(true);
+  read(client, [2, 1], [2, 0]);
+  expect(() => read(client, [2, 2])).toThrow(expect.objectContaining({ code: 1 }));
+});
+
+test('a section is accepted up to the size that it allows, with 32 bytes for each field', () => {
+  const server = new PeerSettings(false);
+  const fields = ['x-a', 'b', 'x-cd', ''];
+  const accepted = [server.accepts(fields)];
+  for (const bytes of [72, 71]) {
+    read(server, [6, bytes]);
+    accepted.push(server.accepts(fields));
+  }
+  expect(accepted).toEqual([true, true, false]);
+});
+
 test.each<[string, number, readonly [number, number][]]>([
   ['pushes of a server', 1, [[2, 1]]],
   ['a first window that is too large', 3, [[4, 0x80000000]]],
