@@ -91,6 +91,13 @@ describe('what goes to the upstream', () => {
     expect(trusted(...claims).untrustedClaims).toBe(false);
   });
 
+  test('fields that only the gateway writes are dropped from everybody, whatever else is said of them', () => {
+    const names = ['X-User', 'Remote-User', 'X-Real-IP'];
+    const own = new ForwardingRules({ own: names, keep: names, remove: names });
+    for (const isTrusted of [true, false])
+      expect(headOf(['x-user', 'a', 'REMOTE-USER', 'b', 'X_Real_IP', 'c'], own, isTrusted).kept).toEqual([]);
+  });
+
   test('other spellings of fields that the gateway writes or believes are always dropped', () => {
     const spelt = [
       'X_Forwarded_For',
