@@ -56,7 +56,6 @@ export function callerOf(
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
-  if (dateClaim(claims, 'iat') === null) return lacking('iat');
   const bot = options.bots !== null && isMarked(claims, options.bots) ? options.bots : null;
   const kind = bot === null ? 'user' : 'bot';
   const parts: string[] = [];

@@ -49,7 +49,7 @@ export class KeySet {
   #flight: Promise<boolean> | null = null;
   #timer: Timer | null = null;
   #abort = new AbortController();
-  #retired = false;
+  #retired: boolean;
   #closed = false;
 
   /** @param before keys already known of the same issuer, used until the first fetch succeeds */

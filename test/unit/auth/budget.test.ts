@@ -63,6 +63,7 @@ describe.each([
 
   it('allows ten checks a second once it is spent, until its window closes', () => {
     const budget = newBudget(BUDGET_OPTIONS);
+    budget.failed('another', 1);
     spend(budget, 'a');
     let checks = 0;
     for (; nowMs < 64_980; nowMs += 20) checks += allowed(budget, 'a', 3);
@@ -127,6 +128,17 @@ describe.each([
     expect(allowed(budget, 'spent', 100)).toBe(10);
   });
 
+  it('forgets the oldest of those with budget left, also when another between them has spent its own', () => {
+    const budget = newBudget({ ...BUDGET_OPTIONS, limit: 2, maxAddresses: 3 });
+    for (const address of ['a', 'b', 'c', 'b', 'd', 'e']) budget.failed(address, 1);
+    for (const address of ['c', 'd', 'e']) {
+      budget.failed(address, 1);
+      expect(allowed(budget, address, 100)).toBe(10);
+    }
+    budget.failed('a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(100);
+  });
+
   it('remembers a bounded number of spent addresses, the latest', () => {
     const budget = new VerificationBudget(
       { ...BUDGET_OPTIONS, limit: 1, maxAddresses: 1_000 },
@@ -144,6 +156,9 @@ describe.each([
     const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a', 1_000);
     spend(budget, 'b', 900);
+    spend(budget, 'c', 1_000);
+    budget.use({ ...BUDGET_OPTIONS, limit: 1_000 });
+    expect(allowed(budget, 'c', 100)).toBe(10);
     budget.use({ ...BUDGET_OPTIONS, limit: 1_200 });
     expect(allowed(budget, 'a', 100)).toBe(100);
     spend(budget, 'a', 199);
@@ -157,6 +172,20 @@ describe.each([
   });
 });
 
+it('the budget of failed verifications is apart from another in the same memory', () => {
+  const [memory = ownMemory(randomBytes)] = threadsOf(1);
+  const [tokens, notices] = ['tokens', 'notices'].map(
+    name => new VerificationBudget({ ...BUDGET_OPTIONS, limit: 1, maxAddresses: 2 }, clock, memory, name),
+  );
+  if (tokens === undefined || notices === undefined) throw new Error('no budget');
+  for (const address of ['a', 'b']) tokens.failed(address, 1);
+  for (const address of ['c', 'd', 'e', 'f']) notices.failed(address, 1);
+  expect(['a', 'b', 'e'].map(address => allowed(tokens, address, 100))).toEqual([10, 10, 100]);
+  tokens.failed('g', 1);
+  expect(['a', 'b', 'g'].map(address => allowed(tokens, address, 100))).toEqual([100, 0, 10]);
+  expect(['d', 'e', 'f'].map(address => allowed(notices, address, 100))).toEqual([100, 10, 10]);
+});
+
 describe('checks of whose refused token it is', () => {
   it('are ten a second, whichever thread makes them', () => {
     const threads = threadsOf(3).map(memory => new OwnerChecks(clock, memory));
@@ -167,17 +196,34 @@ describe('checks of whose refused token it is', () => {
     nowMs += 1;
     expect(taken()).toBe(10);
   });
+
+  it('are ten in any second, also when they come at different moments', () => {
+    const checks = new OwnerChecks(clock, ownMemory(randomBytes));
+    const taken = (tries: number) =>
+      Array.from({ length: tries }, () => checks.take()).filter(Boolean).length;
+    expect(taken(4)).toBe(4);
+    nowMs += 500;
+    expect(taken(30)).toBe(6);
+    nowMs += 500;
+    expect(taken(30)).toBe(4);
+    nowMs += 500;
+    expect(taken(30)).toBe(6);
+  });
 });
 
 describe('a token that has passed', () => {
-  const [one, other] = ['a', 'b'].map(byte => Buffer.alloc(32, byte).toString('base64url'));
+  // Hashes with one place: the second shares no word with the first, the others one each.
+  const [one, other, ...alike] = ['aaaaaaaa', 'aabbbbbb', 'aaaabbbb', 'aabbaaaa'].map(text =>
+    Buffer.from(text.padEnd(32)).toString('base64url'),
+  );
 
   it('is known to the other threads, and no other token is', () => {
     const [main, worker] = threadsOf(2).map(
       memory => new VerificationBudget(BUDGET_OPTIONS, clock, memory, 'tokens'),
     );
     main?.passed(one ?? '');
-    expect([one, other].map(token => worker?.hasPassed(token ?? ''))).toEqual([true, false]);
+    expect(worker?.hasPassed(one ?? '')).toBe(true);
+    for (const token of [other, ...alike]) expect(worker?.hasPassed(token ?? '')).toBe(false);
   });
 
   it('is not looked up where there is one thread, which remembers its callers', () => {

@@ -14,7 +14,7 @@ import {
   Verifier,
 } from '../../../src/auth/index.ts';
 import type { RevocationSharing } from '../../../src/auth/revocation-rules.ts';
-import { type AuthListener, ownMemory, systemClock } from '../../../src/core/index.ts';
+import { type AuthListener, ownMemory, systemClock, type TableMemory } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
 
@@ -126,13 +126,19 @@ export interface RoomOptions {
   readonly access?: Partial<AccessTokenOptions>;
   readonly cache?: Partial<CacheOptions>;
   readonly budget?: Partial<BudgetOptions> | null;
+  /** Shared with another thread. Default: memory of its own. */
+  readonly memory?: TableMemory | undefined;
+  /** As in `KeySetDependencies`. */
+  readonly ask?: (keys: () => KeySet) => Promise<boolean>;
 }
 
 /** The room put together around a scripted issuer whose keys are loaded, unless it is not up. Time has to be frozen. */
 export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}): Promise<Room> {
   const recorder = new Recorder();
-  const keys = new KeySet(KEY_SET_OPTIONS, {
+  const { ask, memory = ownMemory(randomBytes) } = changed;
+  const keys: KeySet = new KeySet(KEY_SET_OPTIONS, {
     fetch: issuer.fetch,
+    ask: ask && (() => ask(() => keys)),
     clock,
     random: () => 0,
     listener: recorder,
@@ -143,13 +149,8 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
   const budget =
     changed.budget === null
       ? null
-      : new VerificationBudget(
-          { ...BUDGET_OPTIONS, ...changed.budget },
-          clock,
-          ownMemory(randomBytes),
-          'tokens',
-        );
-  const ownerChecks = new OwnerChecks(clock, ownMemory(randomBytes));
+      : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock, memory, 'tokens');
+  const ownerChecks = new OwnerChecks(clock, memory);
   const dependencies = { keys, revocations, budget, ownerChecks, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { IssuerVerifiers } from '../../../src/auth/issuer-verifiers.ts';
+import { invalid } from '../../../src/auth/token/index.ts';
 import { signToken } from '../../support/token-issuer.ts';
 import {
   ADDRESS,
@@ -70,6 +71,20 @@ describe('the token of an issuer', () => {
     expect(other.recorder.count('tokenKnown')).toBe(1);
     expect(one.recorder.count('signatureChecked')).toBe(0);
     expect(recorder.events).toEqual([]);
+  });
+
+  it('is remembered by its issuer once it was verified, and refused by that later', async () => {
+    const { one, other, judge, verifier, recorder } = await openRooms();
+    const [token, unknown] = [ofOther(), ofOther({ sub: 'bob' })];
+    await judge(token);
+    const caller = verifier.remembered(token);
+    expect([caller?.issuer, verifier.remembered(unknown)]).toEqual([OTHER, null]);
+    if (caller === null) throw new Error('not remembered');
+    verifier.refuse(invalid('certificate'), caller);
+    expect([one, other].map(room => room.recorder.count('tokenRefused'))).toEqual([0, 1]);
+    expect(recorder.events).toEqual([]);
+    other.revocations.revokeSubject('ada', claims.iat + 1);
+    expect(verifier.remembered(token)).toBeNull();
   });
 
   it('is remembered as refused, too', async () => {

@@ -49,6 +49,19 @@ describe('the key set', () => {
     expect(issuer.fetches).toBe(12);
   });
 
+  it('is fetched ten minutes after the last fetch, whatever caused that', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    for (let i = 0; i < 5; i += 1) {
+      await vi.advanceTimersByTimeAsync(60_000);
+      await keySet.refresh();
+    }
+    await vi.advanceTimersByTimeAsync(599_999);
+    expect(issuer.fetches).toBe(6);
+    await vi.advanceTimersByTimeAsync(6_000_001);
+    expect(issuer.fetches).toBe(17);
+  });
+
   it('is fetched randomly up to a tenth earlier', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch, () => 0.5).refresh();
@@ -113,7 +126,7 @@ describe('the key set', () => {
     ['an empty set', '{"keys":[]}'],
     ['an error page', '<html>'],
     ['nothing', ''],
-    ['too many bytes', `${keySetJson([rsaNext])}${' '.repeat(262_144)}`],
+    ['too many bytes', keySetJson([rsaNext]).padEnd(262_145)],
     ['too many keys', keySetJson(new Array(101).fill(rsaNext))],
   ])('keeps its last good keys when the issuer answers with %s', async (_, response) => {
     let text = keySetJson([rsa]);
@@ -125,7 +138,8 @@ describe('the key set', () => {
   });
 
   it('may come as bytes', async () => {
-    await open(async () => new TextEncoder().encode(keySetJson([rsa]))).refresh();
+    // As many as are accepted.
+    await open(async () => new TextEncoder().encode(keySetJson([rsa]).padEnd(262_144))).refresh();
     expect(ids()).toEqual(['rsa-1']);
   });
 
@@ -173,6 +187,8 @@ describe('a fetch', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await done).toBe(false);
     expect(keySet.fetching).toBe(false);
+    const tooLate = new KeySetError('the issuer took too long to send its keys');
+    expect(recorder.events).toEqual([['keySetFailed', tooLate]]);
   });
 
   it('is aborted when its time is up and when the key set is closed', async () => {
@@ -236,5 +252,44 @@ describe('a key set in the place of another', () => {
     expect(await keySet.refresh()).toBe(true);
     await vi.advanceTimersByTimeAsync(6_000_000);
     expect(issuer.fetches).toBe(2);
+  });
+});
+
+describe('a key set that another thread fetches', () => {
+  it('follows that: its keys, their age and the cooldown', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    const main = open(issuer.fetch);
+    expect(main.fetched).toBeNull();
+    await main.refresh();
+    let asked = 0;
+    keySet = new KeySet(KEY_SET_OPTIONS, {
+      fetch: () => expect.fail('it fetches nothing itself'),
+      ask: async () => {
+        asked += 1;
+        return false;
+      },
+      clock,
+      random: () => 0,
+      listener: recorder,
+    });
+    keySet.follow(null, 4_000);
+    expect([keySet.loaded, keySet.cooldownMs()]).toEqual([false, 4_000]);
+    keySet.follow(main.fetched, 5_000);
+    expect([ids(), keySet.size, keySet.asOfMs, keySet.version]).toEqual([['rsa-1'], 1, START_MS, 1]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(keySet.cooldownMs()).toBe(4_000);
+    const [key] = keySet.candidates('RS256', 'rsa-1');
+    // What it has already makes no new version: refusals stay remembered.
+    for (const known of [main.fetched, null]) keySet.follow(known, 0);
+    expect([keySet.version, keySet.cooldownMs()]).toEqual([1, 0]);
+    issuer.keys = [rsa, rsaNext];
+    await main.refresh();
+    keySet.follow(main.fetched, 5_000);
+    expect([ids(), keySet.version]).toEqual([['rsa-1', 'rsa-2'], 2]);
+    expect(key && keySet.holds(key)).toBe(true);
+    main.close();
+    expect([await keySet.refresh(), asked]).toEqual([false, 1]);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(asked).toBe(1);
   });
 });

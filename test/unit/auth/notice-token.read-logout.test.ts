@@ -30,6 +30,10 @@ describe('a logout token', () => {
     expect(lacking('sub')).toBe('logout');
   });
 
+  it('needs no typ among its claims, which only Keycloak writes', () => {
+    expect(lacking('typ')).toBe('logout');
+  });
+
   it('with neither is refused, and so is one with either of the wrong type', () => {
     const { sid: _, sub: __, ...claims } = LOGOUT;
     expect(readLogout({ claims, type: null }, TERMS)).toMatchObject({ kind: 'flawed', claim: 'sid' });
@@ -44,6 +48,7 @@ describe('a logout token', () => {
     [null, 'logout'],
     ['at+jwt', 'token_kind'],
     ['secevent+jwt', 'token_kind'],
+    ['logout+application/jwt', 'token_kind'],
   ])('of the type %j is one: %s', (type, expected) => {
     expect(flaw({}, type)).toBe(expected);
   });

@@ -53,6 +53,12 @@ describe('a not-before push', () => {
     expect(flaw({ expiration: START_S + 630 })).toBe('push');
     expect(flaw({ expiration: START_S + 631 })).toBe('lifetime');
   });
+
+  it('has an id of up to 512 characters, and a mark up to the moment when it expires', () => {
+    expect(flaw({ id: 'x'.repeat(512) })).toBe('push');
+    expect(flaw({ notBefore: START_S + 30 })).toBe('push');
+    expect(flaw({ notBefore: START_S + 31 })).toBe('notBefore');
+  });
 });
 
 describe('the order of pushes', () => {

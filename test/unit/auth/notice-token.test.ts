@@ -6,7 +6,7 @@ const bytes = (text: string) => Buffer.from(text);
 
 describe('the body of a push', () => {
   it('is the token itself, as text', () => {
-    for (const type of ['text/plain', 'Text/Plain; charset=ISO-8859-1'])
+    for (const type of ['text/plain', 'Text/Plain; charset=ISO-8859-1', ' text/plain ;charset=x'])
       expect(noticeToken('not_before_push', type, bytes('a.b.c'))).toEqual({ token: 'a.b.c' });
   });
 

@@ -18,6 +18,8 @@ describe('the ids of notices', () => {
     ]).toEqual([true, true]);
     vi.advanceTimersByTime(1_000);
     expect([seen.has('a', '1'), await seen.take('a', '1', START_MS + 2_000)]).toEqual([false, true]);
+    // The expired ones are gone.
+    expect(seen.size).toBe(1);
   });
 
   it('are taken once of two that come together', async () => {

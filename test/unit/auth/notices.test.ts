@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { REVOCATION_LIMITS, Revocations } from '../../../src/auth/index.ts';
 import { revocableOf } from '../../../src/auth/revocation-rules.ts';
 import { issuerKey, signToken } from '../../support/token-issuer.ts';
-import { claims, freezeTime, options, rsa, rsaNext, ScriptedIssuer, START_S } from './fixture.ts';
+import { claims, clock, freezeTime, options, rsa, rsaNext, ScriptedIssuer, START_S } from './fixture.ts';
 import { LOGOUT, type NoticeRoom, noticeIssuer, openNotices, PUSH } from './notices/room.ts';
 
 beforeEach(freezeTime);
@@ -69,14 +70,35 @@ describe('a not-before push', () => {
     expect(await room.push()).toBe(204);
   });
 
-  it.each(['', 'x', 'a.b.c', 'e30.e30.', `${signToken(rsa, PUSH)}\n`, `${signToken(rsa, PUSH)}.x`])(
-    'that reads %j is refused',
-    async body => {
-      const room = await openNotices();
-      expect((await room.send('not_before_push', 'text/plain', body)).status).toBe(400);
-      expect(flaws(room)).toEqual([expect.stringMatching(/malformed|algorithm/)]);
-    },
-  );
+  it.each([
+    ['', 'malformed'],
+    ['x', 'malformed'],
+    ['a.b.c', 'malformed'],
+    ['e30.e30.', 'malformed'],
+    [`${signToken(rsa, PUSH)}\n`, 'malformed'],
+    [`${signToken(rsa, PUSH)}.x`, 'malformed'],
+    [signToken(rsa, PUSH, { alg: 'none' }), 'algorithm'],
+    [signToken(rsa, PUSH, { crit: ['exp'] }), 'critical'],
+  ])('that reads %j is refused: %s', async (body, expected) => {
+    const room = await openNotices();
+    expect((await room.send('not_before_push', 'text/plain', body)).status).toBe(400);
+    expect(flaws(room)).toEqual([expected]);
+  });
+
+  it('is in force until it expires, give or take the leeway of its provider', async () => {
+    const room = await openNotices();
+    vi.advanceTimersByTime(59_999);
+    expect(await room.push()).toBe(204);
+    vi.advanceTimersByTime(1);
+    expect(await room.push({ ...PUSH, id: '2' })).toBe(400);
+    expect(flaws(room)).toEqual(['accepted', 'expired']);
+  });
+
+  it('that names no key is taken if any key of its provider signed it', async () => {
+    const room = await openNotices(new ScriptedIssuer(rsa, rsaNext));
+    expect(await room.push(PUSH, { ...rsa, kid: null })).toBe(204);
+    expect(await room.push({ ...PUSH, id: '2' }, { ...rsaNext, kid: null })).toBe(204);
+  });
 
   it('is no access or logout token, although the same key signs them', async () => {
     const room = await openNotices();
@@ -94,6 +116,29 @@ describe('a logout token', () => {
       null,
       null,
     ]);
+  });
+
+  it('with sid alone does, and each such end is taken, however many there are', async () => {
+    const room = await openNotices(undefined, { limit: 5 });
+    for (let i = 0; i < 10; i += 1) {
+      const { sub: _, ...bySession } = { ...LOGOUT, jti: `${i}`, sid: `s${i}` };
+      expect(await room.logout(bySession)).toBe(200);
+    }
+    expect([0, 9, 10].map(i => refusal(room, { sid: `s${i}` }))).toEqual(['signed_out', 'signed_out', null]);
+  });
+
+  it('with sid and sub counts for the subject: one that ends too many sessions loses all of them', async () => {
+    const provider = new ScriptedIssuer(rsa);
+    const limits = { ...REVOCATION_LIMITS, maxSessionsOfOne: 1 };
+    const small = {
+      ...(await noticeIssuer(provider, 'https://other.example')),
+      revocations: new Revocations(limits, clock, () => {}).of('https://other.example'),
+    };
+    const room = await openNotices(undefined, { others: [small] });
+    for (const sid of ['s1', 's2'])
+      expect(await room.logout({ ...LOGOUT, iss: small.issuer, jti: sid, sid })).toBe(200);
+    expect(small.revocations.facts).toMatchObject({ sessions: 1, subjects: 1 });
+    expect(refusal({ ...room, issuer: small }, { sid: 's3' })).toBe('not_before');
   });
 
   it('with sub alone refuses what was issued until then', async () => {
@@ -145,6 +190,12 @@ describe('a logout token', () => {
     expect((await room.send('back_channel_logout', form, '')).body).toContain(
       'the body must have one logout_token',
     );
+    expect(room.events.map(({ flaw, claim }) => [flaw, claim])).toEqual([
+      ['audience', null],
+      ['claim', 'jti'],
+      [null, null],
+      ['body', null],
+    ]);
   });
 });
 
@@ -190,6 +241,9 @@ describe('an address that sends bad notices', () => {
     for (let i = 0; i < 10; i++) await room.push('junk');
     const response = await room.send('not_before_push', 'text/plain', signToken(rsa, PUSH));
     expect(response).toMatchObject({ status: 429, fields: expect.arrayContaining(['Retry-After', '60']) });
+    expect(response.body).toBe(
+      '{"error":"temporarily_unavailable","error_description":"too many bad notices from this address"}',
+    );
     expect(flaws(room).at(-1)).toBe('put_off');
     vi.advanceTimersByTime(60_000);
     expect(await room.push({ ...PUSH, expiration: START_S + 90 })).toBe(204);
@@ -211,13 +265,37 @@ describe('notices of several providers', () => {
     const room = await openNotices(undefined, { others: [other] });
     const token = revocableOf({ claims: { ...claims, ...OLD, sid: 's1' }, signingInput: '' });
     const both = () => [room.issuer, other].map(({ revocations }) => revocations.refusal(token));
+    vi.advanceTimersByTime(5_000);
     expect(await room.logout({ ...LOGOUT, iss: other.issuer }, rsaNext)).toBe(200);
     expect(both()).toEqual([null, 'signed_out']);
     expect(await room.push(PUSH, rsaNext)).toBe(204);
     expect(both()).toEqual([null, 'not_before']);
+    // Whoever has the key is the sender: nobody else is asked for it.
+    expect(room.provider.fetches).toBe(1);
     expect(await room.push({ ...PUSH, id: '2', resource: 'nobody' })).toBe(400);
     expect(await room.logout({ ...LOGOUT, jti: '2', iss: 'https://third.example' })).toBe(400);
-    expect(await room.logout({ ...LOGOUT, jti: '3', iss: options.issuer }, { ...rsaNext })).toBe(503);
+    expect(await room.logout({ ...LOGOUT, jti: '3', iss: options.issuer }, rsaNext)).toBe(400);
+    expect(flaws(room)).toEqual(['accepted', 'accepted', 'audience', 'issuer', 'unknown_key']);
+  });
+
+  it('that know the gateway by other names send pushes of their own', async () => {
+    const other = {
+      ...(await noticeIssuer(new ScriptedIssuer(rsaNext), 'https://other.example')),
+      clientId: 'gateway-there',
+    };
+    const room = await openNotices(undefined, { others: [other] });
+    const pushedS = () => [room.issuer, other].map(({ revocations }) => revocations.facts.pushedS);
+    expect(await room.push({ ...PUSH, resource: other.clientId }, rsa)).toBe(503);
+    expect(pushedS()).toEqual([null, null]);
+    expect(await room.push({ ...PUSH, resource: other.clientId }, rsaNext)).toBe(204);
+    expect(pushedS()).toEqual([null, START_S]);
+  });
+
+  it('that name no key are taken from whichever provider signed them', async () => {
+    const other = await noticeIssuer(new ScriptedIssuer(rsaNext), 'https://other.example');
+    const room = await openNotices(undefined, { others: [other] });
+    expect(await room.push(PUSH, { ...rsaNext, kid: null })).toBe(204);
+    expect([room.issuer, other].map(({ revocations }) => revocations.facts.pushedS)).toEqual([null, START_S]);
   });
 
   it('with a new key are taken from whichever provider has it, also while another cannot say', async () => {

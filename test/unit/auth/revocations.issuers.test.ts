@@ -31,8 +31,9 @@ describe('the revocations of several issuers', () => {
     one.of('https://a').revokeSubject('ada', START_S);
     one.of('https://b').endSession(sessionDigest('s1'));
     one.of('https://c').push({ markS: START_S, order: 1 });
-    const reasons = ['a', 'b', 'c', 'd'].map(name => two.of(`https://${name}`).refusal(old));
-    expect(reasons).toEqual(['not_before', 'signed_out', 'not_before', null]);
+    one.of('https://d').learnPolicy('ada', START_S);
+    const reasons = ['a', 'b', 'c', 'd', 'e'].map(name => two.of(`https://${name}`).refusal(old));
+    expect(reasons).toEqual(['not_before', 'signed_out', 'not_before', 'not_before', null]);
     for (const { issuer, whom } of told) {
       expect(issuer).toMatch(/^[\w-]{22}$/);
       expect(whom).toMatch(/^([\w-]{22}|\d+)$/);

@@ -39,7 +39,8 @@ describe('a full table', () => {
       all.endSession(sessionDigest(sid));
     }
     expect(evictions).toBe(2);
-    all.adopt({ kind: 'session', issuer: '', whom: sessionDigest('s1'), value: START_S + 11, forMs: 9 });
+    for (const value of [START_S + 11, START_S + 21])
+      all.adopt({ kind: 'session', issuer: '', whom: sessionDigest('s1'), value, forMs: 9 });
     expect([evictions, [...all.running()].length]).toEqual([2, 3]);
     expect(all.refusal(token(START_S + 10, 'ada', 's1'))).toBe('not_before');
     expect(all.refusal(token(START_S + 30, 'ada', 's4'))).toBe('signed_out');
@@ -203,15 +204,27 @@ describe('the mark of a subject', () => {
     }
   });
 
+  it('is kept for no shorter time because another gateway saw shorter-lived tokens', () => {
+    const all = issuer();
+    all.observeLife(10 * DAY_S);
+    all.adopt({ kind: 'lifetime', issuer: '', whom: '', value: 2 * DAY_S, forMs: 4 * DAY_S * 1_000 });
+    all.revokeSubject('ada', START_S);
+    nowS += 9 * DAY_S;
+    all.revokeSubject('bob', nowS);
+    expect(all.refusal(token(START_S - 1))).toBe('not_before');
+  });
+
   it('is told anew, for longer, when a token is seen that lives longer', () => {
     const all = revocations();
     const told: AnonymousRevocation[] = [];
     all.of(ISSUER).revokeSubject('ada', START_S);
     all.shareBy(hearing(each => told.push(each)));
+    all.of(ISSUER).observeLife(DAY_S);
+    expect(all.of(ISSUER).facts).toMatchObject({ keptForS: DAY_S, keptBy: 'default' });
     all.of(ISSUER).observeLife(10 * DAY_S - 1);
-    expect(told.map(({ kind, value, forMs }) => [kind, value, forMs])).toEqual([
-      ['lifetime', 10 * DAY_S, 20 * DAY_S * 1_000],
-      ['subject', START_S, 10 * DAY_S * 1_000],
+    expect(told.map(({ kind, whom, value, forMs }) => [kind, whom, value, forMs])).toEqual([
+      ['lifetime', '', 10 * DAY_S, 20 * DAY_S * 1_000],
+      ['subject', digestOf('ada'), START_S, 10 * DAY_S * 1_000],
     ]);
     all.of(ISSUER).observeLife(10 * DAY_S);
     expect(told).toHaveLength(2);
@@ -249,6 +262,16 @@ describe('the mark of a subject', () => {
     expect(ended).toMatchObject({ kind: 'session', forMs: (DAY_S + 1) * 1_000 });
     bound(null);
     expect(one.of(ISSUER).facts.notBeforeS).toBe(START_S + 100);
+  });
+
+  it('raises no mark for everyone where a configuration leaves the lifetime as it was, or shortens it', () => {
+    const all = revocations();
+    const told: AnonymousRevocation[] = [];
+    for (const maxLifetimeS of [300, 300, 200]) all.of(ISSUER).use({ ...RULES, maxLifetimeS });
+    all.of(ISSUER).revokeSubject('ada', START_S);
+    all.shareBy(hearing(each => told.push(each)));
+    all.of(ISSUER).use({ ...RULES, maxLifetimeS: 200 });
+    expect([all.of(ISSUER).facts.notBeforeS, told]).toEqual([0, []]);
   });
 });
 
@@ -341,20 +364,28 @@ describe('a full table', () => {
     expect(all.refusal(token(START_S, 'ada', 'session 49'))).toBe('signed_out');
   });
 
-  it('tells others to drop what it drops, after it has told them what refuses as much', () => {
-    const all = revocations({ maxEntries: 1 });
-    const told: string[] = [];
-    all.shareBy({
-      announce: ({ kind, value }) => told.push(`${kind} ${value - START_S}`),
-      withdraw: ({ kind, whom, value }) => {
-        expect(whom).toBe(digestOf('ada'));
-        told.push(`no ${kind} ${value - START_S}`);
-      },
-    });
-    all.of(ISSUER).revokeSubject('ada', START_S - 5);
-    all.of(ISSUER).revokeSubject('bob', START_S - 3);
-    expect(told).toEqual(['subject -5', 'everyone -5', 'no subject -5', 'subject -3']);
-  });
+  it.each(['subject', 'policy', 'session'] as const)(
+    'of the kind %s tells others to drop what it drops, after it has told them what refuses as much',
+    kind => {
+      const all = revocations({ maxEntries: 1 });
+      const told: string[] = [];
+      const inWords = ({ whom, value, ...each }: Pick<AnonymousRevocation, 'kind' | 'whom' | 'value'>) =>
+        `${each.kind} ${whom === digestOf('ada') ? 'ada' : whom === '' ? 'all' : 'bob'} ${value - START_S}`;
+      all.shareBy({
+        announce: each => told.push(inWords(each)),
+        withdraw: each => told.push(`no ${inWords(each)}`),
+      });
+      const revoke = (name: string, beforeS: number) => {
+        if (kind === 'subject') all.of(ISSUER).revokeSubject(name, beforeS);
+        else if (kind === 'policy') all.of(ISSUER).learnPolicy(name, beforeS);
+        else all.of(ISSUER).endSession(digestOf(name), beforeS - 1);
+      };
+      // Sessions end no earlier than now.
+      revoke('ada', START_S + 1);
+      revoke('bob', START_S + 3);
+      expect(told).toEqual([`${kind} ada 1`, 'everyone all 1', `no ${kind} ada 1`, `${kind} bob 3`]);
+    },
+  );
 
   it('never refuses less because another gateway dropped less', () => {
     const all = revocations();

@@ -9,6 +9,7 @@ import {
   openRoom,
   type Room,
   rsa,
+  rsaNext,
   ScriptedIssuer,
   START_S,
 } from './fixture.ts';
@@ -89,9 +90,19 @@ describe('a refused token names nobody', () => {
 
   it('if it lacks a claim that identifies the caller, or comes from elsewhere', () => {
     const nobody = signToken(rsa, { ...claims, exp: START_S - 3_600, azp: undefined });
-    expect(refusalOf(room.verifier, nobody)).toEqual(['expired', null]);
+    for (let i = 0; i < 20; i++) expect(refusalOf(room.verifier, nobody)).toEqual(['expired', null]);
+    // All that cost one check.
+    for (let i = 0; i < 9; i++) expect(refusalOf(room.verifier, old(i))).toEqual(['expired', WHO]);
     const elsewhere = signToken(rsa, { ...claims, iss: 'https://other.example' });
     expect(refusalOf(room.verifier, elsewhere)).toEqual(['issuer', null]);
+  });
+
+  it('while its key is not known', async () => {
+    const token = signToken(rsaNext, { ...claims, exp: START_S - 3_600 });
+    expect(refusalOf(room.verifier, token)).toEqual(['expired', null]);
+    room.issuer.keys = [rsaNext];
+    await room.keys.refresh();
+    expect(refusalOf(room.verifier, token)).toEqual(['expired', WHO]);
   });
 
   it('and draws on no budget', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../../../src/auth/index.ts';
 import { sessionDigest } from '../../../src/auth/revocation-rules.ts';
 import { digestOf } from '../../../src/core/index.ts';
+import { threadsOf } from '../../support/shared-memory.ts';
 import { base64Url, issuerKey, type SigningAlgorithm, signToken } from '../../support/token-issuer.ts';
 import {
   ADDRESS,
@@ -57,8 +58,24 @@ describe('a good token', () => {
     const token = signToken(rsa, claims);
     const first = verifier.verify(token, ADDRESS);
     for (let i = 0; i < 10; i += 1) expect(verifier.verify(token, ADDRESS)).toBe(first);
-    expect(recorder.count('signatureChecked')).toBe(1);
+    expect(recorder.events.filter(([name]) => name === 'signatureChecked')).toEqual([
+      ['signatureChecked', 'RS256', true],
+    ]);
     expect(recorder.count('tokenKnown')).toBe(10);
+  });
+
+  it('is remembered once it was verified, until it is no longer accepted', async () => {
+    const { verifier, recorder, revocations } = await open();
+    const [ada = '', bob = ''] = ['ada', 'bob'].map(sub => signToken(rsa, { ...claims, sub }));
+    const remembered = () => [ada, bob].map(token => verifier.remembered(token)?.principal ?? null);
+    verifier.verify(ada, ADDRESS);
+    expect(remembered()).toEqual(['user:web ada', null]);
+    verifier.verify(bob, ADDRESS);
+    revocations.revokeSubject('ada', START_S + 1);
+    expect(remembered()).toEqual([null, 'user:web bob']);
+    vi.advanceTimersByTime(330_000);
+    expect(remembered()).toEqual([null, null]);
+    expect(recorder.count('tokenKnown')).toBe(2);
   });
 
   it('of a bot becomes a bot', async () => {
@@ -106,6 +123,8 @@ describe('a good token', () => {
   it('says how long the revocations that concern it have to be kept', async () => {
     const { judge, revocations } = await open();
     await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }));
+    // With the leeway, in whole hours.
+    expect(revocations.facts).toMatchObject({ keptForS: 30 * 86_400 + 3_600, keptBy: 'longest token seen' });
     revocations.revokeSubject('ada', START_S + 1);
     vi.setSystemTime((START_S + 29 * 86_400) * 1_000);
     revocations.revokeSubject('bob', START_S);
@@ -207,7 +226,10 @@ describe('a bad token', () => {
     const { judge, recorder } = await open();
     const bad = [forged({ alg: 'RS256', kid: 'rsa-1' }), signToken(rsa, { ...claims, sub: undefined })];
     for (let i = 0; i < 50; i += 1) for (const token of bad) await judge(token);
-    expect(recorder.count('signatureChecked')).toBe(2);
+    expect(recorder.events.filter(([name]) => name === 'signatureChecked')).toEqual([
+      ['signatureChecked', 'RS256', false],
+      ['signatureChecked', 'RS256', true],
+    ]);
     expect(recorder.count('tokenRefused')).toBe(100);
     vi.advanceTimersByTime(9_999);
     for (const token of bad) await judge(token);
@@ -284,6 +306,29 @@ describe('the budget of failed verifications', () => {
     expect(await judge(bad(2))).toBe('spent 60000');
     expect(await judge('garbage')).toBe('invalid malformed');
     expect(await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { exp: 1 }))).toBe('invalid expired');
+  });
+
+  it('does not hold up what waited for a key when it was spent', async () => {
+    const { judge, issuer, keys } = await open(undefined, { budget: { limit: 1, checksPerSecond: 0 } });
+    await vi.advanceTimersByTimeAsync(5_000);
+    issuer.keys = [rsa, rsaNext];
+    const waiting = [judge(signToken(rsaNext, claims)), judge(signToken(rsaNext, { ...claims, sub: 'bob' }))];
+    expect(keys.fetching).toBe(true);
+    expect(await judge(bad(1))).toBe('invalid signature');
+    expect(await judge(bad(2))).toBe('spent 60000');
+    expect(await Promise.all(waiting)).toEqual(['user web ada', 'user web bob']);
+  });
+
+  it('does not hold up a token that has passed in another thread', async () => {
+    const [ofMain, ofWorker] = threadsOf(2);
+    const budget = { limit: 1, checksPerSecond: 0 };
+    const { judge } = await open(undefined, { budget, memory: ofMain });
+    const other = await openRoom(new ScriptedIssuer(rsa), { budget, memory: ofWorker });
+    const [known, unknown] = ['ada', 'bob'].map(sub => signToken(rsa, { ...claims, sub }));
+    await other.judge(known ?? '');
+    await other.judge(bad(1));
+    expect([await judge(unknown ?? ''), await judge(known ?? '')]).toEqual(['spent 60000', 'user web ada']);
+    other.keys.close();
   });
 
   it('is drawn on by each key that a signature was checked with', async () => {

@@ -116,6 +116,19 @@ describe('a token of a key that is not known', () => {
     expect(await verdict).toBe('unavailable 5');
   });
 
+  it('has another thread asked once, even if that tells of no cooldown', async () => {
+    let asked = 0;
+    const { judge } = await open(undefined, {
+      ask: async keys => {
+        asked += 1;
+        if (asked > 2) keys().follow(null, 5_000);
+        return asked === 1;
+      },
+    });
+    expect(await judge(fresh())).toBe('unavailable 0');
+    expect(asked).toBe(2);
+  });
+
   it('is refused when it expired while the keys were fetched', async () => {
     const { verifier, issuer } = await open();
     issuer.state = 'hanging';
