@@ -8,6 +8,7 @@ import {
   type RequestBody,
   RequestReader,
 } from '../../../src/http1/index.ts';
+import { usedBytes } from '../../support/memory.ts';
 
 const MAX_HEAD_BYTES = 16_384;
 const GET = 'GET /a HTTP/1.1\r\nHost: a.test\r\n\r\n';
@@ -236,9 +237,33 @@ describe('more bytes', () => {
     expect(bytes.reader.remembersFields).toBe(false);
     // The next head begins anew.
     const next = head('y', 2_000);
-    expect(bytes.come(next.slice(0, 20), next.slice(20)).targets).toEqual(['/a', '/a']);
-    expect(bytes.come(next).targets).toEqual(['/a', '/a', '/a']);
+    expect(bytes.come(next).targets).toEqual(['/a', '/a']);
+    expect(bytes.come(next.slice(0, 20), next.slice(20)).targets).toEqual(['/a', '/a', '/a']);
     expect(bytes.reader.remembersFields).toBe(true);
+  });
+
+  test('in pieces leave no buffer behind once their request is over', () => {
+    const nothing = () => {};
+    const owner = {
+      requestBegun: nothing,
+      bodyStarted: nothing,
+      bodyFlowChanged: nothing,
+      bodyTooLarge: nothing,
+    };
+    const head = Buffer.from(GET.replace('\r\n\r\n', `\r\nX: ${'x'.repeat(60_000)}\r\n\r\n`));
+    const before = usedBytes();
+    const readers = Array.from({ length: 100 }, () => {
+      const reader = new RequestReader(owner);
+      for (const piece of [head.subarray(0, 30_000), head.subarray(30_000)]) {
+        reader.add(piece);
+        reader.read(100_000);
+      }
+      reader.next();
+      return reader;
+    });
+    // Each would keep 128 KiB: 13 MB.
+    expect(usedBytes() - before).toBeLessThan(6_000_000);
+    expect(readers.every(reader => reader.atEnd === 'between requests')).toBe(true);
   });
 
   test('behind a request are handed over at its end, and nothing is kept where there are none', () => {
