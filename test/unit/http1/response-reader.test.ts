@@ -3,6 +3,7 @@ import { MalformedMessage } from '../../../src/http1/message.ts';
 import { ResponseReader } from '../../../src/http1/response-reader.ts';
 import { SlabStore } from '../../../src/upstream/pool.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
+import { usedBytes } from '../../support/memory.ts';
 
 const MAX_HEAD_BYTES = 1_024;
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -291,6 +292,23 @@ describe('a head', () => {
     parsed.mockRestore();
     expect(sink.events).toEqual(['head 200 null']);
     expect(times).toBeLessThan(1_024 + 10);
+  });
+
+  test('that came in pieces leaves no buffer behind in an idle connection', () => {
+    const slab = new SlabStore().take();
+    const nothing = () => {};
+    const sink = { info: nothing, whole: nothing, head: nothing, data: () => true, end: nothing };
+    const before = usedBytes();
+    const readers = Array.from({ length: 100 }, () => {
+      const reader = new ResponseReader(100_000);
+      reader.begin('GET', sink);
+      for (const piece of [`${OK}X: ${'x'.repeat(40_000)}`, '\r\nContent-Length: 0\r\n\r\n'])
+        reader.read(slab, slab.bytes.write(piece, 'latin1'));
+      return reader;
+    });
+    // Each would keep 80 KB.
+    expect(usedBytes() - before).toBeLessThan(4_000_000);
+    expect(readers.every(reader => reader.over)).toBe(true);
   });
 
   test('is limited even if much follows in the same read', () => {
