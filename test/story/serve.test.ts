@@ -130,13 +130,15 @@ describe('weir serve', () => {
     expect(await serving.logged('listening')).toMatchObject({ signIn: 'sign-in is off: no redirect_uri' });
   });
 
-  it('says in that line how many workers there are', async () => {
+  it('says in that line how many workers "auto" became, and which bound decided', async () => {
     const serving = await serve({
-      workers: 2,
+      workers: 'auto',
       upstreams: { api: { url: 'http://127.0.0.1:9' } },
       routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
     });
-    expect(await serving.logged('listening')).toMatchObject({ workers: '2' });
+    expect(await serving.logged('listening')).toMatchObject({
+      workers: expect.stringMatching(/^\d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)$/),
+    });
   });
 
   it('exits with 78 when its configuration has errors, and prints them', async () => {

@@ -19,7 +19,7 @@ const wait = () => {
   throw new Error('nobody waits here');
 };
 
-/** A control plane whose workers are played by the test. The second one prepares what the test lets it. */
+/** A control plane whose workers are played by the test. The second one prepares nothing, or fails when the test says so. */
 async function playedWorkers(port: number, opened: Promise<null> = Promise.resolve(null)) {
   const listen = { http: `127.0.0.1:${port}`, admin: 'off' };
   const path = await writeGatewayConfig({ upstreamPort: 1, config: { workers: 2, listen } });
@@ -32,7 +32,8 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
   const system: System = { ...thisMachine, clock };
   const lines: string[] = [];
   const starts: number[] = [];
-  const prepares: { readonly generation: number; readonly done: () => void }[] = [];
+  const prepares: { readonly generation: number; readonly fail: (error: Error) => void }[] = [];
+  const told: string[] = [];
   const host: PlaneHost = {
     wait,
     start({ worker }) {
@@ -47,11 +48,13 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
     inside.answer('open', () => opened);
     inside.answer('listen', async addresses => addresses);
     inside.answer('prepare', ({ generation }) => {
-      const { promise, resolve } = Promise.withResolvers<null>();
+      const { promise, resolve, reject } = Promise.withResolvers<null>();
       if (worker === 1) resolve(null);
-      else prepares.push({ generation, done: () => resolve(null) });
+      else prepares.push({ generation, fail: reject });
       return promise;
     });
+    for (const name of ['commit', 'discard'] as const)
+      inside.on(name, generation => void told.push(`${worker}: ${name} ${generation}`));
   };
   const memory = SharedMemory.create(2, randomBytes, wait);
   const control = new ControlPlane({
@@ -61,7 +64,7 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
     board: new StateBoard(new SharedLookups(system)),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  return { control, load, clock, lines, starts, prepares };
+  return { control, load, clock, lines, starts, prepares, told };
 }
 
 test('a worker that does not compile a configuration within half a minute is ended and replaced, and the reload goes on', async () => {
@@ -75,6 +78,19 @@ test('a worker that does not compile a configuration within half a minute is end
   await waitFor('it is replaced', () => starts.length === 3);
   expect(starts).toEqual([1, 2, 2]);
   expect(lines.join()).toContain('a worker hangs, and is ended');
+});
+
+test('a configuration that one worker cannot use is used by none', async () => {
+  const { control, load, starts, prepares, told } = await playedWorkers(0);
+  await control.listen();
+  const prepared = control.prepare(await load(2));
+  await waitFor('the second worker was asked', () => prepares.length === 1);
+  prepares[0]?.fail(new Error('no memory'));
+  await expect(prepared).rejects.toThrow('a worker cannot use it: no memory');
+  const { snapshot } = await load(2);
+  expect(() => control.use(snapshot)).toThrow('generation 2 was not prepared');
+  expect(told.sort()).toEqual(['1: discard 2', '2: discard 2']);
+  expect(starts).toEqual([1, 2]);
 });
 
 test('of two that start at the same moment at the same address one is refused, until the first listens', async () => {
