@@ -15,6 +15,7 @@ let clock: FrozenClock;
 let evicted: EvictedRestriction[];
 let announced: AnonymousRestriction[];
 let withdrawn: AnonymousRestriction[];
+let released: string[];
 let lifts: Lift[];
 
 beforeEach(() => {
@@ -22,6 +23,7 @@ beforeEach(() => {
   evicted = [];
   announced = [];
   withdrawn = [];
+  released = [];
   lifts = [];
 });
 
@@ -32,7 +34,7 @@ function newRestrictions(places = { operator: 10_000, principal: 5, address: 5, 
     listener: {
       restricted: () => {},
       prolonged: () => {},
-      released: () => {},
+      released: ({ kind }) => released.push(kind),
       evicted: each => evicted.push(each),
     },
     announce: each => announced.push(each),
@@ -129,6 +131,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
       expect.objectContaining({ reason: 'webhook_not_found' }),
     ]);
     expect(withdrawn).toHaveLength(101);
+    expect(released).toEqual(Array(101).fill('webhook'));
   });
 
   test('counts those that are in force only', () => {
@@ -155,6 +158,18 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     expect([second.addressWaitMs(ADDRESS), second.size]).toEqual([TEN_MINUTES, 1]);
     for (const each of announced.splice(0)) first.adopt(each);
     expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);
+  });
+
+  test('stays refused on them where it is restricted for another reason', () => {
+    const [first, second] = [newRestrictions(), newRestrictions()];
+    deadWebhooks(second, ADDRESS, 1);
+    announced = [];
+    first.restrict(ofAddress(ADDRESS), 1_000);
+    for (const each of announced) second.adopt(each);
+    expect([second.addressWaitMs(ADDRESS), second.webhookWaitMs(ADDRESS, 'hook0')]).toEqual([
+      1_000,
+      TEN_MINUTES,
+    ]);
   });
 
   test('begins anew once an operator has lifted it', () => {
@@ -240,7 +255,7 @@ describe('a restriction by an operator', () => {
   });
 });
 
-test('a restriction says since when it holds, at a gateway that hears of it later as well', () => {
+test('a restriction says since when it holds, at a gateway that hears of it later as well, and never since a moment to come', () => {
   const [first, second] = [newRestrictions(), newRestrictions()];
   first.restrict(ofAddress('192.0.2.1'), 5_000);
   const sinceEpochMs = Math.floor(clock.epochMs());
@@ -249,6 +264,10 @@ test('a restriction says since when it holds, at a gateway that hears of it late
   expect(second.listed.ofClient({ kind: 'address', key: '192.0.2.1' })).toEqual([
     expect.objectContaining({ sinceEpochMs, untilEpochMs: sinceEpochMs + 5_000 }),
   ]);
+  const [told] = announced;
+  const third = newRestrictions();
+  if (told !== undefined) third.adopt({ ...told, sinceEpochMs: sinceEpochMs + 9_000 });
+  expect([...third.listed.all()]).toMatchObject([{ sinceEpochMs: sinceEpochMs + 3_000 }]);
 });
 
 test('beyond 100,000 lifts, each one forgets the oldest', () => {

@@ -176,6 +176,10 @@ test('an expired restriction makes room', () => {
   for (const n of [2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 9_000);
   clock.advance(1_000);
   restrictAddress(restrictions, '192.0.2.4', 'invalid_requests', 9_000);
+  expect(heard.slice(3)).toEqual([
+    'released address 192.0.2.1',
+    'restricted address 192.0.2.4 for invalid_requests',
+  ]);
   expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([0, 8_000, 8_000, 9_000]);
 });
 
@@ -250,6 +254,10 @@ describe('a restriction shared between gateways', () => {
     expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 0]);
     second.sweep();
     expect(second.size).toBe(0);
+    expect(heard).toEqual([
+      'restricted address 192.0.2.1 for invalid_requests',
+      'released address 192.0.2.1',
+    ]);
   });
 
   test('does not apply to addresses on the gateway’s own allow list, even if added later', () => {
@@ -373,6 +381,8 @@ describe('a restriction shared between gateways', () => {
     const digests = (by: Restrictions) => [...by.running()].map(({ digest }) => digest).sort();
     expect(digests(second)).toEqual(digests(first));
     expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
+    clock.advance(9_000);
+    expect([...second.running()]).toEqual([]);
   });
 
   test('gives way beyond the maximum, and that is reported', () => {
