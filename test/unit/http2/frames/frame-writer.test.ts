@@ -63,9 +63,10 @@ test('pieces are parts of larger buffers, and never join across another frame', 
     writer.data(1, Buffer.from('hello'), 1, 3);
     writer.data(1, Buffer.from('there'), 2, 5);
     writer.windowUpdate(0, 1);
-    writer.data(1, Buffer.from('you'));
+    writer.data(1, Buffer.from('young'), 3, 5);
+    writer.windowUpdate(0, 2);
   });
-  expect(events).toEqual(['data 1 "elere" 5', 'window 0 1', 'data 1 "you" 3']);
+  expect(events).toEqual(['data 1 "elere" 5', 'window 0 1', 'data 1 "ng" 2', 'window 0 2']);
 });
 
 test('a stream is ended by its last DATA frame where that has not left', () => {

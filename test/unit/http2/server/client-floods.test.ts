@@ -66,6 +66,15 @@ describe('floods end the connection', () => {
     expect(flood(scripted, i => [get(2 * i + 3)])).toEqual([100, 11, 'refused_streams']);
   });
 
+  test('of streams while too much waits for the client', () => {
+    const scripted = ScriptedClient.begun([[4, 0]], { maxUnsent: 10 });
+    scripted.send(get(1));
+    const { stream } = scripted.request(1);
+    stream.respond(200, [], false);
+    stream.write(Buffer.alloc(11));
+    expect(flood(scripted, i => [get(2 * i + 3)])).toEqual([100, 11, 'refused_streams']);
+  });
+
   test('of streams past a maximum that the client never acknowledges', () => {
     const scripted = ScriptedClient.begun([], { maxStreams: 1 });
     scripted.send(get(1));
@@ -134,6 +143,15 @@ describe('a client may go on', () => {
     };
     expect(resetMore).toThrow(expect.objectContaining({ code: 11, reason: 'resets' }));
     expect(nowMs).toBeGreaterThan(9_000);
+  });
+
+  test('with requests that are answered before their end', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = ({ stream }) => {
+      stream.respond(413, [], true);
+      stream.dropRest();
+    };
+    expect(flood(scripted, i => [post(2 * i + 1)], 3_000)).toBe(3_000);
   });
 
   test('with resets of streams that have ended', () => {

@@ -183,6 +183,12 @@ describe('a session of a server', () => {
     expect(scripted.requests.map(({ events }) => events.at(-1))).toEqual(['closed: lost', 'closed: lost']);
   });
 
+  test('reads trailers of a stream behind a head that passes streams over', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.send(post(1), get(7), headers(1, [['x-sum', '1']]));
+    expect(scripted.request(1).events.slice(1)).toEqual(['x-sum,1', 'ended']);
+  });
+
   test('refuses streams past the maximum, and follows the table for them', () => {
     const scripted = ScriptedClient.begun([], { maxStreams: 2 });
     const indexing = block([['x-b', 'c']]).fill(0x40, 0, 1);
@@ -313,6 +319,7 @@ describe('a client is at fault', () => {
   test.each<[string, number, Buffer[]]>([
     ['with a stream of an even number', 1, [get(2)]],
     ['with a stream below one that was opened', 1, [get(5), get(3)]],
+    ['with the first stream behind another', 1, [get(5), get(1)]],
     ['with a stream below one that was opened, before the last', 1, [get(5), get(7), get(3)]],
     ['with WINDOW_UPDATE of a stream of an even number', 1, [get(5), windowUpdate(2, 1)]],
     ['with a stream below the last number there is', 1, [get(0x7fffffff), get(0x7ffffffd)]],
