@@ -4,6 +4,7 @@ import {
   AddressSet,
   addressKey,
   addressOfKey,
+  forwardedAddress,
   forwardedClient,
   networkOfKey,
   normalizeAddress,
@@ -313,6 +314,16 @@ describe('the address of a client behind a trusted proxy', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['X-Forwarded-For', '192.0.2.1, 192.0.2.2 , 192.0.2.3:80', '192.0.2.3'],
+  ['X-Forwarded-For', '192.0.2.1, unknown', null],
+  ['Forwarded', 'for=192.0.2.1, for=192.0.2.2;by=x, proto=https; FOR="[2001:db8::7]:443"', '2001:db8::7'],
+  ['Forwarded', 'for=192.0.2.1, by=192.0.2.2', null],
+  ['X-Forwarded-For', `${'192.0.2.1, '.repeat(100)}192.0.2.3`, '192.0.2.3'],
+] as const)('the sender of %s: %s saw %s', (field, value, address) => {
+  expect(forwardedAddress(field, value)).toBe(address);
 });
 
 test.each([

@@ -108,7 +108,7 @@ describe('a preflight', () => {
 });
 
 describe('a WebSocket', () => {
-  const from = (...origins: string[]) => origins.flatMap(origin => ['Origin', origin]);
+  const from = (...origins: string[]) => ['Cookie', 'a=b', ...origins.flatMap(origin => ['Origin', origin])];
 
   test('may be opened by pages of the list and of the same host, and by what is no page', () => {
     for (const fields of [from('https://app.example'), from('https://api.example:8443'), from()])

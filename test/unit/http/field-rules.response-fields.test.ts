@@ -3,6 +3,7 @@ import {
   keepCallTrailers,
   keepResponseFields,
   keepTrailerFields,
+  partTrailersOnly,
   type ResponsePolicy,
 } from '../../../src/http/index.ts';
 
@@ -126,6 +127,12 @@ test('trailers that some reader takes for head fields are dropped, as are CORS f
   const limits = ['X~RateLimit_Scope', 'user', 'RateLimit', '"b";r=1', 'RateLimit.Policy', '"b";q=1'];
   const fields = ['Content.Length', '3', ...limits, 'Access-Control-Allow-Origin', '*'];
   expect(keepTrailerFields(fields)).toEqual([]);
+});
+
+test('trailers alone are divided: what concerns HTTP goes to the head', () => {
+  const head = ['content-type', 'application/grpc', 'set-cookie', 'a=b'];
+  const trailers = ['grpc-status', '5', 'x-trace-bin', 'AAE'];
+  expect(partTrailersOnly([...trailers, ...head])).toEqual({ head, trailers });
 });
 
 test('trailers of a gRPC call pass, except those that a hop reads and the gateway writes', () => {
