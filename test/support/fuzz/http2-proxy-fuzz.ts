@@ -73,11 +73,16 @@ function filledUp(bytes: Buffer): Buffer {
   return Buffer.concat([bytes, Buffer.alloc(end - bytes.length)]);
 }
 
-/** The streams whose requests ours reads whole, and which the client does not take back. */
+/**
+ * The streams whose requests ours reads whole, and which the client does not take back. A GOAWAY of the client names streams that servers
+ * open (RFC 9113, 6.8), but HAProxy 2.6 answers none of the client's own above that number.
+ */
 function answerable(bytes: Buffer, readings: ReadonlyMap<number, Http2Reading>): number[] {
   const frames = wholeFrames(bytes.subarray(PREFACE.length));
   const isReset = (id: number) => frames.some(({ type, stream }) => type === TYPE.rstStream && stream === id);
-  return [...readings].filter(([id, { whole }]) => whole && !isReset(id)).map(([id]) => id);
+  const goaways = frames.filter(({ type, payload }) => type === TYPE.goaway && payload.length >= 8);
+  const last = Math.min(...goaways.map(({ payload }) => payload.readUInt32BE() & 0x7fffffff));
+  return [...readings].filter(([id, { whole }]) => whole && !isReset(id) && id <= last).map(([id]) => id);
 }
 
 /** Sends the bytes and a PING, and waits until that and these streams are answered, or the connection ends. Returns the client's port. */
@@ -114,15 +119,15 @@ function isAnswer({ type, flags }: Frame): boolean {
 
 function isSame({ fields, body, trailers }: Http2Reading, forwarded: ForwardedRequest): boolean {
   const host = firstOf(fields, ':authority') ?? firstOf(fields, 'host');
-  // HAProxy opens a WebSocket by HTTP/1.1, and its data are no body (RFC 8441, 5).
-  const isWebSocket = firstOf(fields, ':protocol') === 'websocket' && forwarded.method === 'GET';
+  // HAProxy opens a WebSocket, or whatever else a :protocol names, by HTTP/1.1, and its data are no body (RFC 8441, 5).
+  const isSwitch = firstOf(fields, ':protocol') !== undefined && forwarded.method === 'GET';
   return (
-    (isWebSocket || firstOf(fields, ':method') === forwarded.method) &&
+    (isSwitch || firstOf(fields, ':method') === forwarded.method) &&
     firstOf(fields, ':path') === forwarded.target &&
     // HAProxy leaves out the port that the scheme has by itself.
     [host, host?.replace(/:80$|:443$/, '')].includes(firstOf(forwarded.fields, 'host')) &&
     textOf(fields) === textOf(forwarded.fields) &&
-    (isWebSocket || body === forwarded.body) &&
+    (isSwitch || body === forwarded.body) &&
     // nginx drops them.
     (forwarded.trailers.length === 0 || textOf(trailers) === textOf(forwarded.trailers))
   );
