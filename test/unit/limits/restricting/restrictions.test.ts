@@ -79,17 +79,21 @@ test('a step of the wall clock does not change how long a restriction lasts', ()
 
 test('a listener hears who is restricted, why, and when it is over', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 3_000);
   restrictPrincipal(restrictions, 'user:a', 'ignored_refusals', 2_000);
   clock.advance(1_000);
   restrictions.sweep();
   expect(heard).toEqual([
     'restricted address 192.0.2.1 for invalid_requests',
+    'restricted address 192.0.2.2 for invalid_requests',
     'restricted principal user:a for ignored_refusals',
     'released address 192.0.2.1',
   ]);
-  clock.advance(1_000);
-  restrictions.sweep();
-  expect(heard.slice(3)).toEqual(['released principal user:a']);
+  for (const released of ['principal user:a', 'address 192.0.2.2']) {
+    clock.advance(1_000);
+    restrictions.sweep();
+    expect(heard.at(-1)).toBe(`released ${released}`);
+  }
   expect(restrictions.size).toBe(0);
 });
 
