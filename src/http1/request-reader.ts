@@ -71,10 +71,9 @@ export class RequestReader {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
 
-  /** Whether further bytes are wanted. A head may grow up to its own cap; bytes after the end are thrown away. */
+  /** Whether further bytes are wanted after a read, which leaves none of a body that flows. A head may grow up to its own cap. */
   get wantsMore(): boolean {
-    if (this.#phase === 'head' || this.#body?.flows === true) return true;
-    return this.#waiting.length < MAX_WAITING_BYTES;
+    return this.#phase === 'head' || this.#waiting.length < MAX_WAITING_BYTES;
   }
 
   /** True if reading has stopped because too many bytes wait behind a request. */
