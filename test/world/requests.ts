@@ -23,6 +23,10 @@ export interface Asked {
   outcome: 'answered' | 'broken' | 'unprocessed' | null;
   /** When it reached the service, and whether with its token. */
   readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
+  /** On a WebSocket: when each end sent its messages. */
+  readonly said: { readonly request: number[]; readonly response: number[] };
+  /** When the latest of them was sent that the other end got; `null`: none. */
+  heardMs: number | null;
 }
 
 /** A token of the provider. */
@@ -79,15 +83,18 @@ export interface Revocation {
   confirmedMs: number | null;
 }
 
+/** What is known of a request that nobody has read. */
+const NEW = { readMs: null, status: null, endedMs: null, outcome: null, heardMs: null };
+
 /** All requests of a world. */
 export class Requests {
   readonly all: Asked[] = [];
   readonly #byId = new Map<string, Asked>();
 
-  begin(request: Omit<Asked, 'readMs' | 'status' | 'fields' | 'endedMs' | 'outcome' | 'arrivals'>): Asked {
+  begin(request: Omit<Asked, keyof typeof NEW | 'fields' | 'arrivals' | 'said'>): Asked {
     const asked: Asked = {
       ...request,
-      ...{ readMs: null, status: null, fields: new Map(), endedMs: null, outcome: null, arrivals: [] },
+      ...{ ...NEW, fields: new Map(), arrivals: [], said: { request: [], response: [] } },
     };
     this.all.push(asked);
     this.#byId.set(asked.id, asked);

@@ -1,4 +1,5 @@
 import type { Draws } from '../kernel/draws.ts';
+import type { World } from '../world.ts';
 import { LAST, wordOf } from './http-service.ts';
 
 /** Writes the messages that one end sends for a call or a WebSocket. Each says whose it is and its number; the last says that it is. */
@@ -27,6 +28,10 @@ export class MessageReader {
     this.#id = id;
   }
 
+  get count(): number {
+    return this.#read;
+  }
+
   /** Returns what is wrong with a message; `null`: nothing is. */
   take(text: string): string | null {
     const word = wordOf(`${this.#id} ${++this.#read}`);
@@ -36,6 +41,18 @@ export class MessageReader {
     const isOwn = words !== '' && words === word.repeat(words.length / word.length);
     return isOwn ? null : `${text.slice(0, 60)} in place of ${word}`;
   }
+}
+
+/** Notes when a message of a WebSocket is sent. */
+export function noteSaid({ requests, nowMs }: World, id: string, end: 'request' | 'response'): void {
+  requests.find(id)?.said[end].push(nowMs);
+}
+
+/** Notes that the next message of an end has come to the other: the `count`th. */
+export function noteHeard({ requests }: World, id: string, end: 'request' | 'response', count: number): void {
+  const asked = requests.find(id);
+  const saidMs = asked?.said[end][count - 1];
+  if (asked !== undefined && saidMs !== undefined) asked.heardMs = Math.max(asked.heardMs ?? 0, saidMs);
 }
 
 /** A message as gRPC frames it: a byte that says it is not compressed, its length, itself. */

@@ -5,7 +5,7 @@ import type { Draws } from '../kernel/draws.ts';
 import type { Asked, WorldToken } from '../requests.ts';
 import { Client, PATIENCE_MS } from './client.ts';
 import type { WorldGateway } from './gateway.ts';
-import { MessageReader, MessageWriter } from './messages.ts';
+import { MessageReader, MessageWriter, noteHeard, noteSaid } from './messages.ts';
 import type { Response } from './response-reader.ts';
 import { CLIENT_IS_DONE, flawOfClose, SERVICE_IS_DONE } from './web-socket-service.ts';
 
@@ -71,6 +71,7 @@ export class WebSocketClient extends Client {
     });
     webSocket.on('message', (data: Buffer) => {
       note(reader.take(data.toString('latin1')));
+      noteHeard(this.world, id, 'response', reader.count);
       if (draws.percent(20)) webSocket.ping(id);
       if (draws.percent(10)) this.#rest(webSocket, draws.between(100, 4_000));
       closeIfDone();
@@ -117,9 +118,12 @@ export class WebSocketClient extends Client {
   /** Says all that it has to say. */
   async #talk(webSocket: WebSocket, id: string, draws: Draws): Promise<void> {
     const writer = new MessageWriter(`${id} request`);
+    // Some speak so slowly that their token may be revoked meanwhile.
+    const mostMs = draws.one([1_000, 1_000, 4_000]);
     for (let left = draws.whole(1, 6); left > 0 && webSocket.readyState === WebSocket.OPEN; left--) {
+      noteSaid(this.world, id, 'request');
       webSocket.send(writer.next(draws, left === 1), { binary: draws.percent(50) });
-      if (left > 1 && draws.percent(50)) await this.world.pause(draws.between(0, 1_000));
+      if (left > 1 && draws.percent(50)) await this.world.pause(draws.between(0, mostMs));
     }
   }
 }

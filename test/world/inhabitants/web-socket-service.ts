@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Network } from '../../../src/core/index.ts';
 import type { Draws } from '../kernel/draws.ts';
-import { MessageReader, MessageWriter } from './messages.ts';
+import { MessageReader, MessageWriter, noteHeard, noteSaid } from './messages.ts';
 import { Service } from './service.ts';
 
 /** How a service ends a WebSocket, and how a client does: behind its last message. */
@@ -48,7 +48,11 @@ export class WebSocketService extends Service {
       open(webSocket => {
         this.#listenTo(webSocket, id);
         const writer = new MessageWriter(`${id} response`);
-        this.#talk(webSocket, writer, draws, draws.whole(1, 10), () => after(webSocket));
+        const say = (isLast: boolean) => {
+          noteSaid(this.world, id, 'response');
+          webSocket.send(writer.next(draws, isLast), { binary: draws.percent(50) });
+        };
+        this.#talk(webSocket, say, draws, draws.whole(1, 10), () => after(webSocket));
       });
     if (whim < 50) talk(() => {});
     else if (whim < 60) talk(webSocket => webSocket.close(SERVICE_IS_DONE, 'done'));
@@ -68,17 +72,26 @@ export class WebSocketService extends Service {
       if (flaw !== null) this.world.wrong('own request', `${this.name} got for ${id} ${flaw}`);
     };
     webSocket.on('error', () => {});
-    webSocket.on('message', (data: Buffer) => note(reader.take(data.toString('latin1'))));
+    webSocket.on('message', (data: Buffer) => {
+      note(reader.take(data.toString('latin1')));
+      noteHeard(this.world, id, 'request', reader.count);
+    });
     webSocket.on('close', code => note(flawOfClose(code, CLIENT_IS_DONE, reader)));
   }
 
-  #talk(webSocket: WebSocket, writer: MessageWriter, draws: Draws, left: number, done: () => void): void {
+  #talk(
+    webSocket: WebSocket,
+    say: (isLast: boolean) => void,
+    draws: Draws,
+    left: number,
+    done: () => void,
+  ): void {
     if (webSocket.readyState !== webSocket.OPEN) return;
-    webSocket.send(writer.next(draws, left === 1), { binary: draws.percent(50) });
+    say(left === 1);
     if (left === 1) done();
     else {
       const waitsMs = draws.percent(50) ? draws.between(1, 1_500) : 1;
-      this.later(waitsMs, () => this.#talk(webSocket, writer, draws, left - 1, done));
+      this.later(waitsMs, () => this.#talk(webSocket, say, draws, left - 1, done));
     }
   }
 }

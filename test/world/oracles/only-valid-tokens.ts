@@ -5,20 +5,31 @@ import { mustKnow } from './spread.ts';
 
 /** How soon all threads of a gateway refuse what one was told of. */
 const THREADS_MS = 100;
+/** How soon a WebSocket ends whose token is refused: gateways look at each twice a second, and the promise is one second. */
+const CUT_MS = 2_500;
 
-/** No service gets a token that does not count, and no token that counts is refused. */
+/** No service gets a token that does not count, no token that counts is refused, and no WebSocket outlives its token. */
 export const onlyValidTokens: Oracle = world => {
   for (const asked of world.requests.all) {
-    const { id, token, status, arrivals } = asked;
+    const { id, token, status, arrivals, readMs, heardMs } = asked;
     if (token === null) continue;
     const hasPassed = arrivals.some(({ hasToken }) => hasToken);
-    const revocation = world.revocations.find(each => holds(world, each, asked));
+    const revocation = world.revocations.find(each => holds(world, each, asked, readMs));
+    const cut =
+      heardMs === null || !hasPassed
+        ? undefined
+        : world.revocations.find(each => holds(world, each, asked, heardMs - CUT_MS));
+    if (cut !== undefined)
+      world.wrong(
+        'revoked tokens',
+        `the WebSocket ${id} goes on ${sinceOf(cut, heardMs)} after its token was revoked`,
+      );
     if (hasPassed && asked.path !== '/v1/open') {
       if (!token.isValid) world.wrong('valid tokens', `${id} passed with a token that is not valid`);
       if (revocation !== undefined)
         world.wrong(
           'revoked tokens',
-          `${id} passed with a token that was revoked ${sinceOf(revocation, asked)}`,
+          `${id} passed with a token that was revoked ${sinceOf(revocation, readMs)} before`,
         );
     }
     if (status === 401 && isGood(world, asked))
@@ -26,16 +37,21 @@ export const onlyValidTokens: Oracle = world => {
   }
 };
 
-function sinceOf({ confirmedMs }: Revocation, { readMs }: Asked): string {
-  return `${((readMs ?? 0) - (confirmedMs ?? 0)).toFixed()} ms before`;
+function sinceOf({ confirmedMs }: Revocation, atMs: number | null): string {
+  return `${((atMs ?? 0) - (confirmedMs ?? 0)).toFixed()} ms`;
 }
 
-/** Whether the gateway must have known of this revocation when it read the request. */
-function holds(world: World, { gateway, life, refuses, confirmedMs }: Revocation, asked: Asked): boolean {
-  const { token, readMs } = asked;
-  if (token === null || readMs === null || confirmedMs === null || !refuses(token)) return false;
+/** Whether the gateway of this request must have known of this revocation at this moment. */
+function holds(
+  world: World,
+  { gateway, life, refuses, confirmedMs }: Revocation,
+  asked: Asked,
+  atMs: number | null,
+): boolean {
+  const { token } = asked;
+  if (token === null || atMs === null || confirmedMs === null || !refuses(token)) return false;
   const fact = { gateway, life, fromMs: confirmedMs + THREADS_MS, isShort: false };
-  return fact.fromMs <= readMs && mustKnow(world, fact, asked.gateway, readMs);
+  return fact.fromMs <= atMs && mustKnow(world, fact, asked.gateway, atMs);
 }
 
 /** Whether no gateway has a reason to refuse the token: its key is the first, no clock is wrong, and nobody has revoked anything. */
