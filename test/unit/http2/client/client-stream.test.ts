@@ -188,5 +188,7 @@ describe('a stream ends', () => {
     expect(scripted.frames()).toEqual(['data 1 4']);
     scripted.send(frame(TYPE.windowUpdate, 0, 1, uint32(1)));
     expect([scripted.frames(), events]).toEqual([['data 1 1 end'], []]);
+    stream.end();
+    expect(scripted.frames()).toEqual([]);
   });
 });

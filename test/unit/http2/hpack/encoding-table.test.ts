@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { EncodingTable } from '../../../../src/http2/hpack/encoding-table.ts';
+import { usedBytes } from '../../../support/memory.ts';
 
 test('entries are found by name and value, the newest at 62', () => {
   const table = new EncodingTable();
@@ -40,7 +41,9 @@ test('a name whose values never come again is not wanted any more, unless one do
 
 test('of very many names, only those in the table are remembered', () => {
   const table = new EncodingTable();
+  const before = usedBytes();
   for (let i = 0; i < 100_000; i++) table.add(`x-${i}`, '');
+  expect(usedBytes() - before).toBeLessThan(2_000_000);
   expect(table.rememberedNames).toBeLessThanOrEqual(256);
   expect(table.indexOf('x-99999', '')).toBe(62);
 });

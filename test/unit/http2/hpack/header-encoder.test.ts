@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { HeaderEncoder } from '../../../../src/http2/hpack/header-encoder.ts';
 import { FieldGrade, HeaderDecoder } from '../../../../src/http2/hpack/index.ts';
+import { usedBytes } from '../../../support/memory.ts';
 import { Random } from '../../../support/random.ts';
 
 const decoderOf = () =>
@@ -70,6 +71,14 @@ test('no byte of a field is lost where a block fills the buffer that all blocks 
       const fields = [name, 'b'.repeat(bytes)];
       expect(decoder.decode(encoder.encode(fields, new Set(['x-key']))).fields).toEqual(fields);
     }
+});
+
+test('the memory of a large block is not kept', () => {
+  const encoder = new HeaderEncoder();
+  const before = usedBytes();
+  encoder.encode(['x-a', 'a'.repeat(20_000_000)]);
+  encoder.encode([]);
+  expect(usedBytes() - before).toBeLessThan(10_000_000);
 });
 
 test('a table of no bytes is left empty', () => {

@@ -19,6 +19,7 @@ describe('a session of a server', () => {
       'settings 0 0003000000640009000000010008000000010004000186a0000600001000',
       `window 0 ${uint32(1_000_000 - 65_535).toString('hex')}`,
     ]);
+    expect(new ScriptedClient({ offersConnect: false }).frames()[0]).not.toContain('000800000001');
   });
 
   test('hands on requests, and sends their responses', () => {
