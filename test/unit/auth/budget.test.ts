@@ -72,6 +72,16 @@ describe.each([
     expect(allowed(budget, 'a', 100)).toBe(100);
   });
 
+  it('allows them from second to second, whatever failures arrive late', () => {
+    const budget = newBudget(BUDGET_OPTIONS);
+    spend(budget, 'a');
+    expect(allowed(budget, 'a', 100)).toBe(10);
+    nowMs += 500;
+    budget.failed('a', 1);
+    nowMs += 500;
+    expect(allowed(budget, 'a', 100)).toBe(10);
+  });
+
   it('says how long its window stays open', () => {
     const budget = newBudget(BUDGET_OPTIONS);
     budget.failed('a', 1);

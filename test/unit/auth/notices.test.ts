@@ -120,11 +120,11 @@ describe('a logout token', () => {
 
   it('with sid alone does, and each such end is taken, however many there are', async () => {
     const room = await openNotices(undefined, { limit: 5 });
-    for (let i = 0; i < 10; i += 1) {
+    for (let i = 0; i < 20; i += 1) {
       const { sub: _, ...bySession } = { ...LOGOUT, jti: `${i}`, sid: `s${i}` };
       expect(await room.logout(bySession)).toBe(200);
     }
-    expect([0, 9, 10].map(i => refusal(room, { sid: `s${i}` }))).toEqual(['signed_out', 'signed_out', null]);
+    expect([0, 19, 20].map(i => refusal(room, { sid: `s${i}` }))).toEqual(['signed_out', 'signed_out', null]);
   });
 
   it('with sid and sub counts for the subject: one that ends too many sessions loses all of them', async () => {
