@@ -300,6 +300,18 @@ describe('refusals that are ignored', () => {
       expect(restricts(step100, everyMs, 600_000, asks, true)).toBe(false);
     });
 
+    test('do not count within a second of the last one whose wait was kept, though one before was ignored', () => {
+      const ask = () => refuse('', 1_000, 'user:a', limit('10/10s', { algorithm: 'smooth' }));
+      // The second comes too early, the third and the fourth in time.
+      for (const afterMs of [0, 600, 400, 1_000]) {
+        clock.advance(afterMs);
+        ask();
+      }
+      clock.advance(600);
+      times(9, ask);
+      expect(restrictions.size).toBe(0);
+    });
+
     test('do not count within a second of the first, since those may have been in flight', () => {
       expect(restricts(step100, 0.4, 1_000, 2)).toBe(false);
     });
