@@ -30,7 +30,9 @@ export async function fuzzThroughProxy(name: ProxyName, { seed, cases }: FuzzRun
   const findings: string[] = [];
   let [done, accepted, stricter, lenient] = [0, 0, 0, 0];
   for (; done < cases && findings.length < MAX_FINDINGS; done++) {
-    const { bytes } = wireRequests(new Random(seed + done));
+    const random = new Random(seed + done);
+    const { bytes: written } = wireRequests(random);
+    const bytes = name === 'nginx' && !random.chance(0.1) ? withoutTabs(written) : written;
     const ours = await readRequestsWithOurs([bytes]);
     const isHeard = await converse(bytes, proxy.port);
     const forwarded = proxy.take();
@@ -46,6 +48,13 @@ export async function fuzzThroughProxy(name: ProxyName, { seed, cases }: FuzzRun
   }
   await proxy.stop();
   return { cases: done, accepted, stricter, lenient, findings };
+}
+
+/** With a space for each tab beside a host or a length: nginx 1.22 refuses those tabs, and so would refuse half of the conversations. */
+function withoutTabs(bytes: Buffer): Buffer {
+  const text = bytes.toString('latin1');
+  const spaced = text.replace(/^(?:host|content-length):[^\r\n]*/gim, line => line.replaceAll('\t', ' '));
+  return Buffer.from(spaced, 'latin1');
 }
 
 /** Sends the bytes and waits for the proxy to close; false: it did not. */
