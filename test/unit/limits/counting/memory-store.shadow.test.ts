@@ -100,6 +100,13 @@ describe('a limit in shadow', () => {
     expect(tiny.counts.keys).toBe(1);
   });
 
+  test('without room of its own refuses by the counter that all share', () => {
+    store = newStore(clock, { maxKeys: 1 });
+    const set = { ...NO_LIMITS, caller: held, shadow: inShadow({ caller: tried }) };
+    expect(refusedBy(4, set)).toEqual(['+', '+', '+caller', '+caller']);
+    expect(store.counts).toMatchObject({ keys: 1, evictions: 0 });
+  });
+
   test('is not asked by a peek', () => {
     const set = limits({ shadow: inShadow({ caller: limit('1/5s') }) });
     for (let i = 0; i < 3; i++) expect(store.peek(set, 'user:a', '').shadow).toBe(NO_SHADOW);
