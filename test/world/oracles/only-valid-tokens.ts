@@ -15,10 +15,10 @@ export const onlyValidTokens: Oracle = world => {
     if (token === null) continue;
     const hasPassed = arrivals.some(({ hasToken }) => hasToken);
     const revocation = world.revocations.find(each => holds(world, each, asked, readMs));
-    const cut =
-      heardMs === null || !hasPassed
-        ? undefined
-        : world.revocations.find(each => holds(world, each, asked, heardMs - CUT_MS));
+    // One that began less than that ago is judged as a request.
+    const lateMs = (heardMs ?? 0) - CUT_MS;
+    const lasts = hasPassed && readMs !== null && readMs <= lateMs;
+    const cut = world.revocations.find(each => lasts && holds(world, each, asked, lateMs));
     if (cut !== undefined)
       world.wrong(
         'revoked tokens',
