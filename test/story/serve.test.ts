@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { GatewayStatus } from '../../src/admin/status.ts';
 import { nodeHoles } from '../../src/core/index.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -130,15 +131,18 @@ describe('weir serve', () => {
     expect(await serving.logged('listening')).toMatchObject({ signIn: 'sign-in is off: no redirect_uri' });
   });
 
-  it('says in that line how many workers "auto" became, and which bound decided', async () => {
+  it('says in that line and its status how many workers "auto" became, and which bound decided', async () => {
     const serving = await serve({
+      listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' },
       workers: 'auto',
       upstreams: { api: { url: 'http://127.0.0.1:9' } },
       routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
     });
-    expect(await serving.logged('listening')).toMatchObject({
-      workers: expect.stringMatching(/^\d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)$/),
-    });
+    const { workers: told, admin } = await serving.logged('listening');
+    expect(told).toMatch(/^\d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)$/);
+    const status = await fetch(`http://${admin}/status.json`);
+    const { workers } = (await status.json()) as GatewayStatus;
+    expect(`${workers.count} (auto, ${workers.why})`).toBe(told);
   });
 
   it('exits with 78 when its configuration has errors, and prints them', async () => {
