@@ -21,6 +21,7 @@ import { RestrictionList, RestrictionTable, RestrictionTables } from './restrict
 const ECHO_MS = 250;
 /** An address restricted on more webhooks at once is restricted itself. */
 const MAX_WEBHOOKS = 100;
+const NOBODY = { reason: null, untilMs: 0 };
 
 /**
  * Called when a client begins anew. `seesToIt`: this thread has to forget what all threads of the process count of the client
@@ -148,6 +149,7 @@ export class Restrictions {
 
   #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
     const { kind, digest, reason, forMs, lifts, network, owner } = told;
+    if (this.#isMerged(told)) return;
     const sinceEpochMs = this.#sinceOf(told);
     const untilEpochMs = this.#epochOf(this.#nowMs()) + forMs;
     this.#add(table, {
@@ -239,9 +241,20 @@ export class Restrictions {
       network: kind === 'principal' ? '' : digestOfNetwork(this.#options.networkOf?.(key) ?? ''),
       owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
     };
+    if (this.#isMerged(held)) return null;
     this.#add(table, held);
     this.#listener.restricted(held);
     return held;
+  }
+
+  /**
+   * Whether the webhook's restriction is part of one of its whole address. Other gateways still tell of such webhooks, and of what counts
+   * against them, for a moment after the merge.
+   */
+  #isMerged({ kind, owner }: Pick<Entry, 'kind' | 'owner'>): boolean {
+    if (kind !== 'webhook') return false;
+    const { reason, untilMs } = this.#tables.named('address').withDigest(owner) ?? NOBODY;
+    return reason === 'webhook_not_found' && untilMs > this.#nowMs();
   }
 
   /** Adds a restriction that the table does not hold. Another one gives way if the table is full. */

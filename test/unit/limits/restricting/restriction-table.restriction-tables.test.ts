@@ -160,6 +160,20 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);
   });
 
+  test('is told of by late news of its webhooks no more, until it is over', () => {
+    const [first, second] = [newRestrictions(), newRestrictions()];
+    deadWebhooks(second, ADDRESS, 101);
+    const news = announced.splice(0);
+    const [late] = news;
+    for (const each of news.reverse()) first.adopt(each);
+    deadWebhooks(first, ADDRESS, 1, 200);
+    expect([first.addressWaitMs(ADDRESS), first.size, first.adopted]).toEqual([TEN_MINUTES, 1, 0]);
+    expect(announced).toEqual([]);
+    clock.advance(TEN_MINUTES);
+    if (late !== undefined) first.adopt(late);
+    expect(first.webhookWaitMs(ADDRESS, 'hook0')).toBe(TEN_MINUTES);
+  });
+
   test('stays refused on them where it is restricted for another reason', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     deadWebhooks(second, ADDRESS, 1);
