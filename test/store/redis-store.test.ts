@@ -235,6 +235,34 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     expect(local.counts.callerOverflows).toBe(0);
   });
 
+  test.each(['window', 'smooth'] as const)(
+    'takes no such place with another at the same moment, whichever of them opened the counter (%s)',
+    async algorithm => {
+      const few = storeOn(runner, { local, keysPerCaller: 2 }, clock);
+      const caller = limit('3/6s', { main: 'm', algorithm });
+      for (const main of ['c1', 'c2']) {
+        await inCluster.decide(limits({ group }), 'user:z', main, 'acme');
+        const both = await Promise.all(
+          [few, inCluster].map(each => each.decide(limits({ caller, group }), 'user:a', main, 'acme')),
+        );
+        expect(both.map(({ role }) => role)).toEqual(['group', 'group']);
+      }
+      for (const main of ['c3', 'c4'])
+        expect(await few.decide(limits({ caller }), 'user:a', main)).toMatchObject({ remaining: 2 });
+      expect(local.counts.callerOverflows).toBe(0);
+    },
+  );
+
+  test('gives nothing of a window that was used up, however many were undone in the one after it', async () => {
+    const caller = limit('3/5s', { windowSlackMs: 20 });
+    for (let i = 0; i < 3; i++) await inCluster.decide(limits({ caller }), 'user:a', '');
+    runner.nowMs += 4_990;
+    const both = limits({ caller, group });
+    await Promise.all([1, 2].map(() => inCluster.decide(both, 'user:a', '', 'acme')));
+    const left = await inCluster.peek(limits({ caller }), 'user:a', '');
+    expect(left).toMatchObject({ remaining: 0, resetAfterMs: 10 });
+  });
+
   test('leaves the Reset that a smooth group has announced, units of which were returned', async () => {
     const role = { role: 'group', main: 'm', claim: 'organization' } as const;
     const smooth = limit('3/6s', { ...role, algorithm: 'smooth', largestCost: 3 });

@@ -91,11 +91,12 @@ local function stepsOf(l)
   return whole, steps - whole * l.units
 end
 
--- l.former is what taking the units back could not tell: the Reset of a smooth limit, or -1 where the window was open, and where this opens
--- one the units consumed of a window that still runs.
+-- l.former is what REFUND could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a window: -1 if
+-- it was open with nothing consumed, and so stays open; else the units to restore if the window before it still runs. Who opened a window may
+-- be undone before those who joined it, so the last of them closes it.
 local function consume(l)
   if l.smooth then
-    l.former = l.reset
+    l.former = l.reset > l.mark and l.reset or 0
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
     local whole, parts = stepsOf(l)
     l.mark = l.mark + whole
@@ -107,7 +108,10 @@ local function consume(l)
   elseif l.consumed + costOf(l) > l.units then
     l.former = l.consumed
     l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
-  else l.consumed, l.former = l.consumed + costOf(l), -1 end
+  else
+    l.former = l.consumed > 0 and l.units or -1
+    l.consumed = l.consumed + costOf(l)
+  end
   save(l)
 end
 
