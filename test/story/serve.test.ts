@@ -139,7 +139,7 @@ describe('weir serve', () => {
       routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
     });
     const { workers: told, admin } = await serving.logged('listening');
-    expect(told).toMatch(/^\d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)$/);
+    expect(told).toMatch(/^\d+ \(auto, .+\)$/);
     const status = await fetch(`http://${admin}/status.json`);
     const { workers } = (await status.json()) as GatewayStatus;
     expect(`${workers.count} (auto, ${workers.why})`).toBe(told);
