@@ -263,6 +263,20 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     expect(left).toMatchObject({ remaining: 0, resetAfterMs: 10 });
   });
 
+  test('gets back what a limit in shadow gave by a counter of its own, where the one that holds has none left', async () => {
+    const few = storeOn(runner, { local, keysPerCaller: 2 }, clock);
+    const caller = limit('3/5s', { main: 'm' });
+    const tried = limit('3/60s', { main: 'm' });
+    const set = limits({ caller, shadow: limits({ caller: tried }) });
+    await few.decide(set, 'user:a', 'c1');
+    runner.nowMs += 6_000;
+    await few.decide(limits({ caller }), 'user:a', 'c2');
+    await inCluster.decide(limits({ group }), 'user:z', 'c1', 'acme');
+    for (let i = 0; i < 2; i++)
+      expect(await few.decide({ ...set, group }, 'user:a', 'c1', 'acme')).toMatchObject({ role: 'group' });
+    expect(await few.peek(limits({ caller: tried }), 'user:a', 'c1')).toMatchObject({ remaining: 2 });
+  });
+
   test('leaves the Reset that a smooth group has announced, units of which were returned', async () => {
     const role = { role: 'group', main: 'm', claim: 'organization' } as const;
     const smooth = limit('3/6s', { ...role, algorithm: 'smooth', largestCost: 3 });

@@ -203,7 +203,8 @@ end
  * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
  *
  * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... };
- * in mode "2", after the windows, for each limit what REFUND needs to undo it, 0 for nothing.
+ * in mode "2", after the windows, for each limit what REFUND needs to undo it, 0 for nothing, and then for each whether it drew on the counter
+ * that further values share.
  * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
  * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
  * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
@@ -277,6 +278,7 @@ for i, l in ipairs(limits) do
 end
 if mode == '2' then
   for _, l in ipairs(limits) do reply[#reply + 1] = l.former or 0 end
+  for _, l in ipairs(limits) do reply[#reply + 1] = l.others and 1 or 0 end
 end
 if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 128 end
 if described > 0 then

@@ -130,6 +130,8 @@ export interface ScriptResponse {
   readonly windows: readonly number[];
   /** For each limit, what the script needs to undo this, where the windows of all limits were asked; otherwise empty. */
   readonly formers: readonly number[];
+  /** For each limit, whether it drew on the counter that further main values share, where the windows of all were asked; otherwise empty. */
+  readonly drewOnOthers: readonly boolean[];
 }
 
 /**
@@ -148,7 +150,8 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
   const atOnce = (code & 1_024) !== 0;
   const limit = place === 0 ? null : plan.limits[place - 1];
   if (limit === undefined) return null;
-  const end = isUndoable ? 6 + plan.limits.length : reply.length;
+  const size = isUndoable ? plan.limits.length : reply.length;
+  const end = 6 + size;
   const windows: readonly number[] = reply.slice(6, end);
   return {
     decision: {
@@ -176,7 +179,8 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
     hasOpened: (code & 256) !== 0,
     hasLease: (code & 2_048) !== 0,
     windows,
-    formers: reply.slice(end),
+    formers: reply.slice(end, end + size),
+    drewOnOthers: reply.slice(end + size).map(each => each === 1),
   };
 }
 

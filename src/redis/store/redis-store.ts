@@ -362,9 +362,7 @@ export class RedisStore implements LimitStore {
   #undo(question: Question, plan: Plan, own: ScriptResponse): void {
     const keys = this.#keysOf(question, plan, '1');
     const consumed = plan.limits.map((limit, at) =>
-      own.byOtherParts && limit.role === 'caller'
-        ? this.#keys.others(question.callerKeys, limit)
-        : (keys[at] ?? ''),
+      own.drewOnOthers[at] === true ? this.#keys.others(question.callerKeys, limit) : (keys[at] ?? ''),
     );
     if (question.main !== '') consumed.push(this.#keys.parts(question.callerKeys));
     this.#tell(REFUND, consumed, [plan.text, ...undoArgs(own, question.cost)]);
