@@ -71,7 +71,7 @@ export class RequestReader {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
 
-  /** Whether further bytes are wanted after a read, which leaves none of a body that flows. A head may grow up to its own cap. */
+  /** Whether further bytes are wanted. Ask after `read`: then no byte of a body that flows waits. A head may grow up to its own cap. */
   get wantsMore(): boolean {
     return this.#phase === 'head' || this.#waiting.length < MAX_WAITING_BYTES;
   }

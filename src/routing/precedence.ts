@@ -136,7 +136,7 @@ export function methodsMeet(a: Methods, b: Methods): boolean {
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }
 
-/** Whether a list of methods has all of another, of two that meet. */
+/** Whether the first list has all methods of the second. The two must share one (`methodsMeet`). */
 function methodsCover(outer: Methods, inner: Methods): boolean {
   if (outer === null) return true;
   if (inner === null) return false;

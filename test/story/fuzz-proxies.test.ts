@@ -23,7 +23,7 @@ test.each(['nginx', 'haproxy'] as const)(
     const run = { seed: fuzzSeed, cases: FRAME_CASES };
     const { findings, accepted, stricter, lenient } = await fuzzHttp2ThroughProxy(name, run);
     expect(findings).toEqual([]);
-    // What a proxy refuses compares nothing.
+    // A connection that the proxy refuses compares nothing.
     expect(accepted).toBeGreaterThan(1.5 * stricter);
     expect(lenient).toBeGreaterThan(0.02 * FRAME_CASES);
   },

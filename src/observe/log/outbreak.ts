@@ -3,7 +3,7 @@ import { type Clock, RecentMap } from '../../core/index.ts';
 const INTERVAL_MS = 1_000;
 /** Bounds the kinds: a cause may hold what a service or a provider said, and so be another one each time. */
 const MAX_LINES = 20;
-/** So many kinds, at least half of it, are counted. */
+/** Bounds the kinds that are counted: the last 100 are, at least. */
 const MAX_KINDS = 200;
 
 /**

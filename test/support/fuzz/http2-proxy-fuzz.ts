@@ -16,13 +16,13 @@ const OF_CONNECTION =
   /^(:.*|host|connection|content-length|transfer-encoding|te|trailer|upgrade|sec-websocket-key|x-client-port)$/;
 
 /**
- * What a proxy does not understand though it is valid: it ends the whole connection, with the other requests on it. Sent always, these
- * things left less than half of the requests to compare.
+ * What is valid, and yet makes a proxy end the whole connection, with the other requests on it. When connections always had these things,
+ * fewer than half of the requests could be compared.
  */
 const REFUSED: Readonly<Record<ProxyName, LeftOut>> = {
-  // Of version 1.22.
+  // Seen in version 1.22.
   nginx: { trailers: true, emptyBlocks: true },
-  // Of version 2.6: it refuses padded DATA unless its stream ends with that.
+  // Version 2.6 refuses padded DATA unless its stream ends with that.
   haproxy: { paddedData: true, emptyBlocks: true },
 };
 /** The share of connections that leave nothing out. */
