@@ -143,6 +143,8 @@ export class Restrictions {
       }
     }
     const entry = table.withDigest(digest);
+    if (entry?.kind === 'address' && entry.reason === 'webhook_not_found')
+      this.#mergeWebhooks(digest, this.#seesToOthers);
     if (whom !== undefined && entry !== undefined && !isHeld(entry))
       this.#identify(table, entry, whom.key, whom.webhook);
   }
@@ -167,7 +169,6 @@ export class Restrictions {
       network,
       owner,
     });
-    if (kind === 'address' && reason === 'webhook_not_found') this.#mergeWebhooks(digest, this.#seesToOthers);
   }
 
   /** Lists all restrictions in force, as they would be announced now. */

@@ -174,6 +174,16 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     expect(first.webhookWaitMs(ADDRESS, 'hook0')).toBe(TEN_MINUTES);
   });
 
+  test('gives their places back where it was restricted for another reason before', () => {
+    const [first, second] = [newRestrictions(), newRestrictions()];
+    first.restrict(ofAddress(ADDRESS), 1_000);
+    deadWebhooks(first, ADDRESS, 60);
+    announced = [];
+    deadWebhooks(second, ADDRESS, 101);
+    for (const each of announced.splice(0)) if (each.kind === 'address') first.adopt(each);
+    expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);
+  });
+
   test('stays refused on them where it is restricted for another reason', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     deadWebhooks(second, ADDRESS, 1);
