@@ -263,6 +263,20 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     expect(left).toMatchObject({ remaining: 0, resetAfterMs: 10 });
   });
 
+  test('keeps its main value for no longer than the window that it would have ended', async () => {
+    const few = storeOn(runner, { local, keysPerCaller: 2 }, clock);
+    const caller = limit('3/5s', { main: 'm', windowSlackMs: 20 });
+    await inCluster.decide(limits({ group }), 'user:z', 'c1', 'acme');
+    for (let i = 0; i < 3; i++) await few.decide(limits({ caller }), 'user:a', 'c1');
+    runner.nowMs += 4_990;
+    const refused = await few.decide(limits({ caller, group }), 'user:a', 'c1', 'acme');
+    expect(refused).toMatchObject({ role: 'group' });
+    runner.nowMs += 10;
+    for (const main of ['c2', 'c3'])
+      expect(await few.decide(limits({ caller }), 'user:a', main)).toMatchObject({ remaining: 2 });
+    expect(local.counts.callerOverflows).toBe(0);
+  });
+
   test('gets back what a limit in shadow gave by a counter of its own, where the one that holds has none left', async () => {
     const few = storeOn(runner, { local, keysPerCaller: 2 }, clock);
     const caller = limit('3/5s', { main: 'm' });

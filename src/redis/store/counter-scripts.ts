@@ -91,12 +91,12 @@ local function stepsOf(l)
   return whole, steps - whole * l.units
 end
 
--- l.former is what REFUND could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a window: -1 if
--- it was open with nothing consumed, and so stays open; else the units to restore if the window before it still runs. Who opened a window may
--- be undone before those who joined it, so the last of them closes it.
+-- Notes in l.restore what an undo could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a
+-- window: -1 if it was open with nothing consumed, and so stays open; else the units to restore if the window before it still runs. The
+-- request that opened a window may be undone before others that joined it, so the last of them closes it.
 local function consume(l)
   if l.smooth then
-    l.former = l.reset > l.mark and l.reset or 0
+    l.restore = l.reset > l.mark and l.reset or 0
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
     local whole, parts = stepsOf(l)
     l.mark = l.mark + whole
@@ -104,12 +104,12 @@ local function consume(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.former = now + l.period, costOf(l), true, 0
+  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = now + l.period, costOf(l), true, 0
   elseif l.consumed + costOf(l) > l.units then
-    l.former = l.consumed
+    l.restore = l.consumed
     l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
   else
-    l.former = l.consumed > 0 and l.units or -1
+    l.restore = l.consumed > 0 and l.units or -1
     l.consumed = l.consumed + costOf(l)
   end
   save(l)
@@ -203,8 +203,8 @@ end
  * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
  *
  * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... };
- * in mode "2", after the windows, for each limit what REFUND needs to undo it, 0 for nothing, and then for each whether it drew on the counter
- * that further values share.
+ * in mode "2", after the windows, for each limit what an undo restores, and then for each whether it drew on the counter that further values
+ * share: 1 or 0.
  * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
  * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
  * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
@@ -277,7 +277,7 @@ for i, l in ipairs(limits) do
   end
 end
 if mode == '2' then
-  for _, l in ipairs(limits) do reply[#reply + 1] = l.former or 0 end
+  for _, l in ipairs(limits) do reply[#reply + 1] = l.restore or 0 end
   for _, l in ipairs(limits) do reply[#reply + 1] = l.others and 1 or 0 end
 end
 if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 128 end
@@ -300,7 +300,7 @@ return 0
 /**
  * Returns what a request cost. KEYS: counters. ARGV: their limits, for each the window that its units came from, "refund" or "undo", and the cost. To
  * undo is for a request that was refused after all: it also closes the windows that the request opened, and takes for each limit
- * one ARGV more, which DECIDE gave. If requests have a main value, the last of KEYS is then the set of the counters that the caller holds.
+ * one ARGV more: what DECIDE said to restore. If requests have a main value, the last of KEYS is then the set of the counters that the caller holds.
  */
 export const REFUND = defineScript(`${COUNTERS}
 local limits = cjson.decode(ARGV[1])
@@ -308,21 +308,21 @@ local undoing, index = ARGV[#limits + 2] == 'undo', KEYS[#limits + 1]
 cost = tonumber(ARGV[#limits + 3])
 for i, l in ipairs(limits) do
   local window = tonumber(ARGV[i + 1])
-  local former = undoing and tonumber(ARGV[#limits + 3 + i])
+  local restore = undoing and tonumber(ARGV[#limits + 3 + i])
   read(l, KEYS[i])
   if l.known and l.smooth and now < window and now < l.mark then
     local whole, parts = stepsOf(l)
     l.mark = l.mark - whole
     l.parts = partsOf(l) + parts
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
-    if undoing then l.reset = math.max(l.mark, former) end
+    if undoing then l.reset = math.max(l.mark, restore) end
     l.empty = l.reset <= now
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
     l.consumed = math.max(0, l.consumed - costOf(l))
-    l.empty = undoing and former >= 0 and l.consumed == 0
+    l.empty = undoing and restore >= 0 and l.consumed == 0
     if l.empty and l.reset - l.period > now then
       -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
-      l.reset, l.consumed, l.empty = l.reset - l.period, former, false
+      l.reset, l.consumed, l.empty = l.reset - l.period, restore, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end

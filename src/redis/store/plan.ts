@@ -128,8 +128,8 @@ export interface ScriptResponse {
   readonly hasLease: boolean;
   /** The windows of the units consumed: those of all limits, in order, or only of shared ones, as asked. */
   readonly windows: readonly number[];
-  /** For each limit, what the script needs to undo this, where the windows of all limits were asked; otherwise empty. */
-  readonly formers: readonly number[];
+  /** For each limit, what an undo restores, where the windows of all limits were asked; otherwise empty. */
+  readonly toRestore: readonly number[];
   /** For each limit, whether it drew on the counter that further main values share, where the windows of all were asked; otherwise empty. */
   readonly drewOnOthers: readonly boolean[];
 }
@@ -137,7 +137,7 @@ export interface ScriptResponse {
 /**
  * Reads the script's reply. Returns `null` if it is malformed.
  *
- * @param isUndoable whether the windows of all limits were asked, and what undoes them
+ * @param isUndoable whether the windows of all limits were asked, and what an undo restores
  */
 export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boolean): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
@@ -179,7 +179,7 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
     hasOpened: (code & 256) !== 0,
     hasLease: (code & 2_048) !== 0,
     windows,
-    formers: reply.slice(end, end + size),
+    toRestore: reply.slice(end, end + size),
     drewOnOthers: reply.slice(end + size).map(each => each === 1),
   };
 }

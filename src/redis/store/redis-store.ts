@@ -391,9 +391,9 @@ export class RedisStore implements LimitStore {
   }
 }
 
-/** What REFUND is told, after the limits, to undo what they gave. */
-function undoArgs({ windows, formers }: ScriptResponse, cost: number): string[] {
-  return [...windows.map(String), 'undo', String(cost), ...formers.map(String)];
+/** Tells REFUND, after the limits, how to undo what they gave. */
+function undoArgs({ windows, toRestore }: ScriptResponse, cost: number): string[] {
+  return [...windows.map(String), 'undo', String(cost), ...toRestore.map(String)];
 }
 
 /** How many requests of a caller may be in flight: the limit that holds, or the one in shadow. */

@@ -13,7 +13,7 @@ const OF_BODIES = new Set(['content-length', 'transfer-encoding']);
 
 /**
  * A stream of HTTP/2 that looks to `ws` like a connection of HTTP/1.1: its handshake goes to the gateway as an extended CONNECT
- * (RFC 8441), and the response comes back as one of HTTP/1.1. Behind them it carries bytes both ways, at the pace of who reads.
+ * (RFC 8441), and the response comes back as one of HTTP/1.1. Behind them it carries bytes both ways, at the reader's pace.
  */
 export class WebSocketStream extends Duplex {
   readonly #asked: Asked;

@@ -95,8 +95,8 @@ export class GeneratedCommands {
         return [WEIR_SCRIPTS.decide, ...this.#decision(plan)];
       case 'refund': {
         const windows = plan.map(() => this.#window());
-        const formers = plan.map(({ smooth }) => (smooth === true ? this.#window() : random.below(5) - 1));
-        const last = [random.pick(['refund', 'undo']), random.pick([1, 1, 2, 5]), ...formers];
+        const toRestore = plan.map(({ smooth }) => (smooth === true ? this.#window() : random.below(5) - 1));
+        const last = [random.pick(['refund', 'undo']), random.pick([1, 1, 2, 5]), ...toRestore];
         const keys = [...this.#limitKeys(plan, false), ...(random.chance(0.5) ? [this.#index(plan)] : [])];
         return [WEIR_SCRIPTS.refund, keys, [JSON.stringify(plan), ...windows, ...last]];
       }
