@@ -1,20 +1,25 @@
 import type { Bench } from '../bench.ts';
 import { requestText } from '../load/connection.ts';
 import { type Latency, pacedLatency } from '../load/paced.ts';
+import type { LoadPlan } from '../load/plan.ts';
 import { isWrkInstalled, pipelined, WRK_INSTALL, wrk } from '../load/wrk.ts';
 import { compare, type Entrant, inTurn } from '../measure/compare.ts';
 import { type Figure, figureOf } from '../measure/figures.ts';
-import { busiestThreads } from '../measure/processes.ts';
+import { busiestThreads, cpuMicroseconds } from '../measure/processes.ts';
+import { warmUp } from '../measure/warm-up.ts';
 import { envoy } from '../peers/envoy.ts';
 import { PIPELINE } from '../peers/job.ts';
 import { nginx } from '../peers/nginx.ts';
 import { weir } from '../peers/weir.ts';
 import type { Aim, Column } from '../report/result.ts';
+import type { Part } from '../world/part.ts';
 import { holdThreads } from '../world/processor-share.ts';
 import { type Findings, planOf, type Scenario } from './scenario.ts';
 
 /** Of one processor, for each thread that serves: the generator and the upstream have more than enough left of two. */
 const SHARE = 0.25;
+/** Held, the machine's changes of mind outweigh what is measured, so there are more rounds than elsewhere. */
+const HELD_ROUNDS = 3;
 /** Requests a second beside a connection that is busy: far below what one thread can do. */
 const BESIDE_PER_SECOND = 500;
 const BUSY_REQUESTS = 32;
@@ -28,13 +33,20 @@ const ENTRANTS: readonly Entrant[] = [
 ];
 
 const HELD: Column = { id: 'held', label: `requests/s, each thread at ${SHARE} of a processor`, digits: 0 };
+const HELD_CPU: Column = { id: 'heldCpu', label: 'CPU µs/request then', digits: 1 };
 const BUSY_P50: Column = { id: 'busyP50', label: 'p50 µs beside a busy connection', digits: 0 };
 const BUSY_P99: Column = { id: 'busyP99', label: 'p99 µs', digits: 0 };
 
-/** What one entrant did while its threads were held, and then beside a busy connection. */
+/** What one entrant did beside a busy connection, and then while its threads were held, round by round. */
 interface Measured {
-  readonly held: number[];
   readonly beside: Latency[];
+  readonly held: Held[];
+}
+
+interface Held {
+  readonly rate: number;
+  /** Of all threads of the gateway, also those that are not held. */
+  readonly cpu: number;
 }
 
 export const workers: Scenario = {
@@ -50,11 +62,20 @@ export const workers: Scenario = {
     const { how, columns, rows, notes } = comparison;
     const aims: Aim[] = [
       {
-        what: 'CPU, Weir with 2 workers to Weir',
+        what: 'CPU, Weir with 2 workers to Weir, each thread held',
         max: 1.1,
+        figure: heldRound(measured, (two, one) => two.cpu / one.cpu),
+      },
+      {
+        what: 'the same while four busy threads share the processors',
+        max: null,
         figure: comparison.ratio('Weir, 2 workers', 'Weir'),
       },
-      { what: 'lost of twice what one thread serves', max: 0.1, figure: lost(measured) },
+      {
+        what: 'lost of twice what one thread serves',
+        max: 0.1,
+        figure: heldRound(measured, (two, one) => Math.max(0, 1 - two.rate / (2 * one.rate))),
+      },
       {
         what: 'peak MiB of a further worker',
         max: 60,
@@ -62,46 +83,72 @@ export const workers: Scenario = {
       },
     ];
     return {
-      how: `GET, 100 bytes, 900-byte token, two limits; ${how}. Then each thread that serves held to ${SHARE} of a processor by a control group, under the same load; then ${BESIDE_PER_SECOND} requests a second beside a connection that keeps ${BUSY_REQUESTS} in flight`,
-      columns: [...columns, HELD, BUSY_P50, BUSY_P99],
+      how: `GET, 100 bytes, 900-byte token, two limits; ${how}. Then ${BESIDE_PER_SECOND} requests a second beside a connection that keeps ${BUSY_REQUESTS} in flight; then each thread that serves held to ${SHARE} of a processor by a control group, under the load from before, ${HELD_ROUNDS} times as many rounds in turns`,
+      columns: [...columns, HELD, HELD_CPU, BUSY_P50, BUSY_P99],
       rows: rows.map(row => ({ ...row, figures: { ...row.figures, ...figuresOf(measured.get(row.name)) } })),
       aims,
       notes: [
         ...notes,
-        'The threads that are held are those that used the most processor time while the gateway was warmed up; all its others are free.',
+        'The threads that are held are those that used the most processor time while the gateway was warmed up; all its others are free, and count.',
+        'Threads that are held leave the generator and the upstream processors of their own. Otherwise, with two threads that serve, four busy ones share two processors: what is woken suspends a thread that serves, which then finds its caches cold.',
       ],
     } satisfies Findings;
   },
 };
 
-/** Measures each gateway alone, so that the processors are its own; in turns. */
+/** Measures the gateways in turns: those whose turn it is not are idle. */
 async function measureAll(bench: Bench): Promise<ReadonlyMap<string, Measured>> {
-  const entrants = ENTRANTS.filter(({ peer }) => peer.version() !== null);
-  const measured = new Map(entrants.map(({ name }) => [name, { held: [], beside: [] } as Measured]));
-  for (let round = 0; round < bench.settings.rounds; round++) {
-    for (const entrant of inTurn(entrants, round)) {
-      bench.progress(`${entrant.name}, round ${round + 1} of ${bench.settings.rounds}`);
-      bench.noteLoad();
-      const { held, beside } = await measure(bench, entrant);
-      measured.get(entrant.name)?.held.push(held);
-      measured.get(entrant.name)?.beside.push(beside);
-    }
+  const { rounds, seconds } = bench.settings;
+  const plan = planOf(bench);
+  const running: Running[] = [];
+  for (const { name, peer, job } of ENTRANTS) {
+    if (peer.version() === null) continue;
+    bench.progress(`warming up ${name}`);
+    const part = await bench.start(peer, job);
+    await warmUp(async () => (await sample(part, plan, 1)).cpu, bench.settings.mode);
+    running.push({ name, part, threads: job.threads, measured: { beside: [], held: [] } });
   }
-  return measured;
+  const inRounds = async (count: number, measure: (gateway: Running) => Promise<unknown>) => {
+    for (let round = 0; round < count; round++) {
+      bench.noteLoad();
+      for (const gateway of inTurn(running, round)) {
+        bench.progress(`${gateway.name}, round ${round + 1} of ${count}`);
+        await measure(gateway);
+      }
+    }
+  };
+  await inRounds(rounds, async ({ part, measured }) => {
+    measured.beside.push(await besideBusy(bench, part.port));
+  });
+  const ends = running.map(({ part, threads }) => held(part, threads));
+  await inRounds(rounds * HELD_ROUNDS, async ({ part, measured }) => {
+    measured.held.push(await sample(part, plan, seconds));
+  });
+  await bench.stopAll();
+  for (const end of ends) end();
+  return new Map(running.map(({ name, measured }) => [name, measured]));
 }
 
-async function measure(bench: Bench, { peer, job }: Entrant) {
-  const { seconds } = bench.settings;
-  const plan = planOf(bench);
-  const part = await bench.start(peer, job);
-  await wrk.run(plan, part.port, 3);
-  const beside = await besideBusy(bench, part.port);
-  const end = holdThreads(part, busiestThreads(part.pid, job.threads), SHARE);
+/** A gateway that is measured. */
+interface Running {
+  readonly name: string;
+  readonly part: Part;
+  readonly threads: number;
+  readonly measured: Measured;
+}
+
+async function sample({ pid, port }: Part, plan: LoadPlan, seconds: number): Promise<Held> {
+  const before = cpuMicroseconds(pid);
+  const { requests, failures } = await wrk.run(plan, port, seconds);
+  if (failures > 0) throw new Error(`${failures} of ${requests} requests failed`);
+  return { rate: requests / seconds, cpu: (cpuMicroseconds(pid) - before) / requests };
+}
+
+/** Holds the threads that serve. */
+function held(part: Part, threads: number): () => void {
+  const end = holdThreads(part, busiestThreads(part.pid, threads), SHARE);
   if (end === null) throw new Error('no control groups can be made: run it as root on Linux');
-  const { requests } = await wrk.run(plan, part.port, seconds);
-  await bench.stopAll();
-  end();
-  return { held: requests / seconds, beside };
+  return end;
 }
 
 async function besideBusy(bench: Bench, port: number): Promise<Latency> {
@@ -119,17 +166,22 @@ function figuresOf(measured: Measured | undefined): Record<string, Figure> {
   if (measured === undefined) return {};
   const { held, beside } = measured;
   return {
-    [HELD.id]: figureOf(held),
+    [HELD.id]: figureOf(held.map(({ rate }) => rate)),
+    [HELD_CPU.id]: figureOf(held.map(({ cpu }) => cpu)),
     [BUSY_P50.id]: figureOf(beside.map(({ p50 }) => p50)),
     [BUSY_P99.id]: figureOf(beside.map(({ p99 }) => p99)),
   };
 }
 
-/** The part of twice what one thread serves that two do not serve. */
-function lost(measured: ReadonlyMap<string, Measured>): Figure | null {
-  const [one, two] = [measured.get('Weir')?.held, measured.get('Weir, 2 workers')?.held];
-  if (one === undefined || two === undefined) return null;
-  return figureOf(two.map((rate, round) => Math.max(0, 1 - rate / (2 * (one[round] ?? Number.NaN)))));
+/** Joins what two workers and one did in the same round, held. */
+function heldRound(
+  measured: ReadonlyMap<string, Measured>,
+  join: (two: Held, one: Held) => number,
+): Figure | null {
+  const [ones, twos] = [measured.get('Weir')?.held, measured.get('Weir, 2 workers')?.held];
+  if (ones === undefined || twos === undefined) return null;
+  const none = { rate: Number.NaN, cpu: Number.NaN };
+  return figureOf(twos.map((two, round) => join(two, ones[round] ?? none)));
 }
 
 function between(more: Figure | null, less: Figure | null): Figure | null {

@@ -38,7 +38,7 @@ export function processorShare(share: number): ProcessorShare | null {
  * the server has ended; null where groups cannot be made.
  */
 export function holdThreads({ pid }: Part, threads: readonly number[], share: number): (() => void) | null {
-  const all = `${ROOT}/weir-bench-${process.pid}-threads`;
+  const all = `${ROOT}/weir-bench-${process.pid}-threads-of-${pid}`;
   const groups = threads.map((_, index) => `${all}/${index}`);
   try {
     mkdirSync(all);
