@@ -59,8 +59,11 @@ interface Running extends Entrant {
   readonly latencies: { readonly p50: number; readonly p99: number }[];
 }
 
-interface Sample {
+/** What a gateway did under load. */
+export interface Sample {
+  /** Processor time a request, microseconds, of all its threads and processes. */
   readonly cpu: number;
+  /** Requests a second. */
   readonly rate: number;
 }
 
@@ -145,7 +148,8 @@ async function measureRounds(
   }
 }
 
-async function sample(
+/** Sends requests to a running entrant for so many seconds. Throws if more fail than its plan expects. */
+export async function sample(
   entrant: Entrant & { part: Part },
   plan: LoadPlan,
   generator: LoadGenerator,

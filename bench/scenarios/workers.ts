@@ -1,11 +1,10 @@
 import type { Bench } from '../bench.ts';
 import { requestText } from '../load/connection.ts';
 import { type Latency, pacedLatency } from '../load/paced.ts';
-import type { LoadPlan } from '../load/plan.ts';
 import { isWrkInstalled, pipelined, WRK_INSTALL, wrk } from '../load/wrk.ts';
-import { compare, type Entrant, inTurn } from '../measure/compare.ts';
+import { compare, type Entrant, inTurn, type Sample, sample } from '../measure/compare.ts';
 import { type Figure, figureOf } from '../measure/figures.ts';
-import { busiestThreads, cpuMicroseconds } from '../measure/processes.ts';
+import { busiestThreads } from '../measure/processes.ts';
 import { warmUp } from '../measure/warm-up.ts';
 import { envoy } from '../peers/envoy.ts';
 import { PIPELINE } from '../peers/job.ts';
@@ -18,7 +17,7 @@ import { type Findings, planOf, type Scenario } from './scenario.ts';
 
 /** Of one processor, for each thread that serves: the generator and the upstream have more than enough left of two. */
 const SHARE = 0.25;
-/** Held, the machine's changes of mind outweigh what is measured, so there are more rounds than elsewhere. */
+/** Three times as many rounds as elsewhere: from one to the next, the machine's speed changes by more than is measured here. */
 const HELD_ROUNDS = 3;
 /** Requests a second beside a connection that is busy: far below what one thread can do. */
 const BESIDE_PER_SECOND = 500;
@@ -40,13 +39,8 @@ const BUSY_P99: Column = { id: 'busyP99', label: 'p99 µs', digits: 0 };
 /** What one entrant did beside a busy connection, and then while its threads were held, round by round. */
 interface Measured {
   readonly beside: Latency[];
-  readonly held: Held[];
-}
-
-interface Held {
-  readonly rate: number;
-  /** Of all threads of the gateway, also those that are not held. */
-  readonly cpu: number;
+  /** Processor time is that of all threads, also of those that are not held. */
+  readonly held: Sample[];
 }
 
 export const workers: Scenario = {
@@ -64,17 +58,17 @@ export const workers: Scenario = {
       {
         what: 'CPU, Weir with 2 workers to Weir, each thread held',
         max: 1.1,
-        figure: heldRound(measured, (two, one) => two.cpu / one.cpu),
+        figure: ofEachRound(measured, (two, one) => two.cpu / one.cpu),
       },
       {
-        what: 'the same while four busy threads share the processors',
+        what: 'the same, no thread held',
         max: null,
         figure: comparison.ratio('Weir, 2 workers', 'Weir'),
       },
       {
         what: 'lost of twice what one thread serves',
         max: 0.1,
-        figure: heldRound(measured, (two, one) => Math.max(0, 1 - two.rate / (2 * one.rate))),
+        figure: ofEachRound(measured, (two, one) => Math.max(0, 1 - two.rate / (2 * one.rate))),
       },
       {
         what: 'peak MiB of a further worker',
@@ -90,7 +84,7 @@ export const workers: Scenario = {
       notes: [
         ...notes,
         'The threads that are held are those that used the most processor time while the gateway was warmed up; all its others are free, and count.',
-        'Threads that are held leave the generator and the upstream processors of their own. Otherwise, with two threads that serve, four busy ones share two processors: what is woken suspends a thread that serves, which then finds its caches cold.',
+        'Threads that are held leave the generator and the upstream processors of their own. Otherwise two threads that serve share two processors with these.',
       ],
     } satisfies Findings;
   },
@@ -101,52 +95,54 @@ async function measureAll(bench: Bench): Promise<ReadonlyMap<string, Measured>> 
   const { rounds, seconds } = bench.settings;
   const plan = planOf(bench);
   const running: Running[] = [];
-  for (const { name, peer, job } of ENTRANTS) {
-    if (peer.version() === null) continue;
-    bench.progress(`warming up ${name}`);
-    const part = await bench.start(peer, job);
-    await warmUp(async () => (await sample(part, plan, 1)).cpu, bench.settings.mode);
-    running.push({ name, part, threads: job.threads, measured: { beside: [], held: [] } });
-  }
-  const inRounds = async (count: number, measure: (gateway: Running) => Promise<unknown>) => {
-    for (let round = 0; round < count; round++) {
-      bench.noteLoad();
-      for (const gateway of inTurn(running, round)) {
-        bench.progress(`${gateway.name}, round ${round + 1} of ${count}`);
-        await measure(gateway);
-      }
+  const ends: (() => void)[] = [];
+  try {
+    for (const entrant of ENTRANTS) {
+      if (entrant.peer.version() === null) continue;
+      bench.progress(`warming up ${entrant.name}`);
+      const part = await bench.start(entrant.peer, entrant.job);
+      const gateway = { ...entrant, part, measured: { beside: [], held: [] } };
+      await warmUp(async () => (await sample(gateway, plan, wrk, 1)).cpu, bench.settings.mode);
+      running.push(gateway);
     }
-  };
-  await inRounds(rounds, async ({ part, measured }) => {
-    measured.beside.push(await besideBusy(bench, part.port));
-  });
-  const ends = running.map(({ part, threads }) => held(part, threads));
-  await inRounds(rounds * HELD_ROUNDS, async ({ part, measured }) => {
-    measured.held.push(await sample(part, plan, seconds));
-  });
-  await bench.stopAll();
-  for (const end of ends) end();
+    await inRounds(bench, running, rounds, async ({ part, measured }) => {
+      measured.beside.push(await besideBusy(bench, part.port));
+    });
+    for (const gateway of running) ends.push(hold(gateway));
+    await inRounds(bench, running, rounds * HELD_ROUNDS, async gateway => {
+      gateway.measured.held.push(await sample(gateway, plan, wrk, seconds));
+    });
+  } finally {
+    await bench.stopAll();
+    for (const end of ends) end();
+  }
   return new Map(running.map(({ name, measured }) => [name, measured]));
 }
 
 /** A gateway that is measured. */
-interface Running {
-  readonly name: string;
+interface Running extends Entrant {
   readonly part: Part;
-  readonly threads: number;
   readonly measured: Measured;
 }
 
-async function sample({ pid, port }: Part, plan: LoadPlan, seconds: number): Promise<Held> {
-  const before = cpuMicroseconds(pid);
-  const { requests, failures } = await wrk.run(plan, port, seconds);
-  if (failures > 0) throw new Error(`${failures} of ${requests} requests failed`);
-  return { rate: requests / seconds, cpu: (cpuMicroseconds(pid) - before) / requests };
+async function inRounds(
+  bench: Bench,
+  running: readonly Running[],
+  count: number,
+  measure: (gateway: Running) => Promise<void>,
+): Promise<void> {
+  for (let round = 0; round < count; round++) {
+    bench.noteLoad();
+    for (const gateway of inTurn(running, round)) {
+      bench.progress(`${gateway.name}, round ${round + 1} of ${count}`);
+      await measure(gateway);
+    }
+  }
 }
 
-/** Holds the threads that serve. */
-function held(part: Part, threads: number): () => void {
-  const end = holdThreads(part, busiestThreads(part.pid, threads), SHARE);
+/** Holds the threads that serve. Returns what to call once the gateway has ended. */
+function hold({ part, job }: Running): () => void {
+  const end = holdThreads(part, busiestThreads(part.pid, job.threads), SHARE);
   if (end === null) throw new Error('no control groups can be made: run it as root on Linux');
   return end;
 }
@@ -173,10 +169,10 @@ function figuresOf(measured: Measured | undefined): Record<string, Figure> {
   };
 }
 
-/** Joins what two workers and one did in the same round, held. */
-function heldRound(
+/** Compares two workers with one, threads held, round by round. */
+function ofEachRound(
   measured: ReadonlyMap<string, Measured>,
-  join: (two: Held, one: Held) => number,
+  join: (two: Sample, one: Sample) => number,
 ): Figure | null {
   const [ones, twos] = [measured.get('Weir')?.held, measured.get('Weir, 2 workers')?.held];
   if (ones === undefined || twos === undefined) return null;
