@@ -44,3 +44,16 @@ test('it is asked again as long after it answered', () => {
   expect([...next, liveness.sweep(1_500, 26, false, TERMS)]).toEqual(['wait', 'ping', 'wait']);
   expect([2_499, 2_500].map(now => liveness.sweep(now, 26, false, TERMS))).toEqual(['wait', 'ping']);
 });
+
+test('each PING has the whole time for its answer, however long ago the last one was', () => {
+  const liveness = new Liveness();
+  liveness.ping();
+  expect(liveness.sweep(0, 0, false, TERMS)).toBe('wait');
+  expect([100, 1_100].map(now => liveness.sweep(now, 9, false, TERMS))).toEqual(['wait', 'ping']);
+  liveness.ping();
+  expect([1_100, 1_600, 1_601].map(now => liveness.sweep(now, 9, false, TERMS))).toEqual([
+    'wait',
+    'wait',
+    'give up',
+  ]);
+});
