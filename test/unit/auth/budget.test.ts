@@ -162,6 +162,17 @@ describe.each([
     expect(allowed(budget, 'address 1000', 100)).toBe(10);
   });
 
+  it('frees no spent address for another that fails again after its window closed', () => {
+    const budget = newBudget({ ...BUDGET_OPTIONS, limit: 2, maxAddresses: 2 });
+    budget.failed('a', 1);
+    nowMs += 10_000;
+    budget.failed('b', 2);
+    budget.failed('a', 1);
+    nowMs += 50_000;
+    budget.failed('a', 2);
+    expect(allowed(budget, 'b', 100)).toBe(10);
+  });
+
   it('counts earlier failures towards a limit that a reload changed', () => {
     const budget = newBudget(BUDGET_OPTIONS);
     spend(budget, 'a', 1_000);
