@@ -183,6 +183,15 @@ describe('a client may go on', () => {
     expect(flood(scripted, () => [windowUpdate(1, 1)])).toEqual([10_000, 11, 'control_frames']);
   });
 
+  test('with frames that its streams have explained, also when they come seconds later', () => {
+    const scripted = ScriptedClient.begun();
+    scripted.onRequest = ({ stream }) => stream.respond(200, [], true);
+    scripted.session.sweep(0);
+    expect(flood(scripted, i => [get(2 * i + 1)], 2_000)).toBe(2_000);
+    scripted.session.sweep(5_000);
+    expect(flood(scripted, () => [windowUpdate(0, 1)])).toEqual([10_000, 11, 'control_frames']);
+  });
+
   test('with four frames for each stream that it opens, and for each DATA that it gets', () => {
     const scripted = ScriptedClient.begun();
     const acknowledged = [windowUpdate(0, 1), windowUpdate(1, 1), windowUpdate(1, 1), windowUpdate(0, 1)];
