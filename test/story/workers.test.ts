@@ -1,11 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.ts';
 import { thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { inThreadHost, type PlaneHost } from '../../src/workers/index.ts';
 import type { Link } from '../../src/workers/link.ts';
-import { changeConfig, refusals, serves } from '../support/edit-config.ts';
+import { changeConfig, refusals, replaceFile, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
@@ -53,10 +53,10 @@ describe('weir serve with workers: 2', () => {
     gateway.signal('SIGHUP');
     await serves(gateway, 2);
     const text = await readFile(gateway.configFile, 'utf8');
-    await writeFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
+    await replaceFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
     gateway.signal('SIGHUP');
     await refusals(gateway, 1);
-    await writeFile(gateway.configFile, text);
+    await replaceFile(gateway.configFile, text);
     const statuses = async () => {
       const asked = Array.from({ length: 20 }, (_, index) =>
         gateway.ask(head(index % 2 ? 'GET /a' : 'GET /b')),
