@@ -242,7 +242,8 @@ test('a weight is a part of the requests', async () => {
   const gateway = await startBalancer(endpoints, { urls });
   await load(gateway, 300, { clients: 1 });
   const [one = 0, two = 0, three = 0] = requestsAt(endpoints);
-  expect(three).toBeGreaterThan(2 * (one + two) * 0.8);
+  // 200, 50 and 50 on average. By chance, 150 or 20 is missed once in two million runs; without the weight, three get 100 each.
+  expect(three).toBeGreaterThan(150);
   expect(Math.min(one, two)).toBeGreaterThan(20);
 });
 
