@@ -16,8 +16,11 @@ const LONGER_MS = 60_000;
  */
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
-  /** Goes on from the oldest to the next oldest. A new iteration would first pass all entries that were deleted lately. */
-  #oldest = this.#lifts.keys();
+  /**
+   * Goes on from the oldest to the next oldest, since a new iteration would first pass all entries that were deleted lately. Each sweep
+   * drops it: while an iteration rests, V8 keeps for it all that the map has held meanwhile.
+   */
+  #oldest: MapIterator<string> | null = null;
   /** No lift is over before this moment. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
@@ -54,6 +57,7 @@ export class Lifts {
 
   /** Drops the lifts that no gateway can contradict any more. */
   sweep(nowMs: number): void {
+    this.#oldest = null;
     if (nowMs < this.#nextEndMs) return;
     this.#nextEndMs = Number.POSITIVE_INFINITY;
     for (const [digest, { untilMs }] of this.#lifts) {
@@ -70,11 +74,8 @@ export class Lifts {
   }
 
   #forgetOldest(): void {
-    let { value: oldest } = this.#oldest.next();
-    if (oldest === undefined) {
-      this.#oldest = this.#lifts.keys();
-      oldest = this.#oldest.next().value;
-    }
+    this.#oldest ??= this.#lifts.keys();
+    const { value: oldest } = this.#oldest.next();
     if (oldest !== undefined) this.#lifts.delete(oldest);
   }
 }
