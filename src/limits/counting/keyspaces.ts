@@ -50,6 +50,9 @@ export interface BoundSet extends BoundLimits {
   readonly shadow: BoundLimits | null;
 }
 
+/** One of the limits of a set may find no room until those before it are forgotten: then all of them are looked up again. */
+const ROUNDS = 2;
+
 // The word beside the records.
 /** Counts how often keyspaces were forgotten: threads then look them up again. */
 const EPOCH = 0;
@@ -105,14 +108,15 @@ export class Keyspaces {
     if (this.#isOld) this.#beginEpoch();
     const known = this.#bound.get(limits);
     if (known !== undefined) return known;
-    let bound: BoundSet;
-    do {
+    for (let round = 0; round < ROUNDS; round++) {
+      const epoch = this.#epochs.ints[EPOCH];
       const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
-      bound = { ...this.#bindEach(limits), shadow };
-      // The last of them may have found no room until the first was forgotten.
-    } while (this.#isOld);
-    this.#bound.set(limits, bound);
-    return bound;
+      const bound = { ...this.#bindEach(limits), shadow };
+      if (this.#epochs.ints[EPOCH] !== epoch) continue;
+      this.#bound.set(limits, bound);
+      return bound;
+    }
+    throw this.#tooMany();
   }
 
   bind(limit: Limit): BoundLimit {
@@ -138,14 +142,18 @@ export class Keyspaces {
   /** Looks up the keyspace of a limit, or makes it. Call it before a decision changes any counter. */
   #enter(limit: Limit): Keyspace {
     const names = this.#names;
-    const { partitions } = this.#table;
     const isNew = names.find(limit.identity) < 0;
-    if (isNew && (partitions.isFull || names.size === names.capacity)) this.#forget();
+    // There are never more partitions than keyspaces.
+    if (isNew && names.size === names.capacity) this.#forget();
     const partition = this.#partitionOf(limit);
     const at = isNew ? names.add(limit.identity) : names.find(limit.identity);
-    if (partition < 0 || at < 0) throw new Error(`there are more than ${names.capacity} limits`);
+    if (partition < 0 || at < 0) throw this.#tooMany();
     this.#memory.keep();
     return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH + FIRST_NAMED_WORD);
+  }
+
+  #tooMany(): Error {
+    return new Error(`there are more than ${this.#names.capacity} limits`);
   }
 
   /** Forgets the keyspaces and partitions that the configuration in force does not have. */

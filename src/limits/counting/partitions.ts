@@ -73,10 +73,6 @@ export class Partitions {
     return found >= 0 ? found : this.#table.add(name);
   }
 
-  get isFull(): boolean {
-    return this.#table.size === this.#table.capacity;
-  }
-
   /** Divides the room among these limits, those of the configuration in force. No counter is lost. */
   share(limits: readonly Limit[]): void {
     const named = new Set<number>();

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ownMemory, type TableMemory } from '../../../../src/core/index.ts';
+import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
+import { CounterTable, mostKeyspaces, partitionOf } from '../../../../src/limits/counting/counter-table.ts';
+import { type BoundLimits, Keyspaces } from '../../../../src/limits/counting/keyspaces.ts';
+import type { Limit, LimitSet } from '../../../../src/limits/index.ts';
+import { threadsOf } from '../../../support/shared-memory.ts';
+import { limit, limits } from '../stores.ts';
+
+const CAPACITY = 100;
+const MOST = mostKeyspaces(CAPACITY);
+const kept = limit('5/5s', { bucket: 'kept' });
+
+let table: CounterTable;
+let keyspaces: Keyspaces;
+
+function start(memory: TableMemory = ownMemory(randomBytes)): Keyspaces {
+  table = new CounterTable(memory, 'limits', CAPACITY);
+  return new Keyspaces(memory, 'limits', table);
+}
+
+beforeEach(() => {
+  keyspaces = start();
+  keyspaces.share([kept]);
+});
+
+const numberOf = (of: Limit, among = keyspaces) => among.bind(of).keyspace.number;
+
+/** So many other limits of former configurations. They are of one bucket, or of a bucket each. */
+function bindOthers(count: number, bucketOf = (_i: number) => 'former'): void {
+  for (let i = 0; i < count; i++) keyspaces.bind(limit(`1/${i + 1}s`, { bucket: bucketOf(i) }));
+}
+
+function overflowOf(of: Limit): Counter {
+  const counter = newCounter();
+  keyspaces.bind(of).keyspace.loadOverflow(counter);
+  return counter;
+}
+
+const numbersOf = ({ global, caller, group, resource }: BoundLimits) =>
+  [global, caller, group, resource].flatMap(bound => (bound === null ? [] : [bound.keyspace.number]));
+
+describe('a keyspace', () => {
+  test('is that of an identity, whatever the number of units and the set', () => {
+    const more = limit('9/5s', { bucket: 'kept' });
+    const longer = limit('5/6s', { bucket: 'kept' });
+    expect(numberOf(more)).toBe(numberOf(kept));
+    expect(numberOf(longer)).not.toBe(numberOf(kept));
+    const bound = keyspaces.bindSet(limits({ caller: more, shadow: limits({ caller: kept }) }));
+    expect([bound.caller?.limit, bound.shadow?.caller?.limit]).toEqual([more, kept]);
+    expect([bound.caller, bound.shadow?.caller].map(each => each?.keyspace.number)).toEqual([
+      ...[numberOf(kept), numberOf(kept)],
+    ]);
+    expect([bound.global, bound.group, bound.resource]).toEqual([null, null, null]);
+  });
+
+  test('of each role is bound by its own limit, in a partition of its own', () => {
+    const set = limits({
+      global: limit('1/1s', { role: 'global', bucket: '' }),
+      caller: limit('1/1s'),
+      group: limit('1/1s', { role: 'group', algorithm: 'smooth' }),
+      resource: limit('1/1s', { role: 'resource' }),
+    });
+    const bound = keyspaces.bindSet(set);
+    for (const role of ['global', 'caller', 'group', 'resource'] as const)
+      expect(bound[role]?.limit).toBe(set[role]);
+    expect(new Set(numbersOf(bound)).size).toBe(4);
+    expect(new Set(numbersOf(bound).map(partitionOf)).size).toBe(4);
+    expect(bound.shadow).toBe(null);
+  });
+
+  test('of a set is looked up once', () => {
+    const set = limits({ caller: kept });
+    expect(keyspaces.bindSet(set)).toBe(keyspaces.bindSet(set));
+  });
+
+  test('has an overflow counter, in the same memory for all threads', () => {
+    const [main, worker] = threadsOf(2);
+    if (main === undefined || worker === undefined) throw new Error('there are two threads');
+    const [one, other] = [main, worker].map(start);
+    const state = { resetMs: 1_700_000_000_123.5, markMs: -0.25, count: 7, exhausted: true };
+    const counter = newCounter();
+    main.whole(() => one?.bind(kept).keyspace.saveOverflow(state));
+    worker.whole(() => other?.bind(kept).keyspace.loadOverflow(counter));
+    expect(counter).toEqual(state);
+  });
+});
+
+describe('a full table of keyspaces', () => {
+  test.each([
+    ['one bucket', () => 'former'],
+    ['as many buckets', (i: number) => `former ${i}`],
+  ])('forgets the limits of %s that are no longer in force, with their counters', (_what, bucketOf) => {
+    const before = numberOf(kept);
+    for (const space of [kept, limit('1/1s', { bucket: bucketOf(0) })]) {
+      keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 1 });
+      table.begin(0);
+      const row = table.open(numberOf(space), 'user:a', '');
+      table.save(row, { ...newCounter(), resetMs: 9, count: 1 });
+    }
+    bindOthers(MOST - 1, bucketOf);
+    expect(table.size).toBe(2);
+    bindOthers(MOST - 1, i => `${bucketOf(i)} next`);
+    expect([table.size, table.callers, numberOf(kept)]).toEqual([1, 1, before]);
+    expect(overflowOf(kept).count).toBe(1);
+    const row = table.find(before, 'user:a', '');
+    expect(row).toBeGreaterThanOrEqual(0);
+    // Whoever takes the place of one that was forgotten begins anew.
+    for (let i = 0; i < MOST - 1; i++)
+      expect(overflowOf(limit(`1/${i + 1}s`, { bucket: `${bucketOf(i)} next` })).count).toBe(0);
+  });
+
+  test('takes no more limits than it has room for in force', () => {
+    const all = Array.from({ length: MOST + 1 }, (_, i) => limit(`1/${i + 1}s`));
+    keyspaces.share(all.slice(0, MOST));
+    expect(new Set(all.slice(0, MOST).map(each => numberOf(each))).size).toBe(MOST);
+    expect(() => keyspaces.bind(all[MOST] ?? kept)).toThrow(`there are more than ${MOST} limits`);
+  });
+
+  test('takes no set that has no room beside the limits in force, nor looks for it for ever', () => {
+    keyspaces.share(Array.from({ length: MOST - 1 }, (_, i) => limit(`1/${i + 1}s`)));
+    const former = limit('1/9s', { role: 'resource' });
+    const set = limits({ caller: limit('1/7s', { bucket: 'former' }), resource: former });
+    expect(() => keyspaces.bindSet(set)).toThrow(`there are more than ${MOST} limits`);
+    expect(numbersOf(keyspaces.bindSet(limits({ resource: former })))).toEqual([numberOf(former)]);
+  });
+
+  test.each([1, 2, 3])('never counts in a place that it forgot for limit %i of the same set', last => {
+    const shadow = limits({ caller: limit('2/7s', { isTrial: true }) });
+    const set: LimitSet = limits({
+      global: limit('1/7s', { role: 'global' }),
+      caller: limit('1/7s'),
+      resource: limit('1/7s', { role: 'resource' }),
+      shadow,
+    });
+    // That many of the four find room before the others are forgotten.
+    bindOthers(MOST - 1 - last);
+    const bound = keyspaces.bindSet(set);
+    const all = [...numbersOf(bound), ...(bound.shadow === null ? [] : numbersOf(bound.shadow))];
+    expect(new Set(all).size).toBe(4);
+    expect(all).toEqual([
+      ...[set.global, set.caller, set.resource, shadow.caller].flatMap(each =>
+        each === null ? [] : [numberOf(each)],
+      ),
+    ]);
+    // The set is not in force, so that others take its places next.
+    bindOthers(MOST - 5, i => `next ${i % 3}`);
+    expect(new Set(numbersOf(keyspaces.bindSet(set))).size).toBe(3);
+  });
+
+  test('is forgotten by all threads, which then look it up again', () => {
+    const [main, worker] = threadsOf(2);
+    if (main === undefined || worker === undefined) throw new Error('there are two threads');
+    const set = limits({ caller: limit('1/9s') });
+    keyspaces = start(main);
+    const other = start(worker);
+    worker.whole(() => other.bindSet(set));
+    main.whole(() => {
+      keyspaces.share([kept]);
+      bindOthers(MOST - 2);
+    });
+    // The main thread forgets it, and gives its place to another limit.
+    main.whole(() => bindOthers(MOST - 1, () => 'next'));
+    const taken = new Set(
+      main.whole(() =>
+        Array.from({ length: MOST - 1 }, (_, i) => numberOf(limit(`1/${i + 1}s`, { bucket: 'next' }))),
+      ),
+    );
+    expect(taken.size).toBe(MOST - 1);
+    const [again] = worker.whole(() => numbersOf(other.bindSet(set)));
+    expect(main.whole(() => numberOf(limit('1/9s')))).toBe(again);
+  });
+});
