@@ -205,7 +205,8 @@ export class Consumption {
     if (bound === null || this.#row !== NO_ROW) return;
     const { keyspace, rule, limit } = bound;
     // Another limit of this request may have taken the last counter that the caller may hold.
-    if (!this.isOtherParts && this.#joinOtherParts(keyspace.number) && this.#row !== NO_ROW) {
+    if (!this.isOtherParts) this.#joinOtherParts(keyspace.number);
+    if (this.#row !== NO_ROW) {
       this.#load(bound, nowMs);
       return;
     }
@@ -229,7 +230,7 @@ export class Consumption {
 
   /** Returns what a request cost to the window that it came from, if that is still open. */
   refund(window: number, nowMs: number): void {
-    if (this.bound === null || this.#row === NO_ROW) return;
+    if (this.bound === null) return;
     if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs, this.cost)) this.save();
   }
 
@@ -239,15 +240,14 @@ export class Consumption {
   }
 
   /** Moves to the counter of all further main values of the sender, or of its network, if that may not hold one more. */
-  #joinOtherParts(keyspace: number): boolean {
+  #joinOtherParts(keyspace: number): void {
     const sender = this.#sender;
-    if (sender === null || this.#part === '') return false;
+    if (sender === null || this.#part === '') return;
     const sharer = this.#table.sharerFor(sender, this.#maxParts);
-    if (sharer === null) return false;
+    if (sharer === null) return;
     this.#caller = sharer;
     this.#part = OTHER_PARTS;
     this.#row = this.#table.find(keyspace, sharer, OTHER_PARTS);
-    return true;
   }
 
   #load({ rule, limit }: BoundLimit, nowMs: number): void {

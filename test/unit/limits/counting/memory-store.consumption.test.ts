@@ -123,6 +123,12 @@ describe('without room', () => {
     expect([admits('a'), draw.isOverflow, draw.counter.count]).toEqual([false, false, 2]);
   });
 
+  test('no limit has none, whatever the one before had', () => {
+    admits('c');
+    draw.look(null, 'c', 'one', MAX_PARTS, 0);
+    expect([draw.isOverflow, draw.windowToReturn]).toEqual([false, 0]);
+  });
+
   test('a unit goes back to the shared counter', () => {
     for (const caller of ['c', 'd']) admits(caller);
     draw.refund(RESET_MS, 0);

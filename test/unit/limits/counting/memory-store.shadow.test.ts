@@ -78,10 +78,23 @@ describe('a limit in shadow', () => {
   });
 
   test('keeps its counters when it begins to hold, and when it no longer does', () => {
-    const shadow = limits({ shadow: inShadow({ caller: held }) });
-    refusedBy(5, shadow);
-    expect(store.decide(limits({ caller: held }), 'user:a', '').admitted).toBe(false);
-    expect(refusedBy(1, shadow)).toEqual(['+caller']);
+    const global = limit('5/5s', { role: 'global', bucket: '' });
+    for (const [each, role] of [
+      [{ caller: held }, 'caller'],
+      [{ global }, 'global'],
+    ] as const) {
+      const shadow = limits({ shadow: inShadow(each) });
+      refusedBy(5, shadow, 'main');
+      expect(store.decide(limits(each), 'user:a', 'main')).toMatchObject({ admitted: false, role });
+      expect(refusedBy(1, shadow, 'main')).toEqual([`+${role}`]);
+    }
+  });
+
+  test('of a caller or of all its requests has no unit to give back', () => {
+    const shadow = inShadow({ global: limit('5/5s', { role: 'global', bucket: '' }), caller: held });
+    const nothing = { refused: [], groupWindow: 0, resourceWindow: 0 };
+    for (let i = 0; i < 2; i++)
+      expect(store.decide(limits({ shadow }), 'user:a', '7').shadow).toEqual(nothing);
   });
 
   test('gives a unit of a resource back', () => {

@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { groupCounterKey, type LimitSet, type MemoryStore } from '../../../../src/limits/index.ts';
+import {
+  groupCounterKey,
+  type Limit,
+  type LimitSet,
+  type MemoryStore,
+} from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
 
@@ -72,6 +77,17 @@ describe('the limit of a group', () => {
     expect(store.counts.callerOverflows).toBe(1);
     expect(decide({ group: split }, 'user:a', 'c4').groupWindow).toBe(0);
     expect(admittedOf(9, () => decide({ group: split }, 'user:b', 'c4'))).toBe(3);
+  });
+
+  test('in shadow counts as a key of its opener only where requests choose the main value, too', () => {
+    store.keysPerCaller = 2;
+    const shadow = (tried: Limit, main: string, name: string) =>
+      decide({ shadow: limits({ group: tried }) }, 'user:a', main, name).shadow.groupWindow;
+    for (let i = 0; i < 5; i++) expect(shadow(group, '', `org${i}`)).toBeGreaterThan(0);
+    expect(store.counts).toMatchObject({ keys: 5, callers: 0 });
+    for (const main of ['c1', 'c2']) expect(shadow(split, main, 'acme')).toBeGreaterThan(0);
+    expect(shadow(split, 'c3', 'acme')).toBe(0);
+    expect(store.counts).toMatchObject({ keys: 8, callers: 1 });
   });
 
   test('is tried in shadow', () => {
@@ -188,6 +204,39 @@ describe('one request on several limits', () => {
       retryAfterMs: 64_800_000,
     });
   });
+
+  test('names, of limits with equal waits, the first in the order caller, group, resource', () => {
+    const [caller, group, resource] = [
+      limit('2/5s'),
+      limit('2/5s', { role: 'group', claim: 'organization' }),
+      limit('2/5s', { role: 'resource' }),
+    ];
+    const refusedBy = (set: Partial<LimitSet>) => store.decide(limits(set), 'user:a', '', 'acme').role;
+    admittedOf(2, () => store.decide(limits({ caller, group, resource }), 'user:a', '', 'acme'));
+    expect(refusedBy({ caller, group, resource })).toBe('caller');
+    expect(refusedBy({ group, resource })).toBe('group');
+    const longer = limit('1/6s', { role: 'group', claim: 'organization' });
+    store.decide(limits({ group: longer }), 'user:b', '', 'acme');
+    expect(refusedBy({ caller, group: longer, resource })).toBe('group');
+  });
+
+  test('costs one unit of the global limit, whatever it costs of the others', () => {
+    const costly = limits({ global, resource: limit('4/10s', { role: 'resource', largestCost: 3 }) });
+    expect(store.decide(costly, 'user:a', '', '', 3)).toMatchObject({ admitted: true, remaining: 1 });
+    expect(store.decide(costly, 'user:a', '', '', 3)).toMatchObject({ admitted: false, role: 'resource' });
+    expect(store.peek(costly, 'user:a', '', '', 2).admitted).toBe(false);
+    expect(store.peek(costly, 'user:a', '')).toMatchObject({ admitted: true, remaining: 1 });
+    expect(remaining({ caller: global }, 'user:a')).toBe(5);
+  });
+});
+
+test('a Reset that was corrected after a step of the wall clock is announced again, however the clock then drifts', () => {
+  const set = limits({ caller: limit('1/60s') });
+  store.decide(set, 'user:a', '');
+  clock.stepWorld(1_500);
+  expect(store.decide(set, 'user:a', '').resetAtMs).toBe(1_700_000_061_500);
+  clock.stepWorld(-700);
+  expect(store.decide(set, 'user:a', '').resetAtMs).toBe(1_700_000_061_500);
 });
 
 describe('keys', () => {
@@ -474,6 +523,37 @@ describe('a caller with too many main values', () => {
     store.decide(limits({ caller: own, resource }), 'user:a', 'c5');
     // Four of its own, and one each for further values of both limits.
     expect(store.counts).toMatchObject({ keys: 6, callerOverflows: 2 });
+    expect(store.peek(limits({ resource }), 'user:a', 'c6').remaining).toBe(2);
+  });
+
+  test('draws on the key of further values also where another limit of the same request took its last one', () => {
+    const long = limit('2/1h', { role: 'resource', main: 'channel_id' });
+    store.decide(limits({ resource: long }), 'user:a', 'c4');
+    store.keysPerCaller = 5;
+    const both = limits({ caller: own, resource: long });
+    expect(store.decide(both, 'user:a', 'c5').admitted).toBe(true);
+    store.keysPerCaller = 6;
+    expect(store.decide(both, 'user:a', 'c6')).toMatchObject({
+      ...{ admitted: false, role: 'resource', limit: 2, sharedKey: false, otherParts: true },
+    });
+    // Nothing was drawn, and what the refused request would have opened is gone.
+    expect(store.counts).toMatchObject({ keys: 5, callerOverflows: 3 });
+    expect(remaining({ caller: own }, 'user:a', 'c6')).toBe(3);
+  });
+
+  test('has a key of its own for each limit without main values', () => {
+    for (const bucket of ['x', 'y']) {
+      const plain = limits({ global, caller: limit('1/5s', { bucket }) });
+      expect(store.decide(plain, 'user:a', '')).toMatchObject({ admitted: true });
+      expect(store.decide(plain, 'user:a', '')).toMatchObject({ admitted: false, otherParts: false });
+    }
+    expect(store.counts).toMatchObject({ keys: 6, callerOverflows: 0 });
+  });
+
+  test('is counted as such by requests for further values alone', () => {
+    store.decide(limits({ caller: own, resource }), 'user:a', 'c4');
+    store.decide(limits({ global }), 'user:a', 'c5');
+    expect(store.counts.callerOverflows).toBe(1);
   });
 
   test('holds resources that it opened until their windows are over', () => {

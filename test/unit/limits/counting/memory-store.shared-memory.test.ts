@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
+import type { MemoryStore } from '../../../../src/limits/index.ts';
+import { threadsOf } from '../../../support/shared-memory.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { copyOf, limit, limits, newStore } from '../stores.ts';
+
+const caller = limit('3/10s', { main: 'id' });
+const resource = limit('4/10s', { role: 'resource', main: 'id' });
+const KEYS = 600;
+
+let clocks: readonly FrozenClock[];
+let memories: readonly TableMemory[];
+let stores: readonly MemoryStore[];
+
+function at<T>(of: readonly T[], thread: number): T {
+  const found = of[thread];
+  if (found === undefined) throw new Error('no such thread');
+  return found;
+}
+const [MAIN, ONE, TWO] = [0, 1, 2];
+const store = (thread: number) => at(stores, thread);
+
+beforeEach(() => {
+  clocks = [MAIN, ONE, TWO].map(() => new FrozenClock());
+  memories = threadsOf(3);
+  stores = memories.map((memory, thread) => newStore(at(clocks, thread), { memory }));
+});
+
+function pass(ms: number): void {
+  for (const clock of clocks) clock.advance(ms);
+}
+
+/** Lets the event loop turn so often. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise<void>(resolve => inNextTurn(resolve));
+}
+
+describe('stores that share their memory', () => {
+  test('look, refund and reset what any of them has counted', () => {
+    const set = limits({ caller, resource });
+    const { resourceWindow } = store(ONE).decide(set, 'user:a', '1');
+    expect(store(TWO).peek(set, 'user:a', '1')).toMatchObject({ admitted: true, remaining: 2 });
+    store(TWO).refund(resource, '1', resourceWindow);
+    store(TWO).reset(caller, 'user:a', '1');
+    expect(store(MAIN).peek(set, 'user:a', '1').remaining).toBe(3);
+    expect(store(MAIN).peek(limits({ resource }), '', '1').remaining).toBe(4);
+    for (const each of stores) each.countCallerOverflow();
+    expect(stores.map(({ counts }) => [counts.keys, counts.callerOverflows])).toEqual([
+      [1, 3],
+      [1, 3],
+      [1, 3],
+    ]);
+  });
+
+  test('read and reset allowances as soon as no other thread is inside', async () => {
+    store(ONE).decide(limits({ caller }), 'user:a', '1');
+    const [read, reset] = at(memories, TWO).whole(() => [
+      store(MAIN).allowances.read([caller], 'user:a', '1'),
+      store(MAIN).allowances.reset([caller], 'user:a', '1'),
+    ]);
+    expect(await read).toMatchObject({ allowances: [{ remaining: 2 }] });
+    expect(await reset).toBe('memory');
+    expect(store(TWO).peek(limits({ caller }), 'user:a', '1').remaining).toBe(3);
+  });
+
+  test('have their room divided by the main thread, which does not wait for the thread that is inside', async () => {
+    at(memories, ONE).whole(() => store(MAIN).share([caller, resource]));
+    await turns(3);
+    expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
+  });
+
+  test('divide it at once in a worker, which serves only then', () => {
+    store(ONE).share([caller]);
+    expect(store(ONE).counts.partitions).toMatchObject([{ role: 'caller' }]);
+    expect(() => at(memories, TWO).whole(() => store(ONE).share([caller]))).toThrow('another thread');
+  });
+});
+
+describe('a sweep of shared counters', () => {
+  const fill = () => {
+    for (let i = 0; i < KEYS; i++) store(ONE).decide(limits({ caller }), `user:${i}`, '1');
+  };
+
+  test('is made by the main thread alone, in steps between which others decide', async () => {
+    fill();
+    pass(10_000);
+    for (const worker of [ONE, TWO]) store(worker).sweep();
+    await turns(3);
+    expect(store(MAIN).counts.keys).toBe(KEYS);
+    store(MAIN).sweep();
+    // The first step is done at once.
+    expect(store(MAIN).counts.keys).toBe(KEYS - 250);
+    await turns(3);
+    expect(store(MAIN).counts).toMatchObject({ keys: 0, callers: 0 });
+  });
+
+  test('begins when the one before has ended, and not sooner', async () => {
+    fill();
+    pass(10_000);
+    for (let again = 0; again < 3; again++) store(MAIN).sweep();
+    expect(store(MAIN).counts.keys).toBe(KEYS - 250);
+    await turns(3);
+    fill();
+    pass(10_000);
+    store(MAIN).sweep();
+    await turns(3);
+    expect(store(MAIN).counts.keys).toBe(0);
+  });
+});
+
+describe('the moment of a store', () => {
+  test('is that of its decisions, on both clocks', () => {
+    const [alone, clock] = [newStore(at(clocks, MAIN)), at(clocks, MAIN)];
+    const { decidedAtMs } = copyOf(alone.decide(limits({ caller }), 'user:a', '1'));
+    expect([decidedAtMs, alone.nowMs(), alone.momentMs]).toEqual([1_700_000_000_000, decidedAtMs, 5_000]);
+    clock.advance(250);
+    expect(alone.epochMsOf(clock.monotonicMs() - 100)).toBe(decidedAtMs + 150);
+    // The wall clock goes 200 ms slower: differences stay those of the monotonic clock.
+    clock.stepWorld(-200);
+    expect([alone.nowMs(), alone.momentMs]).toEqual([decidedAtMs + 250, 5_250]);
+  });
+
+  test('is read without the lock, and goes on from what another thread has noted', () => {
+    at(clocks, ONE).stepWorld(600);
+    const { decidedAtMs } = copyOf(store(ONE).decide(limits({ caller }), 'user:a', '1'));
+    expect(store(TWO).nowMs()).toBe(decidedAtMs);
+    expect(store(TWO).epochMsOf(at(clocks, TWO).monotonicMs() - 40)).toBe(decidedAtMs - 40);
+    expect(at(memories, MAIN).whole(() => store(TWO).nowMs())).toBe(decidedAtMs);
+  });
+});
