@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
-import { CounterTable, keyspaceNumber } from '../../../../src/limits/counting/counter-table.ts';
+import {
+  CounterTable,
+  keyspaceNumber,
+  mostKeyspaces,
+  newRow,
+  partitionOf,
+  placeOfKeyspace,
+} from '../../../../src/limits/counting/counter-table.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;
@@ -40,6 +47,29 @@ function held(count: number): string[] {
   return callers.filter(caller => table.find(space(), caller, '') >= 0);
 }
 
+describe('the number of a keyspace', () => {
+  test('names its partition and its place in it, also where all callers share the counters', () => {
+    for (const [partition, place] of [
+      [0, 0],
+      [0, 32_766],
+      [1, 0],
+      [4_095, 4_095],
+      [32_766, 32_766],
+    ] as const) {
+      const number = keyspaceNumber(partition, place);
+      expect(number).toBeGreaterThan(0);
+      for (const each of [number, -number])
+        expect([partitionOf(each), placeOfKeyspace(each)]).toEqual([partition, place]);
+    }
+  });
+
+  test('is one of 4,096, or of one for 16 counters, and of no more than 15 bits hold', () => {
+    expect([1, 65_536, 65_537, 160_001, 1_000_000].map(mostKeyspaces)).toEqual([
+      ...[4_096, 4_096, 4_097, 10_001, 32_767],
+    ]);
+  });
+});
+
 describe('a counter', () => {
   test('keeps its state, apart from those of other keys', () => {
     const state = { resetMs: 1_700_000_000_123.5, markMs: -0.25, count: 7, exhausted: true };
@@ -74,6 +104,101 @@ describe('a counter', () => {
   });
 });
 
+describe('a counter that is put back', () => {
+  const row = (hashes: Partial<ReturnType<typeof newRow>>) => ({
+    ...newRow(),
+    ...{ isOpened: true, callerLow: 1, callerHigh: 2, partLow: 3, partHigh: 4 },
+    ...{ counter: { resetMs: 1_000, markMs: 7.5, count: 3, exhausted: true } },
+    ...hashes,
+  });
+
+  test('is read as it was, whoever has it', () => {
+    const rows = [
+      row({ network: 7 }),
+      row({ isShared: true }),
+      row({ ...{ isShared: true, isOpened: false }, ...{ callerLow: 0, callerHigh: 0 } }),
+    ];
+    for (const [i, each] of rows.entries()) {
+      table.restore(space(i), each, 0);
+      const read = newRow();
+      expect(table.keyspaceAt(i)).toBe(each.isShared ? -space(i) : space(i));
+      table.readRow(i, read);
+      // The network is that of the caller, who is known already.
+      expect(read).toEqual(i === 1 ? { ...each, network: 7 } : each);
+    }
+    expect([table.size, table.used, table.callers]).toEqual([3, 3, 1]);
+    expect([table.keyspaceAt(3), table.keyspaceAt(CAPACITY)]).toEqual([0, 0]);
+  });
+
+  test('takes the place of one that is there, and of no other, however alike', () => {
+    const rows = [
+      row({}),
+      ...[1, 5].flatMap(low => [row({ partLow: low }), row({ partLow: low, partHigh: 5 })]),
+      ...[row({ partHigh: 5 }), row({ callerLow: 5 }), row({ callerHigh: 5 }), row({ isShared: true })],
+      row({ isShared: true, partHigh: 5 }),
+    ];
+    for (let round = 0; round < 2; round++)
+      for (const number of [1, 2]) for (const each of rows) table.restore(space(number), each, 0);
+    expect([table.size, table.callers]).toEqual([2 * rows.length, 3]);
+    table.sweep(1_000, CAPACITY);
+    expect([table.size, table.callers]).toEqual([0, 0]);
+  });
+
+  test('is one for a main value if either half of its hash says so', () => {
+    const at = open('a', {}, 'p');
+    const read = newRow();
+    table.readRow(at, read);
+    for (const [partLow, partHigh] of [
+      [0, 9],
+      [9, 0],
+      [0, 0],
+    ] as const)
+      table.restore(space(), { ...read, partLow, partHigh }, 0);
+    expect(table.partsOf('a')).toBe(3);
+    for (let record = 1; record < 4; record++) table.close(record);
+    expect([table.size, table.partsOf('a')]).toEqual([1, 1]);
+  });
+
+  test('finds room as a new one does, or none', () => {
+    for (let i = 0; i < CAPACITY; i++) open(`c${i}`, { exhausted: true, resetMs: 1_000 });
+    expect(table.restore(space(), row({}), 0)).toBe(false);
+    expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
+    expect(table.restore(space(), row({ counter: { ...newCounter(), resetMs: 2_000 } }), 1_000)).toBe(true);
+  });
+});
+
+describe('counters that are released', () => {
+  test('are those of one caller in these keyspaces, not those that it opened for all', () => {
+    for (const caller of ['a', 'b'])
+      for (const number of [1, 2, 3]) for (const part of ['p', 'q']) open(caller, {}, part, number);
+    table.begin(0);
+    table.open(space(1), null, 'p', 'a');
+    table.release(new Set([space(1), space(3)]), 'a');
+    table.release(new Set([space(1)]), 'unknown');
+    const left = ['a', 'b', null].map(caller =>
+      [1, 2, 3].map(number => ['p', 'q'].map(part => table.find(space(number), caller, part) >= 0)),
+    );
+    const [all, none] = [
+      [true, true],
+      [false, false],
+    ];
+    expect(left).toEqual([
+      [none, all, none],
+      [all, all, all],
+      [[true, false], none, none],
+    ]);
+    expect([table.size, table.partsOf('a'), table.partsOf('b')]).toEqual([9, 3, 6]);
+  });
+
+  test('are all at some places, whoever has them', () => {
+    for (const caller of ['a', null]) for (const number of [1, 2]) open(caller, {}, 'p', number);
+    table.releaseAll(new Set([1]));
+    expect([1, 2].map(number => table.find(space(number), 'a', 'p') >= 0)).toEqual([false, true]);
+    expect([1, 2].map(number => table.find(space(number), null, 'p') >= 0)).toEqual([false, true]);
+    expect([table.size, table.partitions.size(partition)]).toEqual([2, 2]);
+  });
+});
+
 describe('expired counters', () => {
   test('are freed with their callers, a few at each decision', () => {
     for (let i = 0; i < 8; i++) open(`c${i}`);
@@ -90,6 +215,27 @@ describe('expired counters', () => {
     table.sweep(500, CAPACITY);
     expect(table.size).toBe(CAPACITY / 2);
     expect(held(CAPACITY)).toEqual(Array.from({ length: CAPACITY / 2 }, (_, i) => `c${2 * i + 1}`));
+  });
+
+  test('are freed by a sweep among so many records, and then among those after them', () => {
+    for (let i = 0; i < CAPACITY; i++) open(`c${i}`);
+    table.sweep(1_000, 0);
+    expect(table.size).toBe(CAPACITY);
+    table.sweep(1_000, 17);
+    expect(table.size).toBe(CAPACITY - 17);
+    table.sweep(1_000, 4);
+    expect([table.size, table.callers]).toEqual([0, 0]);
+  });
+
+  test('are kept while the decision that found them is under way', () => {
+    for (let i = 0; i < CAPACITY; i++) open(`c${i}`, { resetMs: i < 3 ? 500 : 1_000, exhausted: true });
+    // Says what time it is, and frees none.
+    table.sweep(500, 0);
+    const found = [0, 1, 2].map(i => table.find(space(), `c${i}`, ''));
+    for (let i = 0; i < 2; i++) expect(table.open(space(), `new ${i}`, '')).toBe(-1);
+    expect([0, 1, 2].map(i => table.find(space(), `c${i}`, ''))).toEqual(found);
+    table.begin(500);
+    expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
   });
 });
 
@@ -139,5 +285,18 @@ describe('a full table', () => {
     for (let i = 0; i < 2; i++) expect(table.open(space(), 'new', '')).toBe(-1);
     table.begin(0);
     expect([table.open(space(), 'new', ''), table.open(space(), 'new', '')].some(at => at >= 0)).toBe(true);
+  });
+  test('gives way in turn: no counter a second time before each of the others', () => {
+    fill(() => ({}));
+    const order: string[] = [];
+    for (let i = 0; i < CAPACITY; i++) {
+      const before = new Set(held(CAPACITY));
+      open(`new ${i}`, { resetMs: 2_000 });
+      for (const caller of held(CAPACITY)) before.delete(caller);
+      order.push(...before);
+    }
+    expect([order.length, new Set(order).size]).toEqual([CAPACITY, CAPACITY]);
+    expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
+    expect(table.partitions.countsOf(partition).evictions).toBe(CAPACITY);
   });
 });

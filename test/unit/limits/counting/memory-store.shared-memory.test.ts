@@ -77,6 +77,29 @@ describe('stores that share their memory', () => {
   });
 });
 
+test('stores of other names count apart in the same memory, also where each has filled its room', () => {
+  const options = { memory: at(memories, MAIN), maxKeys: 4 };
+  const [one, other] = ['one', 'other'].map(name => newStore(at(clocks, MAIN), { ...options, name }));
+  const once = limit('1/10s', { main: 'id' });
+  for (const each of [one, other]) {
+    each?.share([once]);
+    expect(each?.counts).toMatchObject({
+      keys: 0,
+      callers: 0,
+      callerOverflows: 0,
+      partitions: [{ size: 0 }],
+    });
+    // The fifth finds no room and draws on the counter that stands in.
+    const admitted = [1, 2, 3, 4, 5, 6].map(
+      i => each?.decide(limits({ caller: once }), `user:${i}`, '1').admitted,
+    );
+    expect(admitted).toEqual([true, true, true, true, true, false]);
+    each?.countCallerOverflow();
+    expect(each?.counts).toMatchObject({ keys: 4, callers: 4, evictions: 0, sharedOverflows: 2 });
+    expect(each?.counts).toMatchObject({ callerOverflows: 1, partitions: [{ size: 4 }] });
+  }
+});
+
 describe('a sweep of shared counters', () => {
   const fill = () => {
     for (let i = 0; i < KEYS; i++) store(ONE).decide(limits({ caller }), `user:${i}`, '1');
