@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { Random } from './random.ts';
+import { freePort } from './free-port.ts';
 import { sleep, waitFor } from './wait.ts';
 
 /** A redis-server of a test's own, without persistence, on 127.0.0.1. */
@@ -79,7 +78,7 @@ export async function startRedisWith(
   env: NodeJS.ProcessEnv,
   ...options: readonly string[]
 ): Promise<RedisServer> {
-  const port = await freeRedisPort();
+  const port = await freePort(BUS_OFFSET);
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));
   const own = [
     '--port',
@@ -144,17 +143,13 @@ export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
     await client.call('cluster', 'addslotsrange', from, to);
     if (first !== undefined) await client.call('cluster', 'meet', '127.0.0.1', first.port);
   }
-  await waitFor(
-    'the cluster is whole',
-    async () => {
-      const infos = await Promise.all(servers.map(({ client }) => client.call('cluster', 'info')));
-      return infos.every(
-        info =>
-          String(info).includes(`cluster_state:ok`) && String(info).includes(`cluster_known_nodes:${nodes}`),
-      );
-    },
-    20_000,
-  );
+  await waitFor('the cluster is whole', async () => {
+    const infos = await Promise.all(servers.map(({ client }) => client.call('cluster', 'info')));
+    return infos.every(
+      info =>
+        String(info).includes(`cluster_state:ok`) && String(info).includes(`cluster_known_nodes:${nodes}`),
+    );
+  });
   return new RedisCluster(servers);
 }
 
@@ -200,19 +195,15 @@ export async function startSentinelSet(): Promise<SentinelSet> {
   );
   const sentinels: RedisServer[] = [];
   for (let i = 0; i < 3; i++) sentinels.push(await startSentinel(master.port));
-  await waitFor(
-    'the sentinels know each other and the replica',
-    async () => {
-      const infos = await Promise.all(sentinels.map(({ client }) => client.info('sentinel')));
-      return infos.every(info => /slaves=1,sentinels=3/.test(info));
-    },
-    20_000,
-  );
+  await waitFor('the sentinels know each other and the replica', async () => {
+    const infos = await Promise.all(sentinels.map(({ client }) => client.info('sentinel')));
+    return infos.every(info => /slaves=1,sentinels=3/.test(info));
+  });
   return new SentinelSet([master, replica], sentinels);
 }
 
 async function startSentinel(masterPort: number): Promise<RedisServer> {
-  const port = await freeRedisPort();
+  const port = await freePort(BUS_OFFSET);
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));
   const file = join(folder, 'sentinel.conf');
   const lines = [
@@ -250,25 +241,5 @@ async function responsesPing(port: number): Promise<boolean> {
   }
 }
 
-/**
- * A server of a cluster takes a second port, 10,000 above the first. Both are below those that the system gives to outgoing
- * connections (32768 and up on Linux), which would take one between this look and the server's start.
- */
-async function freeRedisPort(): Promise<number> {
-  const random = new Random(process.pid * 1_000 + (performance.now() % 1_000));
-  for (;;) {
-    const port = 11_000 + random.below(11_000);
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  const listening = new Promise<boolean>(resolve => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => resolve(true));
-  });
-  const free = await listening;
-  if (free) await new Promise(resolve => server.close(resolve));
-  return free;
-}
+/** A server of a cluster takes a second port, so far above the first. */
+const BUS_OFFSET = 10_000;

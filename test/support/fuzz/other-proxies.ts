@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, startPart } from '../../../bench/world/part.ts';
+import { startPart } from '../../../bench/world/part.ts';
+import { freePort } from '../free-port.ts';
 import { ensureInstalled } from '../installed.ts';
 
 export type ProxyName = 'nginx' | 'haproxy';
