@@ -10,7 +10,8 @@ const SHARED = {
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 60_000 } },
   testTimeout: 300_000,
-  hookTimeout: 120_000,
+  // The first run on a machine fetches what the tests start: programs, a browser, modules of Go.
+  hookTimeout: 900_000,
 };
 
 /** They measure the memory of their process, so each has one of its own. */

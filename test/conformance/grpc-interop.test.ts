@@ -4,7 +4,7 @@ import { buildInterop, INTEROP_CASES, runInterop, startInterop } from '../suppor
 /** Messages of one stream: 1,200,000 take a client some seconds (CONTRIBUTING.md). */
 const MESSAGES = Number(process.env['WEIR_GRPC_MESSAGES'] ?? 150_000);
 
-beforeAll(buildInterop, 600_000);
+beforeAll(buildInterop);
 
 it.each(['cleartext', 'TLS'] as const)(
   'the gateway carries the interop cases of gRPC between a client and a server in Go: %s',

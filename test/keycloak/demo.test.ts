@@ -3,7 +3,7 @@ import { type Demo, type StartIdentityProvider, startDemo } from '../../src/demo
 import { demoRealm, KeycloakAdmin } from '../../src/demo/keycloak-realm.ts';
 import { walkSignIn } from '../../src/demo/sign-in-flow.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { BROWSER_INSTALL_MS, installBrowser, type Page, startBrowser } from '../support/browser.ts';
+import { installBrowser, type Page, startBrowser } from '../support/browser.ts';
 
 /** The Keycloak of all tests, with the demo's realm. */
 const startProvider: StartIdentityProvider = async ({ redirectUri }) => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const silent = makeLogger('silent', { write: () => undefined });
   demo = await startDemo({ gateway: 0, admin: 0, provider: 0, backend: 0 }, silent, { startProvider });
   home = `http://127.0.0.1:${demo.ports.gateway}/app/`;
-}, BROWSER_INSTALL_MS);
+});
 afterAll(() => demo.close());
 
 const textOf = (page: Page, id: string) =>

@@ -9,7 +9,8 @@ const SHARED = {
   setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
   expect: { poll: { timeout: 10_000 } },
   testTimeout: 180_000,
-  hookTimeout: 180_000,
+  // The first run on a machine fetches a browser.
+  hookTimeout: 900_000,
 };
 
 /** For `npm run test:keycloak`: one Keycloak for all files, each with a realm of its own. They mostly wait: three run at once. */

@@ -23,7 +23,7 @@ const RULES = GROUPS.flatMap(({ rules }) => rules);
 const ALERTS = RULES.filter(({ alert }) => alert !== undefined);
 const RECORDS = RULES.flatMap(({ record }) => record ?? []);
 
-beforeAll(installPrometheus, 300_000);
+beforeAll(installPrometheus);
 
 describe('the alerts', () => {
   it('pass the check of promtool without a remark', () => {

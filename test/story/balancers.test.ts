@@ -8,7 +8,6 @@ import { CHECKOUT } from '../support/documents.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
-const INSTALL_MS = 600_000;
 /** A client that nginx can tell from itself. */
 const CLIENT = '127.0.0.9';
 
@@ -18,7 +17,7 @@ const [HTTP = '', STREAM = ''] = Array.from(
   ([, code]) => code,
 );
 
-beforeAll(installBalancers, INSTALL_MS);
+beforeAll(installBalancers);
 
 test('behind nginx as an HTTP proxy, as documented, upstreams hear of the client and of no address that it made up', async () => {
   expect(await forwardedThrough(`http {\n${HTTP}}`, {})).toEqual([`${CLIENT}, 127.0.0.1`]);

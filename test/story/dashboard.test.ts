@@ -9,7 +9,7 @@ const { panels: PANELS, templating } = DASHBOARD;
 const TARGETS = PANELS.flatMap(({ title, targets = [] }) => targets.map(target => ({ title, ...target })));
 const QUERIES = TARGETS.map(({ expr }) => filledIn(expr));
 
-beforeAll(installPrometheus, 300_000);
+beforeAll(installPrometheus);
 
 let shown: Promise<readonly Sample[]> | null = null;
 /** One gateway shows them, for all tests here. */

@@ -250,7 +250,7 @@ it('weir explain says of every request what a gateway with tokens, limits and CO
   });
   const bearers = { bot: [issuer.bearer({ client_id: 'bot' })], user: [issuer.bearer()], address: [] };
   expect(await differences(gateway, bearers)).toEqual([]);
-}, 120_000);
+});
 
 it('weir explain says of every request what a gateway without a provider does with it', async () => {
   const upstream = await startUpstream();
@@ -260,4 +260,4 @@ it('weir explain says of every request what a gateway without a provider does wi
     config: { routes, log: { level: 'info', access: true } },
   });
   expect(await differences(gateway, { bot: [], user: [], address: [] })).toEqual([]);
-}, 120_000);
+});

@@ -7,8 +7,6 @@ import { startIssuer } from '../support/test-issuer.ts';
 // RFC 3875, 4.1.18: a server that runs programs by CGI hands them `X-Real-IP` as HTTP_X_REAL_IP. What it does with the other
 // characters that a name may hold is its own choice: lighttpd folds all of them, so that two fields become one variable.
 
-const INSTALL_MS = 600_000;
-
 /** Every character of a field's name that is no letter or digit (RFC 9110, 5.6.2), but for the hyphen. */
 const PUNCTUATION = [..."!#$%&'*+.^_`|~"];
 
@@ -33,7 +31,7 @@ const GUARDED: Readonly<Record<string, string | null>> = {
   'Keep-Alive': null,
 };
 
-beforeAll(installLighttpd, INSTALL_MS);
+beforeAll(installLighttpd);
 
 describe.each(Object.entries(PAGES))('behind a server that folds names (%s)', (_, page) => {
   test('what the gateway says is all that programs hear, however a client spells it', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
+import { installBrowser, startBrowser } from '../support/browser.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
   bundleWebClients,
@@ -19,7 +19,7 @@ import { H2C } from '../support/http2-client.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 
-beforeAll(installBrowser, BROWSER_INSTALL_MS);
+beforeAll(installBrowser);
 
 type Call = (options: Omit<WebCallOptions, 'base' | 'client'>) => Promise<WebResult>;
 

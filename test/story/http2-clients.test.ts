@@ -25,7 +25,7 @@ const echo: Script = async exchange => {
 beforeAll(() => {
   for (const command of ['nghttp', 'h2load'])
     ensureInstalled({ command, versionArgs: ['--version'], packages: ['nghttp2-client'] });
-}, 300_000);
+});
 
 async function startCleartext(): Promise<string> {
   const upstream = await startUpstream(echo);

@@ -4,7 +4,7 @@ import { createSecureServer, type IncomingHttpHeaders, sensitiveHeaders } from '
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { frame, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { freePort } from '../support/free-port.ts';
@@ -234,8 +234,11 @@ describe('over TLS', () => {
   });
 });
 
+beforeAll(() =>
+  ensureInstalled({ command: 'nghttpd', versionArgs: ['--version'], packages: ['nghttp2-server'] }),
+);
+
 test('nghttpd, a server of the nghttp2 project, is served through many streams', async () => {
-  ensureInstalled({ command: 'nghttpd', versionArgs: ['--version'], packages: ['nghttp2-server'] });
   const folder = await tempFolder();
   const text = 'a'.repeat(300_000);
   await writeFile(join(folder, 'big.txt'), text);

@@ -9,7 +9,7 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-beforeAll(installPrometheus, 300_000);
+beforeAll(installPrometheus);
 
 /** The series of the gateway, without their values. */
 async function seriesOf(gateway: TestGateway): Promise<string[]> {

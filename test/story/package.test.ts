@@ -43,7 +43,7 @@ beforeAll(async () => {
     .map(name => name.replace('package/', ''));
   manifest = await readJson(join(installed, 'package.json'));
   working = await readJson(join(CHECKOUT, 'package.json'));
-}, 180_000);
+});
 
 afterAll(() => rm(directory, { recursive: true }));
 

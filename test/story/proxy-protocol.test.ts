@@ -23,8 +23,6 @@ import { head } from '../support/requests.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { type CaptureUpstream, type RawClient, startUpstream, values } from '../support/wire/index.ts';
 
-const INSTALL_MS = 600_000;
-
 const listen = { http: { address: '127.0.0.1:0', proxy_protocol: true }, admin: '127.0.0.1:0' };
 
 interface Front {
@@ -58,7 +56,7 @@ async function faults(gateway: LocalGateway): Promise<Record<string, number>> {
   return Object.fromEntries(await gateway.counted('weir_proxy_header_faults_total'));
 }
 
-beforeAll(installBalancers, INSTALL_MS);
+beforeAll(installBalancers);
 
 describe('the client of a relayed connection is the one that its header names', () => {
   test.each([

@@ -114,7 +114,7 @@ test(`${CASES} answers are the same as those that undici reads from the same ups
     if (a.failure === null) whole++;
   }
   expect(whole).toBeGreaterThan(CASES / 2);
-}, 60_000);
+});
 
 function readingOf(sink: CollectingSink): Reading {
   const outcome = sink.failure === null ? 'whole' : sink.failure.kind === 'malformed' ? 'refused' : 'part';

@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import { createGzip } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BROWSER_INSTALL_MS, installBrowser, type Page, startBrowser } from '../support/browser.ts';
+import { installBrowser, type Page, startBrowser } from '../support/browser.ts';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
@@ -12,7 +12,7 @@ import { TestTime } from '../support/test-time.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
-beforeAll(installBrowser, BROWSER_INSTALL_MS);
+beforeAll(installBrowser);
 
 /** Listens to /events and hands out its messages one by one. */
 const LISTENER = `<!doctype html><title>listener</title><script>

@@ -168,7 +168,7 @@ describe('a Location of the service', () => {
 });
 
 describe('a server that redirects to the path of a folder with a slash', () => {
-  beforeAll(installLighttpd, 120_000);
+  beforeAll(installLighttpd);
 
   test('leads back through the gateway', async () => {
     const port = await startLighttpd();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { nodeHoles } from '../../src/core/index.ts';
-import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
+import { installBrowser, startBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
@@ -128,7 +128,7 @@ test('/status.json tells limits in shadow, and those that hold for a share of ca
 });
 
 describe('/status in a browser', () => {
-  beforeAll(installBrowser, BROWSER_INSTALL_MS);
+  beforeAll(installBrowser);
 
   test('updates itself without being loaded anew', async () => {
     const front = await start();

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
+import { installBrowser, startBrowser } from '../support/browser.ts';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { startGateway } from '../support/gateway.ts';
 import { connectHttp2, H2C } from '../support/http2-client.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-beforeAll(installBrowser, BROWSER_INSTALL_MS);
+beforeAll(installBrowser);
 
 /** "-" is its standard input, which curl sends in chunks, as it reads it. */
 const UPLOAD = ['-H', 'Expect:', '-T', '-'];

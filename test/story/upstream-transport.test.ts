@@ -257,7 +257,7 @@ describe('a call that is given up', () => {
       await expectServed(pool);
       expect(upstream.connections).toHaveLength(2);
     }
-  }, 60_000);
+  });
 
   test('after its end does not affect the next call on its connection', async () => {
     const { upstream, pool } = await front(async exchange => {

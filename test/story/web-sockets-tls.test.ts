@@ -4,11 +4,11 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
+import { installBrowser, startBrowser } from '../support/browser.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { closing, openSocket } from '../support/web-sockets.ts';
 
-beforeAll(installBrowser, BROWSER_INSTALL_MS);
+beforeAll(installBrowser);
 
 /** A gateway that speaks TLS on both sides, before a service that echoes messages and shows an empty page. */
 async function front(tls: Record<string, unknown> = {}) {

@@ -10,9 +10,6 @@ export function installBrowser(): void {
   ensureInstalled({ command: 'chromium', versionArgs: ['--version'], packages: ['chromium'] });
 }
 
-/** How long `beforeAll(installBrowser, ...)` may take where the browser is not installed. */
-export const BROWSER_INSTALL_MS = 600_000;
-
 /** Starts a headless Chromium with a profile of its own. The end of the running test ends it. */
 export async function startBrowser(): Promise<Browser> {
   const { browser, end } = runBrowser(await tempFolder());

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ensureInstalled } from './installed.ts';
 
@@ -13,6 +14,10 @@ const BUILT = join(import.meta.dirname, '../../node_modules/.cache/go');
 export function buildGo(folder: string, path = '.'): string {
   ensureInstalled({ command: 'go', versionArgs: ['version'], packages: ['golang-go'] });
   const program = join(BUILT, basename(folder));
-  execFileSync('go', ['build', '-o', program, path], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  mkdirSync(BUILT, { recursive: true });
+  const build = ['go', 'build', '-o', program, path];
+  // Several files need one program: without a lock one would start it while another writes it. The second finds it made.
+  const [command = '', ...args] = process.platform === 'linux' ? ['flock', BUILT, ...build] : build;
+  execFileSync(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   return program;
 }

@@ -22,7 +22,7 @@ export function ensureInstalled(program: NeededProgram): void {
   if (canInstall) {
     process.stdout.write(`no ${program.command} on the PATH, installing it: ${install}\n`);
     // Some packages start their own server if they can, which no test needs.
-    execFileSync('sh', ['-c', install], {
+    execFileSync('flock', ['/usr/bin/apt-get', 'sh', '-c', install], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, RUNLEVEL: '1' },
     });
@@ -31,7 +31,10 @@ export function ensureInstalled(program: NeededProgram): void {
     throw new Error(`The tests need ${program.command} on the PATH. On Debian, as root: ${install}`);
 }
 
-/** Waits for another installation to end: test files run side by side. */
+/**
+ * Waits for packages of somebody else to be installed. The lists of packages have a lock of their own, for which apt-get does not wait: test
+ * files, which run side by side, take turns by `flock`.
+ */
 function installLine({ packages }: NeededProgram): string {
   const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600';
   return `apt-get update && ${apt} install -y --no-install-recommends ${packages.join(' ')}`;

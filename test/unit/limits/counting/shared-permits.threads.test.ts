@@ -54,4 +54,4 @@ test('threads that die at random leave no permit taken, and never take more than
     const left = permits.named(name);
     expect([left.taken, ...KEYS.map(key => left.takenBy(key))]).toEqual([0, ...KEYS.map(() => 0)]);
   }
-}, 120_000);
+});
