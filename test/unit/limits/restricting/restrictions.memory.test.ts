@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { Restrictions } from '../../../../src/limits/index.ts';
+import { usedBytes } from '../../../support/memory.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+const quiet = () => {};
+const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet };
+
+test('restrictions that are over leave nothing of their clients, webhooks and networks in memory', () => {
+  const clock = new FrozenClock();
+  const restrictions = new Restrictions({ clock, listener, networkOf: address => `network of ${address}` });
+  const before = usedBytes();
+  for (let n = 0; n < 50_000; n++) {
+    const [key, webhook, reason] = [`client${n}`, 'abc', 'webhook_not_found'] as const;
+    restrictions.restrict({ kind: 'webhook', key, webhook, reason }, 50);
+    clock.advance(10);
+    restrictions.sweep();
+  }
+  expect(usedBytes() - before).toBeLessThan(3_000_000);
+  expect(restrictions.size).toBeLessThan(10);
+});
