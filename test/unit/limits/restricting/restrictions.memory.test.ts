@@ -10,12 +10,12 @@ test('restrictions that are over leave nothing of their clients, webhooks and ne
   const clock = new FrozenClock();
   const restrictions = new Restrictions({ clock, listener, networkOf: address => `network of ${address}` });
   const before = usedBytes();
-  for (let n = 0; n < 50_000; n++) {
+  for (let n = 0; n < 30_000; n++) {
     const [key, webhook, reason] = [`client${n}`, 'abc', 'webhook_not_found'] as const;
     restrictions.restrict({ kind: 'webhook', key, webhook, reason }, 50);
     clock.advance(10);
     restrictions.sweep();
   }
-  expect(usedBytes() - before).toBeLessThan(3_000_000);
+  expect(usedBytes() - before).toBeLessThan(2_000_000);
   expect(restrictions.size).toBeLessThan(10);
 });

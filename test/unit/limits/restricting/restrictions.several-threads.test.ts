@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  type AdoptedShadow,
+  type AnonymousRestriction,
+  type Lift,
+  type Restricted,
+  Restrictions,
+  ShadowRestrictions,
+} from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+const A = '192.0.2.1';
+const TEN_SECONDS = 10_000;
+const invalid: Restricted = { kind: 'address', key: A, webhook: '', reason: 'invalid_requests' };
+const onWebhook = (n: number): Restricted => ({
+  ...{ kind: 'webhook', key: A, webhook: `hook${n}`, reason: 'webhook_not_found' },
+});
+
+let clock: FrozenClock;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+});
+
+/** What one thread knows, or a whole process if it is of none. */
+class Thread extends Restrictions {
+  readonly heard: string[] = [];
+  readonly announced: AnonymousRestriction[] = [];
+  readonly lifts: Lift[] = [];
+  /** The clients that it named to the other threads. */
+  readonly met: AnonymousRestriction[] = [];
+  /** Whose offences it forgets for all threads, and whose it leaves to another one. */
+  readonly forgets: string[] = [];
+  readonly leaves: string[] = [];
+
+  constructor(isMain: boolean | null) {
+    const hear = (what: string) => (by: Restricted) =>
+      void this.heard.push(`${what} ${[by.key, by.webhook].join(' ').trim()}`);
+    super({
+      clock,
+      listener: {
+        ...{ restricted: hear('restricted'), prolonged: hear('prolonged'), released: hear('released') },
+        evicted: () => {},
+      },
+      announce: each => this.announced.push(each),
+      announceLift: each => this.lifts.push(each),
+      thread: isMain === null ? null : { isMain, met: each => void this.met.push(each) },
+    });
+    this.onLift(({ key }, seesToIt) => void (seesToIt ? this.forgets : this.leaves).push(key));
+  }
+
+  hear(facts: AnonymousRestriction[]): void {
+    for (const each of facts.splice(0)) this.adopt(each);
+  }
+}
+
+describe('of several threads that share restrictions', () => {
+  test('each knows the client by name when one restricts it, and refuses it until the same millisecond', () => {
+    const [first, second] = [new Thread(true), new Thread(false)];
+    first.restrict(invalid, TEN_SECONDS);
+    first.restrict(onWebhook(1), TEN_SECONDS);
+    clock.advance(400);
+    second.hear(first.announced);
+    expect(second.heard).toEqual([`restricted ${A}`, `restricted ${A} hook1`]);
+    expect([second.size, second.adopted]).toEqual([2, 0]);
+    for (const each of [first, second])
+      expect([each.addressWaitMs(A), each.webhookWaitMs(A, 'hook1')]).toEqual([9_600, 9_600]);
+    // The news that comes back changes nothing.
+    for (const each of second.running()) first.adopt({ ...each, forMs: TEN_SECONDS });
+    expect([first.addressWaitMs(A), first.heard.length]).toEqual([9_600, 2]);
+    expect([first.met, second.met, second.announced]).toEqual([[], [], []]);
+  });
+
+  test('each hears of every millisecond by which one prolongs it, where other processes leave out a quarter of a second', () => {
+    const [first, second, elsewhere] = [new Thread(true), new Thread(false), new Thread(null)];
+    first.restrict(invalid, TEN_SECONDS);
+    second.hear(first.announced);
+    elsewhere.restrict(invalid, TEN_SECONDS);
+    const [told] = elsewhere.announced;
+    for (const forMs of [TEN_SECONDS + 1, TEN_SECONDS + 3]) {
+      first.restrict(invalid, forMs);
+      second.hear(first.announced);
+      expect([second.addressWaitMs(A), second.heard.at(-1)]).toEqual([forMs, `prolonged ${A}`]);
+    }
+    if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 250 });
+    expect(elsewhere.addressWaitMs(A)).toBe(TEN_SECONDS);
+    if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 251 });
+    expect(elsewhere.addressWaitMs(A)).toBe(TEN_SECONDS + 251);
+  });
+
+  test('the one that meets a client which another process restricted names it to the others, which need not meet it', () => {
+    const [elsewhere, first, second] = [new Thread(null), new Thread(true), new Thread(false)];
+    elsewhere.restrict(invalid, TEN_SECONDS);
+    elsewhere.restrict(onWebhook(1), TEN_SECONDS);
+    for (const each of elsewhere.announced.splice(0)) for (const thread of [first, second]) thread.adopt(each);
+    clock.advance(100);
+    for (let i = 0; i < 2; i++)
+      expect([first.addressWaitMs(A), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
+    expect([first.met.length, second.adopted, second.heard]).toEqual([2, 2, []]);
+    second.hear(first.met);
+    expect([second.adopted, second.heard]).toEqual([0, [`restricted ${A}`, `restricted ${A} hook1`]]);
+    expect([second.addressWaitMs(A), second.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
+    expect(second.met).toEqual([]);
+  });
+
+  test('the one that lifts a restriction forgets the offences of its client, or the main one if another process did', () => {
+    const [elsewhere, main, worker] = [new Thread(null), new Thread(true), new Thread(false)];
+    const restrict = () => {
+      elsewhere.restrict(invalid, TEN_SECONDS);
+      for (const each of elsewhere.announced.splice(0))
+        for (const thread of [main, worker]) thread.adopt(each);
+      expect([main, worker].map(thread => thread.addressWaitMs(A))).toEqual([TEN_SECONDS, TEN_SECONDS]);
+    };
+    const liftAt = (lifting: Thread) => {
+      for (const { digest } of [...lifting.listed.all()]) lifting.lift(digest);
+      for (const lift of lifting.lifts.splice(0))
+        for (const each of [elsewhere, main, worker]) each.adoptLift(lift);
+    };
+    restrict();
+    liftAt(elsewhere);
+    expect([elsewhere, main, worker].map(each => each.forgets.length)).toEqual([1, 1, 0]);
+    expect(worker.leaves).toEqual([A]);
+    restrict();
+    liftAt(worker);
+    expect([worker.forgets, worker.leaves, main.leaves]).toEqual([[A], [A], []]);
+  });
+
+  test('the main one alone begins anew with the webhooks of an address that another one restricted itself', () => {
+    const [main, worker] = [new Thread(true), new Thread(false)];
+    for (let n = 0; n < 100; n++) worker.restrict(onWebhook(n), TEN_SECONDS);
+    main.hear(worker.announced);
+    worker.restrict(onWebhook(100), TEN_SECONDS);
+    main.hear(worker.announced);
+    expect([main.size, main.addressWaitMs(A)]).toEqual([1, TEN_SECONDS]);
+    expect([worker.forgets.length, main.leaves]).toEqual([101, []]);
+    const [other, told] = [new Thread(false), [...worker.running()]];
+    for (let n = 0; n < 3; n++) other.restrict(onWebhook(n), TEN_SECONDS);
+    other.hear(told);
+    expect([other.size, other.forgets, other.leaves]).toEqual([1, [], [A, A, A]]);
+  });
+});
+
+test('what would restrict a client in one thread would in the others, for as long, and is told on by none', () => {
+  const announced: AdoptedShadow[] = [];
+  const begun: number[] = [];
+  const newShadow = () =>
+    new ShadowRestrictions({
+      ...{ clock, began: (_: Restricted, forMs: number) => begun.push(forMs) },
+      announce: each => announced.push(each),
+    });
+  const [first, second, started] = [newShadow(), newShadow(), newShadow()];
+  first.restrict(invalid, 1_000);
+  first.restrict(onWebhook(1), 3_000);
+  expect(announced).toEqual([
+    { ...invalid, forMs: 1_000 },
+    { ...onWebhook(1), forMs: 3_000 },
+  ]);
+  for (const each of announced) expect(second.adopt(each, each.forMs)).toBe(true);
+  for (const each of announced) expect(second.adopt(each, each.forMs)).toBe(false);
+  expect([second.reasonsFor(A, null, 'hook1'), begun]).toEqual([
+    ['invalid_requests', 'webhook_not_found'],
+    [1_000, 3_000, 1_000, 3_000],
+  ]);
+  clock.advance(1_000);
+  // A thread that starts later hears what is left.
+  expect([...second.running()]).toEqual([{ ...onWebhook(1), forMs: 2_000 }]);
+  for (const each of second.running()) started.adopt(each, each.forMs);
+  clock.advance(1_999);
+  expect([started.reasonsFor(A, null, 'hook1'), announced.length]).toEqual([['webhook_not_found'], 2]);
+  clock.advance(1);
+  expect(started.reasonsFor(A, null, 'hook1')).toEqual([]);
+});
