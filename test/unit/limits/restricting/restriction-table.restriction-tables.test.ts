@@ -108,6 +108,16 @@ describe('a table for each kind of restriction', () => {
     expect(withdrawn).toEqual([announced[0]]);
   });
 
+  test('other gateways are told the network of an address, and none of a caller, by eleven digits', () => {
+    const restrictions = newRestrictions();
+    for (const address of ['203.0.113.1', '203.0.113.2', '198.51.100.1'])
+      restrictions.restrict(ofAddress(address), TEN_MINUTES);
+    restrictions.restrict(ofCaller('user:a'), TEN_MINUTES);
+    const [one, same, other, none] = announced.map(({ network }) => network);
+    expect(one).toMatch(/^[\w-]{11}$/);
+    expect([same === one, other === one, none]).toEqual([true, false, '']);
+  });
+
   test('what another gateway told gives way by the same rule, without being named', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     for (let n = 1; n <= 3; n++) first.restrict(ofAddress(`203.0.113.${n}`), n * 1_000);

@@ -92,7 +92,8 @@ describe('of several threads that share restrictions', () => {
     const [elsewhere, first, second] = [new Thread(null), new Thread(true), new Thread(false)];
     elsewhere.restrict(invalid, TEN_SECONDS);
     elsewhere.restrict(onWebhook(1), TEN_SECONDS);
-    for (const each of elsewhere.announced.splice(0)) for (const thread of [first, second]) thread.adopt(each);
+    for (const each of elsewhere.announced.splice(0))
+      for (const thread of [first, second]) thread.adopt(each);
     clock.advance(100);
     for (let i = 0; i < 2; i++)
       expect([first.addressWaitMs(A), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);

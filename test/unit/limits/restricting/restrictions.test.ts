@@ -71,6 +71,14 @@ test('an address is refused until its time is over', () => {
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
 });
 
+test('one of less than a second ends when 98 % of its time are over', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 500);
+  clock.advance(489);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(11);
+  clock.advance(1);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+});
+
 test('a step of the wall clock does not change how long a restriction lasts', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   clock.stepWorld(3_600_000);
