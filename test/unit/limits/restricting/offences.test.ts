@@ -5,7 +5,9 @@ import {
   IgnoredRefusals,
   InvalidRequests,
   type Limit,
+  type OffenceRule,
   parseQuota,
+  type Restricted,
   Restrictions,
   WebhookNotFound,
 } from '../../../../src/limits/index.ts';
@@ -113,6 +115,65 @@ describe('invalid requests', () => {
   });
 });
 
+describe('a tally of several gateways', () => {
+  const noted: string[] = [];
+  const forgotten: string[] = [];
+  const write = (into: string[]) => (offence: Restricted, by: OffenceRule) =>
+    void into.push(`${Object.values(offence).join(' ')}, ${by.quota.units} tolerated`);
+  const tally = { note: write(noted), forget: write(forgotten) };
+  const thread = { isMain: false, met: () => {} };
+  let invalid: InvalidRequests;
+  let webhooks: WebhookNotFound;
+
+  beforeEach(() => {
+    for (const list of [noted, forgotten]) list.length = 0;
+    restrictions = new Restrictions({ clock, listener: quiet, thread });
+    invalid = new InvalidRequests(restrictions, { ...options(), tally });
+    webhooks = new WebhookNotFound(restrictions, { ...options(), tally });
+    for (const each of [invalid, webhooks]) each.use(rule('1/10m'));
+  });
+
+  test('is told of each offence, tolerated or not, but of none while its rule is off or from a client that is exempt', () => {
+    times(2, () => invalid.note(A));
+    webhooks.note(A, 'abc');
+    restrictions.neverRestrict(key => key === B);
+    invalid.note(B);
+    webhooks.note(B, 'abc');
+    invalid.use(null);
+    invalid.note(A);
+    expect(noted).toEqual([
+      `address ${A}  invalid_requests, 1 tolerated`,
+      `address ${A}  invalid_requests, 1 tolerated`,
+      `webhook ${A} abc webhook_not_found, 1 tolerated`,
+    ]);
+  });
+
+  test('forgets what may have led to a restriction that is lifted, and nothing else', () => {
+    times(2, () => webhooks.note(A, 'abc'));
+    times(2, () => invalid.note(B));
+    for (const key of [A, B])
+      for (const { digest } of [...restrictions.listed.all()].filter(each => each.key === key))
+        restrictions.lift(digest);
+    expect(forgotten).toEqual([
+      `webhook ${A} abc webhook_not_found, 1 tolerated`,
+      `address ${B}  invalid_requests, 1 tolerated`,
+    ]);
+    invalid.use(null);
+    restrictions.restrict({ kind: 'address', key: A, webhook: '', reason: 'operator' }, 1_000);
+    for (const { digest } of [...restrictions.listed.all()]) restrictions.lift(digest);
+    expect(forgotten).toHaveLength(2);
+  });
+
+  test('forgets even where the counts of the process are left to another thread', () => {
+    times(2, () => invalid.note(A));
+    for (const { digest } of [...restrictions.listed.all()])
+      restrictions.adoptLift({ digest, count: 1, forMs: 1_000 });
+    expect([restrictions.addressWaitMs(A), forgotten.length]).toEqual([0, 1]);
+    invalid.note(A);
+    expect(restrictions.addressWaitMs(A)).toBe(600_000);
+  });
+});
+
 describe('a webhook that does not exist', () => {
   test('may be called ten times by an address, which is then refused on that webhook', () => {
     const webhooks = new WebhookNotFound(restrictions, options());
@@ -200,12 +261,27 @@ describe('refusals that are ignored', () => {
     expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
   });
 
+  test('do not count against a wait that was announced in the very millisecond in which all were forgotten', () => {
+    refuse('c1', 5_000);
+    ignored.forgetWaits();
+    clock.advance(1_001);
+    times(99, () => refuse('c1', 3_999));
+    expect(restrictions.size).toBe(0);
+  });
+
   test('do not count for a client that comes back in the slack of its wait', () => {
     times(99, () => {
       refuse('c1', 5_000);
       clock.advance(4_980);
     });
     expect(restrictions.size).toBe(0);
+  });
+
+  test('count in the last millisecond before the slack of their wait', () => {
+    refuse('c1', 5_000);
+    clock.advance(4_979);
+    times(3, () => refuse('c1', 21));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
   });
 
   test('do not count when another key refuses', () => {
@@ -215,6 +291,19 @@ describe('refusals that are ignored', () => {
     times(3, () => refuse('c1', 3_500, 'user:b'));
     times(3, () => refuse('c1', 1_000, 'user:a', global));
     expect(restrictions.size).toBe(0);
+    refuse('c3', 5_000, 'user:a', own, 5);
+    clock.advance(1_500);
+    times(3, () => refuse('c4', 5_000, 'user:a', own, 5));
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('are remembered of the callers refused last where there is no room for all: the others are excused', () => {
+    ignored = new IgnoredRefusals(restrictions, options(1));
+    ignored.use({ ...rule('2/10m'), addresses: true });
+    for (const principal of ['user:a', 'user:b']) refuse('c1', 5_000, principal);
+    clock.advance(1_001);
+    for (const principal of ['user:b', 'user:a']) times(3, () => refuse('c1', 3_999, principal));
+    expect(['user:a', 'user:b'].map(each => restrictions.principalWaitMs(each))).toEqual([0, 600_000]);
   });
 
   test('of a global limit count whatever the main value was', () => {
@@ -298,6 +387,26 @@ describe('refusals that are ignored', () => {
       ['who comes a little more often than it may', 95, 1],
     ])('do not count for a caller %s', (_, everyMs, asks) => {
       expect(restricts(step100, everyMs, 600_000, asks, true)).toBe(false);
+    });
+
+    test.each([
+      ['in the first half of its step, however often', [0, 1_000, 1_480, 2_000, 2_480], 0],
+      ['in the second half, a second after the first refusal', [0, 600, 1_000, 1_481], 1],
+      ['before that', [0, 600, 979], 0],
+      ['a step after the last wait of a caller that ignored it', [0, 600, 1_000, 1_600, 2_979, 3_580], 2],
+      ['more than a step after it', [0, 600, 1_000, 1_600, 2_980, 3_580], 1],
+    ])('%s: refusals at %j ms count %d times', (_, moments, count) => {
+      let noted = 0;
+      const tally = { note: () => void noted++, forget: () => {} };
+      ignored = new IgnoredRefusals(restrictions, { ...options(), tally });
+      ignored.use({ ...rule('9/10m'), addresses: true });
+      let pastMs = 0;
+      for (const atMs of moments) {
+        clock.advance(atMs - pastMs);
+        pastMs = atMs;
+        refuse('', 1_000, 'user:a', limit('10/10s', { algorithm: 'smooth' }));
+      }
+      expect(noted).toBe(count);
     });
 
     test('do not count within a second of the last one whose wait was kept, though one before was ignored', () => {
