@@ -125,7 +125,7 @@ export class RestrictionTable {
     if (isHeld(entry)) this.#held[entry.kind].delete(mapKey(entry.key, entry.webhook));
     else this.#unmet[entry.kind]--;
     this.#order.delete(entry);
-    if (entry.owner !== '') deleteFrom(this.#byOwner, entry);
+    deleteFrom(this.#byOwner, entry);
   }
 
   /** Lists the restrictions that are over. Looks only when one may be. */
@@ -229,8 +229,7 @@ export class RestrictionTables {
   #withoutSpared(count: number): number {
     if (count === 0) return 0;
     let spared = 0;
-    for (const digest of this.spared.all())
-      spared += this.withDigest(digest).filter(entry => !isHeld(entry)).length;
+    for (const digest of this.spared.all()) spared += this.withDigest(digest).length;
     return count - spared;
   }
 }

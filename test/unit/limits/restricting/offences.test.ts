@@ -306,6 +306,50 @@ describe('refusals that are ignored', () => {
     expect(['user:a', 'user:b'].map(each => restrictions.principalWaitMs(each))).toEqual([0, 600_000]);
   });
 
+  describe('among hundreds of keys, most of which were not looked at since their waits were over', () => {
+    beforeEach(() => {
+      ignored = new IgnoredRefusals(restrictions, options(1_000));
+      ignored.use({ ...rule('1/10m'), addresses: true });
+      for (let n = 0; n < 500; n++) refuse('', 5_000, `user:${n}`);
+    });
+
+    test('do not count for a client that comes back in the slack of its wait', () => {
+      for (let n = 0; n < 9; n++) {
+        refuse('c1', 5_000);
+        clock.advance(4_980);
+      }
+      expect(restrictions.size).toBe(0);
+    });
+
+    test('do not count within a second of the first, whatever its caller ignored long ago', () => {
+      const ask = (times: number) => {
+        for (let i = 0; i < times; i++) refuse('', 1_000, 'user:a', limit('10/10s', { algorithm: 'smooth' }));
+      };
+      ask(1);
+      clock.advance(600);
+      ask(1);
+      clock.advance(9_400);
+      ask(1);
+      clock.advance(600);
+      ask(9);
+      expect(restrictions.size).toBe(0);
+    });
+  });
+
+  test('of one key are remembered in one place, so that no other caller is excused instead', () => {
+    ignored = new IgnoredRefusals(restrictions, options(2));
+    ignored.use({ ...rule('2/10m'), addresses: true });
+    const ask = () => refuse('', 1_000, 'user:b', limit('10/10s', { algorithm: 'smooth' }));
+    ask();
+    refuse('c1', 5_000);
+    for (let step = 0; step < 3; step++) {
+      clock.advance(1_000);
+      ask();
+    }
+    times(3, () => refuse('c1', 2_000));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
+
   test('of a global limit count whatever the main value was', () => {
     const long = limit('50/1m', { role: 'global' });
     refuse('c1', 60_000, 'user:a', long);

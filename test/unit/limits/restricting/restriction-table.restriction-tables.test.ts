@@ -238,17 +238,24 @@ describe('a restriction by an operator', () => {
       5_000,
       'invalid_requests',
     ]);
+    const reasons = () => restrictions.listed.ofClient(CLIENT).map(({ reason }) => reason);
+    expect(reasons()).toEqual(['invalid_requests', 'operator']);
     restrictions.restrict(byOperator(CLIENT.key), 9_000);
     expect([restrictions.addressWaitMs(CLIENT.key), restrictions.reasonFor(CLIENT)]).toEqual([
       9_000,
       'operator',
     ]);
-    expect(restrictions.listed.ofClient(CLIENT).map(({ reason }) => reason)).toEqual([
-      'operator',
-      'invalid_requests',
-    ]);
+    expect(reasons()).toEqual(['operator', 'invalid_requests']);
     clock.advance(9_000);
     expect(restrictions.addressWaitMs(CLIENT.key)).toBe(0);
+  });
+
+  test('is the reason told where there is no other, and where an automatic one ends at the same time', () => {
+    const restrictions = newRestrictions();
+    restrictions.restrict(byOperator(CLIENT.key), 2_000);
+    expect(restrictions.reasonFor(CLIENT)).toBe('operator');
+    restrictions.restrict(ofAddress(CLIENT.key), 2_000);
+    expect(restrictions.reasonFor(CLIENT)).toBe('operator');
   });
 
   test('of a caller is none of the address of the same text', () => {

@@ -30,14 +30,33 @@ test('a client that another gateway restricted is found by its digest', () => {
   }
 });
 
-test('a stream costs one hash for its address and one for its caller, however often it is asked about', () => {
-  const restrictions = adopted();
+test('a check costs no hash while all clients of its kind that are restricted are known by name', () => {
+  const hash = countHashes();
+  const restrictions = new Restrictions({ clock: new FrozenClock(), listener });
+  const reason = 'invalid_requests';
+  restrictions.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
+  restrictions.adopt({
+    ...{ kind: 'principal', digest: 'digest', reason, forMs: 60_000, lifts: 0 },
+    ...{ sinceEpochMs: null, network: '', owner: '' },
+  });
+  hash.mockClear();
+  for (const n of [1, 2]) restrictions.addressWaitMs(`192.0.2.${n}`);
+  expect(hash).not.toHaveBeenCalled();
+});
+
+function countHashes() {
   const hash = vi.spyOn(crypto, 'hash');
   syncBuiltinESMExports();
   onTestFinished(() => {
     hash.mockRestore();
     syncBuiltinESMExports();
   });
+  return hash;
+}
+
+test('a stream costs one hash for its address and one for its caller, however often it is asked about', () => {
+  const restrictions = adopted();
+  const hash = countHashes();
   const clients = [new KnownClient('address', '10.0.0.1'), new KnownClient('principal', 'user:app:alice')];
   for (let sweep = 0; sweep < 100; sweep++)
     for (const client of clients) expect(restrictions.waitMs(client)).toBe(0);

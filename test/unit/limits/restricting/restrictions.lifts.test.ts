@@ -175,6 +175,19 @@ describe('a restriction that is lifted', () => {
     ]);
   });
 
+  test('is outlived by what began after it: news of what began before changes that no more', () => {
+    const gateway = new Gateway();
+    restrict(gateway);
+    const [old] = posted;
+    gateway.lift(digestIn(gateway));
+    restrict(gateway, 3_600_000);
+    clock.advance(120_000);
+    gateway.sweep();
+    expect([...gateway.lifted()]).toEqual([]);
+    if (old?.restriction !== undefined) gateway.adopt({ ...old.restriction, forMs: 7_200_000 });
+    expect(gateway.addressWaitMs(ADDRESS)).toBe(3_480_000);
+  });
+
   test('leaves its client with a clean record: the next offence is its first', () => {
     const gateway = new Gateway();
     const forgotten: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Restrictions } from '../../../../src/limits/index.ts';
+import { digestOfWhom, Restrictions } from '../../../../src/limits/index.ts';
 import { usedBytes } from '../../../support/memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
@@ -9,10 +9,15 @@ const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted
 test('restrictions that are over leave nothing of their clients, webhooks and networks in memory', () => {
   const clock = new FrozenClock();
   const restrictions = new Restrictions({ clock, listener, networkOf: address => `network of ${address}` });
+  restrictions.neverRestrict(key => key.startsWith('spared'));
   const before = usedBytes();
   for (let n = 0; n < 30_000; n++) {
     const [key, webhook, reason] = [`client${n}`, 'abc', 'webhook_not_found'] as const;
     restrictions.restrict({ kind: 'webhook', key, webhook, reason }, 50);
+    const spared = { kind: 'address', key: `spared${n}`, webhook: '' } as const;
+    const told = { reason, forMs: 50, lifts: 0, sinceEpochMs: null, network: '', owner: '' };
+    restrictions.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
+    restrictions.addressWaitMs(spared.key);
     clock.advance(10);
     restrictions.sweep();
   }

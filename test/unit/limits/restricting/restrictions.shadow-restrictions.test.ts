@@ -36,6 +36,33 @@ describe('restrictions in shadow', () => {
     expect(shadow.list(9).map(({ key }) => key)).toEqual(['192.0.2.1', '192.0.2.3']);
   });
 
+  test('give way of the network that holds most, and one that begins anew needs no other place', () => {
+    const networkOf = (address: string) => address.slice(0, address.lastIndexOf('.'));
+    shadow = new ShadowRestrictions({ clock, began: () => {}, maxOfKind: 3, networkOf });
+    const keys = () => shadow.list(9).map(({ key }) => key);
+    for (const key of ['203.0.113.1', '192.0.2.1', '192.0.2.2']) {
+      clock.advance(1);
+      shadow.restrict({ ...invalid, key }, 1_000);
+    }
+    shadow.restrict({ ...invalid, key: '198.51.100.1' }, 3_000);
+    expect(keys()).toEqual(['203.0.113.1', '192.0.2.2', '198.51.100.1']);
+    clock.advance(999);
+    shadow.restrict({ ...invalid, key: '203.0.113.1' }, 3_000);
+    expect(keys()).toEqual(['192.0.2.2', '198.51.100.1', '203.0.113.1']);
+  });
+
+  test('for one reason end without those for another', () => {
+    shadow.restrict(invalid, 1_000);
+    shadow.restrict({ ...invalid, reason: 'ignored_refusals' }, 1_000);
+    shadow.end('invalid_requests');
+    expect([shadow.list(9).map(({ reason }) => reason), shadow.isEmpty]).toEqual([
+      ['ignored_refusals'],
+      false,
+    ]);
+    shadow.end('ignored_refusals');
+    expect(shadow.isEmpty).toBe(true);
+  });
+
   test('of callers take no room from those of addresses', () => {
     for (const key of ['user:a', 'user:b', 'user:c'])
       shadow.restrict({ kind: 'principal', key, webhook: '', reason: 'ignored_refusals' }, 1_000);
@@ -95,6 +122,9 @@ test('a rule that moves out of shadow keeps what it counted, and the next offenc
   for (let i = 0; i < 3; i++) offences.note(A);
   expect(shadow.reasonsFor(A, null, '')).toEqual(['invalid_requests']);
   expect(restrictions.size).toBe(0);
+  // A reload that changes its numbers only forgets nobody.
+  offences.use({ ...rule, restrictForMs: 4_000, shadow: true });
+  expect(shadow.reasonsFor(A, null, '')).toEqual(['invalid_requests']);
   offences.use({ ...rule, shadow: false });
   expect(shadow.isEmpty).toBe(true);
   expect(restrictions.size).toBe(0);

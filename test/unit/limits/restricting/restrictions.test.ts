@@ -4,6 +4,7 @@ import {
   type AnonymousRestriction,
   type EvictedRestriction,
   type Lift,
+  type Restricted,
   type Restriction,
   type RestrictionListener,
   Restrictions,
@@ -114,16 +115,42 @@ test('a release is announced once, whether a check or the sweep comes first', ()
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(1);
 });
 
-test('a restriction announces its end by the wall clock', () => {
+test('a restriction announces its end by the wall clock, also when it is prolonged and when it is over', () => {
   const ends: number[] = [];
-  const listener = {
-    restricted: (r: Restriction) => ends.push(r.untilEpochMs),
-    prolonged: () => {},
-    released: () => {},
-    evicted: () => {},
-  };
-  restrictAddress(new Restrictions({ clock, listener }), '192.0.2.1', 'invalid_requests', 600_000);
-  expect(ends).toEqual([1_700_000_600_000]);
+  const note = ({ untilEpochMs }: Restriction) => void ends.push(untilEpochMs);
+  const listener = { restricted: note, prolonged: note, released: note, evicted: () => {} };
+  const by = new Restrictions({ clock, listener });
+  restrictAddress(by, '192.0.2.1', 'invalid_requests', 600_000);
+  clock.advance(100_000);
+  restrictAddress(by, '192.0.2.1', 'invalid_requests', 600_000);
+  clock.advance(600_000);
+  by.sweep();
+  expect(ends).toEqual([1_700_000_600_000, 1_700_000_700_000, 1_700_000_700_000]);
+});
+
+test('a second restriction with the same end changes nothing, and nobody hears of it', () => {
+  const announced: AnonymousRestriction[] = [];
+  const by = new Restrictions({ clock, listener: new Ears(), announce: each => announced.push(each) });
+  restrictAddress(by, '192.0.2.1', 'invalid_requests', 5_000);
+  clock.advance(1_000);
+  restrictAddress(by, '192.0.2.1', 'ignored_refusals', 4_000);
+  expect(by.reasonFor({ kind: 'address', key: '192.0.2.1' })).toBe('invalid_requests');
+  expect([heard, announced.length]).toEqual([['restricted address 192.0.2.1 for invalid_requests'], 1]);
+});
+
+test('whether one is in force can be asked for each kind, up to its last millisecond', () => {
+  const first: Restricted = { kind: 'address', key: '192.0.2.1', webhook: '', reason: 'invalid_requests' };
+  const all: Restricted[] = [
+    first,
+    { kind: 'principal', key: 'user:a', webhook: '', reason: 'operator' },
+    { kind: 'webhook', key: '192.0.2.1', webhook: 'abc', reason: 'webhook_not_found' },
+  ];
+  for (const whom of all) restrictions.restrict(whom, 1_000);
+  clock.advance(979);
+  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([true, true, true]);
+  expect(restrictions.isRestricted({ ...first, key: '192.0.2.2' })).toBe(false);
+  clock.advance(1);
+  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([false, false, false]);
 });
 
 test('a principal, an address and a webhook with the same text are separate', () => {
@@ -320,6 +347,17 @@ describe('a restriction shared between gateways', () => {
       clock.advance(forTenSeconds);
       second.sweep();
       expect([[...second.running()], second.size]).toEqual([[], 0]);
+    });
+
+    test('is listed again as soon as the list names it no more, also if a request has told its name meanwhile', () => {
+      const { first, second, tell } = pair();
+      restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+      tell();
+      second.neverRestrict(() => true, [{ kind: 'address', key: '192.0.2.1' }]);
+      expect(second.addressWaitMs('192.0.2.1')).toBe(0);
+      expect([listed(second), second.size, second.adopted]).toEqual([[], 0, 0]);
+      second.neverRestrict(() => false);
+      expect([listed(second), second.size, second.adopted]).toEqual([['address'], 1, 1]);
     });
 
     test('is lifted at all gateways by one that knows the name, also at one that starts later', () => {
