@@ -1,7 +1,8 @@
 import { Exile } from './inhabitants/exile.ts';
-import { ADMIN_TOKEN, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
+import { ADMIN_TOKEN, CALLS_PORT, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { GrpcClient } from './inhabitants/grpc-client.ts';
-import { GrpcService, HASTY_WORDS, WORDS } from './inhabitants/grpc-service.ts';
+import { GrpcService, HASTY_WORDS, OWN_WORDS, WORDS } from './inhabitants/grpc-service.ts';
+import { GrpcWebClient } from './inhabitants/grpc-web-client.ts';
 import { HttpService } from './inhabitants/http-service.ts';
 import { Http1Client } from './inhabitants/http1-client.ts';
 import { Http2Client } from './inhabitants/http2-client.ts';
@@ -46,6 +47,7 @@ const CLIENTS = [
   Http1Client,
   Http2Client,
   GrpcClient,
+  GrpcWebClient,
   WebSocketClient,
   Http2WebSocketClient,
 ];
@@ -135,7 +137,13 @@ function populate(world: World): void {
     ...{ units: draws.whole(1, 6), periodMs: 1_000 * draws.whole(1, 5) },
     algorithm: draws.one(['fixed', 'smooth']),
   };
-  world.limits = { global: draws.percent(30) ? global : null, things };
+  const callDraws = world.draws.part('calls');
+  world.listensForCalls = callDraws.percent(60);
+  const words: LimitRule = {
+    ...{ units: callDraws.whole(2, 12), periodMs: 1_000 * callDraws.whole(1, 3) },
+    algorithm: callDraws.one(['fixed', 'smooth']),
+  };
+  world.limits = { global: draws.percent(30) ? global : null, things, words };
   const limitsOf = (ofThings: LimitRule) => ({
     global:
       world.limits.global === null
@@ -143,9 +151,10 @@ function populate(world: World): void {
         : { user: quotaOf(global), bot: quotaOf(global), address: quotaOf(global) },
     buckets: {
       things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm },
+      words: { user: quotaOf(words), algorithm: words.algorithm },
       held: { concurrent: world.mostHeld },
     },
-    routes: { '/v1/things/**': 'things', [HELD_PATH]: 'held' },
+    routes: { '/v1/things/**': 'things', [`GRPC ${WORDS}/*`]: 'words', [HELD_PATH]: 'held' },
   });
   world.secrets.add(CLIENT_SECRET);
   world.secrets.add(ADMIN_TOKEN);
@@ -158,6 +167,7 @@ function populate(world: World): void {
     ...{ max_connections: draws.one([16, 2]), max_streams: draws.one([100, 3]) },
     ...{ ping_interval: '3s', ping_timeout: '2s' },
   };
+  const call = { upstream: 'calls', grpc_web: true };
   const workers = draws.one([1, 1, 2]);
   world.mostHeld = world.draws.part('held').whole(1, 3);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
@@ -170,6 +180,7 @@ function populate(world: World): void {
       listen: {
         http: { address: `${address}:80`, h2c: true },
         admin: { address: `${address}:81`, token_file: 'admin-token' },
+        ...(world.listensForCalls && { grpc: `${address}:${CALLS_PORT}` }),
       },
       identity_provider: {
         ...{ issuer: provider.issuer, allow_http: true, client_id: 'gateway' },
@@ -192,8 +203,9 @@ function populate(world: World): void {
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
         { path: '/v1/live', upstream: 'live', authentication: 'optional', websocket: true },
-        { grpc: `${WORDS}/*`, upstream: 'calls', authentication: 'optional' },
-        { grpc: `${HASTY_WORDS}/*`, upstream: 'calls', authentication: 'optional' },
+        { grpc: `${WORDS}/*`, ...call, authentication: 'optional' },
+        { grpc: `${HASTY_WORDS}/*`, ...call, authentication: 'optional' },
+        { grpc: `${OWN_WORDS}/*`, ...call, authentication: 'required' },
       ],
       timeouts: { client_header: '5s', client_body: '8s', client_read: '8s', keep_alive: '10s' },
       caps: { limit_keys: 10_000 },

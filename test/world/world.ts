@@ -32,10 +32,11 @@ export class World {
   readonly inhabitants: Inhabitant[] = [];
   readonly troubles = new Troubles();
   readonly findings: Finding[] = [];
-  /** What all gateways admit to a caller: in all (`null`: anything), and of the bucket `things`. */
-  limits: { readonly global: LimitRule | null; readonly things: LimitRule } = {
+  /** What all gateways admit to a caller: in all (`null`: anything), and of the buckets `things` and `words`. */
+  limits: { readonly global: LimitRule | null; readonly things: LimitRule; readonly words: LimitRule } = {
     global: null,
     things: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
+    words: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
   };
   readonly revocations: Revocation[] = [];
   readonly codes: SignInCode[] = [];
@@ -44,6 +45,8 @@ export class World {
   mostHeld = 1;
   /** Whether all faults are over. */
   isHealed = false;
+  /** Whether gateways have a listener for gRPC alone. */
+  listensForCalls = false;
   /** Whether gateways keep revocations over a restart. */
   keepsState = false;
   /** What the gateways share; `null`: each counts for itself. */

@@ -131,10 +131,10 @@ export abstract class Client implements Inhabitant {
     return token;
   }
 
-  protected connect(gateway: WorldGateway): WorldSocket {
+  protected connect(gateway: WorldGateway, port = 80): WorldSocket {
     if (this.#network === null) throw new Error(`${this.name} has not started`);
     this.world.kernel.current = this.process;
-    return this.#network.connect({ host: gateway.host.address, port: 80 });
+    return this.#network.connect({ host: gateway.host.address, port });
   }
 
   protected after(ms: number, run: () => void): { run: unknown } {

@@ -12,6 +12,8 @@ import type { Inhabitant } from './inhabitant.ts';
 export const CLIENT_SECRET = 'the-secret-of-this-gateway';
 /** What operators show it. */
 export const ADMIN_TOKEN = 'the-admin-token-of-these-gateways-0123';
+/** Where it listens for calls alone. */
+export const CALLS_PORT = 82;
 
 const FOLDER = '/etc/weir';
 const CONFIG = `${FOLDER}/gateway.yaml`;

@@ -10,9 +10,10 @@ import type { Draws } from '../kernel/draws.ts';
 import { framed, MessageReader, MessageWriter, unframed } from './messages.ts';
 import { Service } from './service.ts';
 
-/** Services of gRPC: to the calls of the second, clients give a second. */
+/** Services of gRPC: anyone may have some words, clients give a second for others, and some need a token. */
 export const WORDS = 'world.Words';
 export const HASTY_WORDS = 'world.HastyWords';
+export const OWN_WORDS = 'world.OwnWords';
 export const HASTE_MS = 1_000;
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
@@ -38,6 +39,7 @@ export class GrpcService extends Service {
   #serve(stream: ServerHttp2Stream, fields: IncomingHttpHeaders): void {
     const id = String(fields['x-world'] ?? '');
     this.heard(id, `to answer the call ${fields[':path']}`, fields.authorization !== undefined);
+    this.#judge(id, fields);
     const whim = this.whimFor(id);
     const draws = this.draws.part(`${id} answer`);
     stream.on('error', () => {});
@@ -60,6 +62,16 @@ export class GrpcService extends Service {
       stream.session?.close();
     }
     // Others never hear of it again.
+  }
+
+  /** Looks whether a call is one of gRPC, also of a client that speaks gRPC-Web, and says its deadline. */
+  #judge(id: string, fields: IncomingHttpHeaders): void {
+    const wrong = (what: string) => this.world.wrong('own request', `${this.name} got ${id} with ${what}`);
+    const { [':path']: path = '', te, 'content-type': type = '', 'grpc-timeout': timeout } = fields;
+    if (!/^application\/grpc(\+|$)/.test(type) || te !== 'trailers' || 'x-grpc-web' in fields)
+      wrong('a head that is not of gRPC');
+    const [, ms = Number.POSITIVE_INFINITY] = /^(\d+)m$/.exec(String(timeout)) ?? [];
+    if (path.includes(HASTY_WORDS) && Number(ms) > HASTE_MS) wrong(`the deadline ${timeout}`);
   }
 
   /** Reads the request, and looks whether it is its own. */

@@ -3,7 +3,14 @@ import type { Draws } from '../kernel/draws.ts';
 import type { Asked, WorldToken } from '../requests.ts';
 import { Client, METHODS, PATHS, PATIENCE_MS } from './client.ts';
 import type { WorldGateway } from './gateway.ts';
-import { type Ended, Exchange, type Http2Connection, Http2Connections } from './http2-connection.ts';
+import {
+  type Ended,
+  Exchange,
+  type Http2Connection,
+  Http2Connections,
+  restsBy,
+  upload,
+} from './http2-connection.ts';
 import type { Response } from './response-reader.ts';
 
 /** A client that speaks HTTP/2: many streams at once, which it cancels, reads slowly, or uploads on. */
@@ -46,12 +53,7 @@ export class Http2Client extends Client {
     const path = draws.one(PATHS);
     const asked = this.begin({ id: this.nextId(), gateway, method, path, token, body });
     const length = hasBody && draws.percent(50) ? body : null;
-    const restsPercent = draws.one([0, 0, 5, 50]);
-    const rests = (exchange: Exchange) => {
-      if (!draws.percent(restsPercent)) return false;
-      this.after(draws.one([1, 100, 2_000, 12_000]), () => exchange.stream?.resume());
-      return true;
-    };
+    const rests = restsBy(draws, (ms, run) => this.after(ms, run));
     const givesUpMs = draws.percent(15) ? draws.between(0, 500) : PATIENCE_MS;
     return this.#exchange(asked, givesUpMs, rests, exchange => {
       connection.open(asked, fieldsOf(asked, length), exchange, !hasBody);
@@ -76,12 +78,7 @@ export class Http2Client extends Client {
   }
 
   async #upload(stream: ClientStream | null, bytes: number, draws: Draws): Promise<void> {
-    for (let left = bytes; left > 0 && stream?.isClosed === false; ) {
-      const piece = Math.min(left, draws.whole(1, bytes));
-      stream.write(Buffer.alloc(piece, 'x'));
-      left -= piece;
-      if (left > 0) await this.world.pause(draws.between(0, 200));
-    }
+    await upload(this.world, stream, Buffer.alloc(bytes, 'x'), draws);
     stream?.end();
   }
 }

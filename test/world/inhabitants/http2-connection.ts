@@ -49,8 +49,7 @@ export class Exchange implements StreamHandler {
   }
 
   ended(): void {
-    const { fields, body } = this;
-    this.#ended({ status: this.#status, fields, body });
+    this.#ended(this.response ?? 'broken');
   }
 
   drained(): void {}
@@ -65,8 +64,42 @@ export class Exchange implements StreamHandler {
     this.#ended('broken');
   }
 
+  /** What has come of the response; `null`: nothing. */
+  get response(): Response | null {
+    const { fields, body } = this;
+    return this.#status < 200 ? null : { status: this.#status, fields, body };
+  }
+
   get #status(): number {
     return Number(this.fields.get(':status') ?? 0);
+  }
+}
+
+/** Has a client take nothing for a while, now and then. `after`: waits for it. */
+export function restsBy(
+  draws: Draws,
+  after: (ms: number, run: () => void) => void,
+): (exchange: Exchange) => boolean {
+  const percent = draws.one([0, 0, 5, 50]);
+  return exchange => {
+    if (!draws.percent(percent)) return false;
+    after(draws.one([1, 100, 2_000, 12_000]), () => exchange.stream?.resume());
+    return true;
+  };
+}
+
+/** Sends a part of a request's body, in pieces. */
+export async function upload(
+  world: World,
+  stream: ClientStream | null,
+  body: Buffer,
+  draws: Draws,
+): Promise<void> {
+  for (let at = 0; at < body.length && stream?.isClosed === false; ) {
+    const piece = body.subarray(at, at + draws.whole(1, body.length));
+    stream.write(piece);
+    at += piece.length;
+    if (at < body.length) await world.pause(draws.between(0, 200));
   }
 }
 

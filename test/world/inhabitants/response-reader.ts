@@ -10,10 +10,17 @@ export interface Response {
 export class ResponseStream {
   #bytes = '';
   #head: { readonly status: number; readonly fields: Map<string, string> } | null = null;
+  /** What the chunks of a body held that have come. */
+  #chunked = '';
 
   /** What has come of a response that is not whole. */
   get isWithin(): boolean {
     return this.#head !== null || this.#bytes !== '';
+  }
+
+  /** What has come of it: its head, and of a body in chunks what whole chunks held. */
+  get part(): Response | null {
+    return this.#head && { ...this.#head, body: this.#chunked };
   }
 
   take(piece: Buffer): void {
@@ -56,19 +63,22 @@ export class ResponseStream {
   }
 
   #chunks(): string | null {
-    let body = '';
     for (let at = 0; ; ) {
       const lineEnd = this.#bytes.indexOf('\r\n', at);
-      if (lineEnd < 0) return null;
-      const size = this.#bytes.slice(at, lineEnd);
-      if (!/^[0-9a-f]+$/i.test(size)) throw new Error(`this is no size of a chunk: ${size}`);
+      const size = this.#bytes.slice(at, Math.max(lineEnd, at));
       const end = lineEnd + 2 + Number.parseInt(size, 16);
-      if (this.#bytes.length < end + 2) return null;
+      if (lineEnd >= 0 && !/^[0-9a-f]+$/i.test(size)) throw new Error(`this is no size of a chunk: ${size}`);
+      if (lineEnd < 0 || this.#bytes.length < end + 2) {
+        this.#bytes = this.#bytes.slice(at);
+        return null;
+      }
       if (this.#bytes.slice(end, end + 2) !== '\r\n') throw new Error('a chunk does not end where it should');
-      body += this.#bytes.slice(lineEnd + 2, end);
+      this.#chunked += this.#bytes.slice(lineEnd + 2, end);
       at = end + 2;
       if (end === lineEnd + 2) {
+        const body = this.#chunked;
         this.#bytes = this.#bytes.slice(at);
+        this.#chunked = '';
         return body;
       }
     }

@@ -1,3 +1,4 @@
+import { OWN_WORDS } from '../inhabitants/grpc-service.ts';
 import type { Asked, Revocation } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
@@ -8,10 +9,13 @@ const THREADS_MS = 100;
 /** How soon a WebSocket ends whose token is refused: gateways look at each twice a second, and the promise is one second. */
 const CUT_MS = 2_500;
 
-/** No service gets a token that does not count, no token that counts is refused, and no WebSocket outlives its token. */
+/** No service gets a token that does not count, or a request without one that it needs; no token that counts is refused, and no WebSocket outlives its token. */
 export const onlyValidTokens: Oracle = world => {
   for (const asked of world.requests.all) {
-    const { id, token, status, arrivals, readMs, heardMs } = asked;
+    const { id, path, token, status, arrivals, readMs, heardMs } = asked;
+    const needsToken = path === '/v1/other' || path.startsWith(`/${OWN_WORDS}/`);
+    if (needsToken && arrivals.some(({ hasToken }) => !hasToken))
+      world.wrong('valid tokens', `${id} passed without the token that ${path} needs`);
     if (token === null) continue;
     const hasPassed = arrivals.some(({ hasToken }) => hasToken);
     const revocation = world.revocations.find(each => holds(world, each, asked, readMs));
@@ -24,7 +28,7 @@ export const onlyValidTokens: Oracle = world => {
         'revoked tokens',
         `the WebSocket ${id} goes on ${sinceOf(cut, heardMs)} after its token was revoked`,
       );
-    if (hasPassed && asked.path !== '/v1/open') {
+    if (hasPassed && path !== '/v1/open') {
       if (!token.isValid) world.wrong('valid tokens', `${id} passed with a token that is not valid`);
       if (revocation !== undefined)
         world.wrong(

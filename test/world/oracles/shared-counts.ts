@@ -1,5 +1,6 @@
 import type { RedisScript } from '../../../src/redis/connection/index.ts';
 import { DECIDE, DROP, END_LEASE, REFUND, RENEW_LEASES } from '../../../src/redis/store/counter-scripts.ts';
+import { WORDS } from '../inhabitants/grpc-service.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
 import { Failure, type Reply } from '../redis/reply.ts';
@@ -36,7 +37,7 @@ export class SharedCounts {
   readonly #leases: SharedLeases;
   /** All that anybody has told Redis, but for scripts. */
   readonly words = new Set<string>();
-  /** How often Redis has admitted a request of the bucket. */
+  /** How often Redis has admitted a request of a bucket. */
   admitted = 0;
 
   constructor(world: World, redis: WorldRedis) {
@@ -113,7 +114,8 @@ function ruleOf({ smooth, units, period }: LimitText): LimitRule {
 export const onlyRedisAdmits: Oracle = world => {
   const { sharing, requests } = world;
   if (sharing === null || sharing.policy !== 'closed') return;
-  const isLimited = ({ arrivals, path }: Asked) => arrivals.length > 0 && path.startsWith('/v1/things');
+  const isLimited = ({ arrivals, path }: Asked) =>
+    arrivals.length > 0 && (path.startsWith('/v1/things') || path.startsWith(`/${WORDS}/`));
   const served = requests.all.filter(isLimited).length;
   if (served > sharing.counts.admitted)
     world.wrong(

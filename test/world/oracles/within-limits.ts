@@ -55,40 +55,45 @@ export const withinLimits: Oracle = world => {
       const offsetsMs = followed(host.wallOffsetsMs);
       const decisions = decisionsIn(life, offsetsMs);
       const momentMs = offsetsMs.length === host.wallOffsetsMs.length ? MOMENT_MS : STEP_MS;
-      const told = { life, momentMs };
-      const { global } = world.limits;
+      const { global, words } = world.limits;
       const where = (what: string) => `${name}: ${what}`;
+      const always = (rule: LimitRule) => [{ fromMs: 0, rule }];
+      const told = (bucket: string | null) => ({ life, momentMs, bucket });
       if (global !== null)
-        judge(world, where('global'), [{ fromMs: 0, rule: global }], ofGlobal(decisions), 'global', told);
-      judge(world, where('things'), rulesIn(life), ofBucket(decisions), 'caller', told);
+        judge(world, where('global'), always(global), ofGlobal(decisions), 'global', told(null));
+      const things = ofBucket(decisions, 'things');
+      judge(world, where('things'), rulesIn(life), things, 'caller', told('things'));
+      judge(world, where('words'), always(words), ofBucket(decisions, 'words'), 'caller', told('words'));
     }
   }
 };
 
-function ofBucket(decisions: readonly Decision[]): readonly Decision[] {
-  return decisions.filter(
-    ({ bucket, draws }) => bucket === 'things' && draws !== 'global' && draws !== 'none',
-  );
+function ofBucket(decisions: readonly Decision[], name: string): readonly Decision[] {
+  return decisions.filter(({ bucket, draws }) => bucket === name && draws !== 'global' && draws !== 'none');
 }
 
 function ofGlobal(decisions: readonly Decision[]): readonly Decision[] {
   return decisions.filter(({ draws }) => draws !== 'bucket' && draws !== 'none');
 }
 
-/**
- * @param refused what the log calls a refusal by this limit
- * @param momentMs how exact the order is of what it tells
- */
+/** The log of a life, and how exact the order is of what it tells of a bucket; `null`: of all requests. */
+interface Told {
+  readonly life: Life;
+  readonly momentMs: number;
+  readonly bucket: string | null;
+}
+
+/** @param refused what the log calls a refusal by this limit */
 function judge(
   world: World,
   where: string,
   rules: readonly Held[],
   decisions: readonly Decision[],
   refused: string,
-  { life, momentMs }: { readonly life: Life; readonly momentMs: number },
+  { life, momentMs, bucket }: Told,
 ): void {
   const counters = new Map<string, Counter>();
-  const resets = resetsIn(life, refused);
+  const resets = resetsIn(life, bucket);
   const toldUntilMs = life.endedBy === 'kill' ? (life.untilMs ?? 0) - UNTOLD_MS : Number.POSITIVE_INFINITY;
   for (const { who, beganMs, atMs, decision, loggedMs, requestId } of decisions) {
     const counter = counters.get(who) ?? new Counter();
@@ -139,12 +144,12 @@ function rulesIn({ things, lines }: Life): readonly Held[] {
   return rules;
 }
 
-function resetsIn({ lines }: Life, role: string): readonly Reset[] {
+function resetsIn({ lines }: Life, limited: string | null): readonly Reset[] {
   const resets: Reset[] = [];
   for (const { atMs, text } of lines) {
     const { type, change, bucket, client } = JSON.parse(text) as Readonly<Record<string, unknown>>;
     if (type !== 'admin' || change !== 'buckets_reset') continue;
-    if (role === 'caller' || bucket === null) resets.push({ atMs, who: String(client) });
+    if (bucket === limited || bucket === null) resets.push({ atMs, who: String(client) });
   }
   return resets;
 }
