@@ -52,6 +52,8 @@ export class WorldSocket extends Duplex {
   #isReset = false;
   #sentBytes = 0;
   #timer: { run: unknown } | null = null;
+  /** Ends the write that the system has not taken whole; `null`: there is none. */
+  #endWrite: ((error?: Error) => void) | null = null;
   /** What was written before the connection was there. */
   #early: (() => void)[] = [];
   /** Called when the process at the other end has read so many bytes. */
@@ -214,6 +216,8 @@ export class WorldSocket extends Duplex {
       // A system that throws away what came, or what it was to send, says so.
       if (unread || !this.writableFinished) this.#leave(unread);
     }
+    // As in Node.js, where closing cancels it. Otherwise the stream would call back for no write behind it either.
+    if (this.#endWrite !== null) process.nextTick(this.#endWrite, fault('ECANCELED', 'write'));
     done(error);
     this.#touch();
   }
@@ -279,16 +283,20 @@ export class WorldSocket extends Duplex {
 
   #write(bytes: readonly Buffer[], done: (error?: Error) => void): void {
     if (this.connecting) {
+      this.#endWrite = done;
       this.#early.push(() => this.#write(bytes, done));
       return;
     }
+    this.#endWrite = null;
     if (this.#isReset) {
       done(fault('ECONNRESET', 'write'));
       return;
     }
     this.#touch();
     for (const each of bytes) this.#sentBytes += each.length;
+    this.#endWrite = done;
     this.#outgoing?.send(bytes, () => {
+      this.#endWrite = null;
       if (!this.destroyed) done();
     });
   }
