@@ -30,13 +30,13 @@ const plainHttp: Plugin = {
 };
 
 /**
- * Writes characters beyond Latin-1 as escapes. V8 holds a script that has one of them in two bytes for each character: every thread would take
- * 1.6 MiB more for the largest.
+ * Writes characters beyond ASCII as escapes. Node.js reads a script that has one of them into two bytes for each character, also where one
+ * would do: every thread would take 1.6 MiB more for the largest.
  */
-const latin1Scripts: Plugin = {
-  name: 'latin1-scripts',
+const asciiScripts: Plugin = {
+  name: 'ascii-scripts',
   generateBundle(_, bundle) {
-    for (const file of Object.values(bundle)) if (file.type === 'chunk') file.code = inLatin1(file.code);
+    for (const file of Object.values(bundle)) if (file.type === 'chunk') file.code = inAscii(file.code);
   },
 };
 
@@ -53,7 +53,7 @@ export async function bundle(dist: string): Promise<string[]> {
     input: 'src/main.ts',
     platform: 'node',
     tsconfig: false,
-    plugins: [plainHttp, latin1Scripts],
+    plugins: [plainHttp, asciiScripts],
     external: (name, importer) =>
       SEPARATE.has(name) || (PEERS.test(name) && importer?.startsWith(join(ROOT, 'src/')) === true),
     onLog: (level, log) => {
@@ -72,8 +72,8 @@ export async function bundle(dist: string): Promise<string[]> {
   return packagesIn(output);
 }
 
-function inLatin1(code: string): string {
-  return code.replaceAll(/[^\0-\xff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+function inAscii(code: string): string {
+  return code.replaceAll(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function packagesIn(output: OutputBundle[string][]): string[] {

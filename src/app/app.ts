@@ -40,6 +40,8 @@ export interface AppOptions {
   readonly worker?: number;
   /** Serve the clients in its place. Default: it listens itself. */
   readonly workers?: Workers;
+  /** Runs once all is loaded, before the first client can come. Default: nothing. */
+  readonly beforeServing?: (() => void) | undefined;
   /** What it keeps over a restart. Default: what the configuration says, unless it is a worker. */
   readonly state?: KeptState | null;
   /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */

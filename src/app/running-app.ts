@@ -428,6 +428,7 @@ function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = await openApp(snapshot, options);
+  options.beforeServing?.();
   await app.start();
   return app;
 }
@@ -436,6 +437,7 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
   const app = await openApp(snapshot, options);
   app.startParts();
+  options.beforeServing?.();
   return app;
 }
 

@@ -24,7 +24,6 @@ export async function runGateway(
   terminal: CommandOutput,
 ): Promise<number> {
   collectOnOneThread();
-  collectWhatStartingLeft();
   const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
@@ -40,7 +39,7 @@ export async function runGateway(
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
-    const options = { system: thisMachine, log, source };
+    const options = { system: thisMachine, log, source, beforeServing: collectWhatStartingLeft };
     const isAlone = snapshot.workers.count === 1;
     app = await (isAlone
       ? startApp(snapshot, options)

@@ -16,6 +16,8 @@ export interface PlaneOptions {
   readonly log: Logger;
   /** How it waits for memory that another plane has locked. Default: beside other threads. */
   readonly wait?: LockWait;
+  /** Runs once its first configuration is loaded, before the first client can come. Default: nothing. */
+  readonly beforeServing?: (() => void) | undefined;
   /** Hands on what was logged so far. */
   readonly sendLog: () => void;
 }
@@ -23,7 +25,7 @@ export interface PlaneOptions {
 /** Serves clients as one of several workers, as the main thread tells it to. */
 export function runDataPlane(
   { worker, config, replicaId, memory: handover, permitKeys }: PlaneSeed,
-  { link, system, log, wait, sendLog }: PlaneOptions,
+  { link, system, log, wait, beforeServing, sendLog }: PlaneOptions,
 ): void {
   const memory = new SharedMemory(handover, worker, wait);
   const board = new LearntBoard(link);
@@ -47,7 +49,7 @@ export function runDataPlane(
   link.answer('open', async () => {
     const snapshot = await compileOwn(config);
     log.level = snapshot.log.level;
-    app = await openPlane(snapshot, { worker, system, log, shared });
+    app = await openPlane(snapshot, { worker, system, log, shared, beforeServing });
     return null;
   });
   link.answer('report', wanted => {

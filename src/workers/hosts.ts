@@ -95,7 +95,10 @@ export function runWorkerThread(): void {
   const lines = new LineSender(link, thisMachine.clock);
   const log = makeLogger('info', lines);
   const system = { ...thisMachine, clock: clockSince(workerData.originMs) };
-  runDataPlane(workerData, { link, system, log, sendLog: () => lines.send() });
-  collectWhatStartingLeft();
+  runDataPlane(workerData, {
+    ...{ link, system, log },
+    beforeServing: collectWhatStartingLeft,
+    sendLog: () => lines.send(),
+  });
   port.on('message', (packet: Packet) => link.take(packet));
 }

@@ -46,6 +46,19 @@ describe('weir serve with workers: 2', () => {
     expect(lines.filter(line => line.includes('"msg":"stopped"'))).toHaveLength(1);
   });
 
+  test('collects in each thread what starting left, before it listens', async () => {
+    const trace = `process.getBuiltinModule('v8').setFlagsFromString('--trace-gc')`;
+    const preload = `data:text/javascript,${encodeURIComponent(trace)}`;
+    const gateway = await startGatewayProcess(await settings(), {
+      before: `export NODE_OPTIONS="--import=${preload}"`,
+    });
+    const [before = ''] = gateway.output.split('"msg":"listening"');
+    // V8's word for a collection that a program asks for.
+    const collections = before.split('\n').filter(line => line.includes(' testing;'));
+    const threads = collections.map(line => /^\[\d+:(0x[\da-f]+)/.exec(line)?.[1]);
+    expect(new Set(threads).size).toBe(3);
+  });
+
   test('uses a new configuration in all workers, and an invalid one in none', async () => {
     const gateway = await started();
     await reachAll(gateway, 2);

@@ -35,6 +35,7 @@ defaults
   timeout connect 5s
   timeout client 60s
   timeout server 60s
+  timeout check 60s
 listen relay
   bind 127.0.0.1:${port}
   ${lines.join('\n  ')}
