@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { SharedMemory } from '../../../../src/core/index.ts';
 import {
+  bucketsInFlight,
+  callersInFlight,
   defineConcurrency,
+  type InFlight,
   type MemoryStore,
+  ProcessInFlight,
   SharedInFlight,
   SharedPermits,
 } from '../../../../src/limits/index.ts';
@@ -134,4 +138,90 @@ test('threads are at the maximum together, and each lists its own, until one of 
   expect([take(1) === null, take(1)]).toEqual([false, null]);
   await ofMain.giveBackAll(1);
   expect([take(1) === null, take(1)]).toEqual([false, null]);
+});
+
+describe.each<[string, () => InFlight]>([
+  ['a process', () => new ProcessInFlight()],
+  ['threads', () => new SharedInFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 100).named)],
+])('the requests in flight of %s', (_of, newInFlight) => {
+  let inFlight: InFlight;
+  beforeEach(() => {
+    inFlight = newInFlight();
+  });
+
+  test('are apart for each limit, caller and value, and are counted even above the limit', () => {
+    const other = defineConcurrency('other', 'id', 2);
+    const places = [two, two, two, other].map(of => inFlight.enter(of, 'user:a', '7'));
+    for (const [caller, main] of [
+      ['user:a', ''],
+      ['user:b', '7'],
+    ] as const)
+      inFlight.enter(two, caller, main);
+    const countsOf = (of: typeof two) =>
+      ['7', '', '8'].flatMap(main => ['user:a', 'user:b'].map(caller => inFlight.count(of, caller, main)));
+    expect([countsOf(two), countsOf(other)]).toEqual([
+      [3, 1, 1, 0, 0, 0],
+      [1, 0, 0, 0, 0, 0],
+    ]);
+    expect([inFlight.isFull(two, 'user:a', '7'), inFlight.isFull(other, 'user:a', '7')]).toEqual([
+      true,
+      false,
+    ]);
+    for (let again = 0; again < 2; again++) places[0]?.leave();
+    expect([inFlight.count(two, 'user:a', '7'), inFlight.isFull(two, 'user:a', '7')]).toEqual([2, true]);
+    for (const place of places) place.leave();
+    expect([...inFlight.counts]).toEqual([
+      { bucket: 'b', caller: 'user:a', main: '', count: 1 },
+      { bucket: 'b', caller: 'user:b', main: '7', count: 1 },
+    ]);
+  });
+
+  test('are added up for each caller, and for each bucket that bounds them', () => {
+    const of = (bucket: string) => defineConcurrency(bucket, 'id', 2);
+    for (const [bucket, caller, main] of [
+      ['b', 'user:a', '7'],
+      ['b', 'user:a', '7'],
+      ['b', 'user:a', '8'],
+      ['b', 'user:b', '7'],
+      ['other', 'user:a', '7'],
+      ['former', 'user:a', '7'],
+    ] as const)
+      inFlight.enter(of(bucket), caller, main);
+    expect(callersInFlight(inFlight)).toEqual([
+      { bucket: 'b', caller: 'user:a', inFlight: 3 },
+      { bucket: 'b', caller: 'user:b', inFlight: 1 },
+      { bucket: 'other', caller: 'user:a', inFlight: 1 },
+      { bucket: 'former', caller: 'user:a', inFlight: 1 },
+    ]);
+    const buckets = [
+      { name: 'b', concurrent: 2 },
+      { name: 'other', concurrent: null },
+      { name: 'idle', concurrent: 5 },
+    ];
+    expect(bucketsInFlight(buckets, inFlight)).toEqual([
+      { bucket: 'b', perCaller: 2, inFlight: 4, callers: 2 },
+      { bucket: 'idle', perCaller: 5, inFlight: 0, callers: 0 },
+    ]);
+  });
+});
+
+test('a limit on requests in flight announces its wait, and is told from quotas and from other buckets and parameters', () => {
+  expect(two).toMatchObject({ role: 'caller', bucket: 'b', units: 2, periodMs: 1_000, algorithm: 'window' });
+  const all = [
+    two,
+    defineConcurrency('b', null, 2),
+    defineConcurrency('other', 'id', 2),
+    limit('2/1s', { main: 'id' }),
+  ];
+  expect(new Set(all.map(({ identity }) => identity)).size).toBe(4);
+  expect(defineConcurrency('b', 'id', 9).identity).toBe(two.identity);
+});
+
+test('a thread lists what others told it beside its own', () => {
+  const { named } = new SharedPermits(SharedMemory.create(1, randomBytes), 100);
+  const told = { bucket: 'b', caller: 'user:z', main: '1', count: 4 };
+  const inFlight = new SharedInFlight(named, () => [told]);
+  inFlight.enter(two, 'user:a', '7');
+  expect([...inFlight.counts]).toEqual([{ bucket: 'b', caller: 'user:a', main: '7', count: 1 }, told]);
+  expect(inFlight.count(two, 'user:z', '1')).toBe(0);
 });

@@ -125,6 +125,65 @@ describe('permits that threads share', () => {
     expect(start(2).take('last', 1, 1)).toBe(null);
   });
 
+  test('are apart where the hashes of names or keys differ in one half alone', () => {
+    const hashOf = (low: number, high: number) => ({ key: '', low, high, at: -1 });
+    const hashes = [
+      [1, 2],
+      [1, 3],
+      // In the same chain as the first.
+      [1 + 2 ** 16, 2],
+    ].map(([low = 0, high = 0]) => hashOf(low, high));
+    const pairs = hashes.flatMap(name => hashes.map(key => [name, key] as const));
+    main.whole(() => {
+      for (const [name, key] of pairs) {
+        expect(ofMain.find(name, { ...key })).toBe(-1);
+        const at = ofMain.open(name, { ...key }, -1);
+        ofMain.add(at, 1);
+        expect(ofMain.find(name, { ...key })).toBe(at);
+      }
+    });
+    const found = pairs.map(([name, key]) => ofMain.find(name, { ...key }));
+    expect(new Set(found).size).toBe(pairs.length);
+  });
+
+  test('are counted anew where the record of their key was given back, and nobody has taken it since', () => {
+    const [one, two] = [start(1), start(2, 'connections')];
+    for (const key of ['a', 'b']) one.take(key, 9, 9);
+    for (const key of ['a', 'b']) one.giveBack(key);
+    two.take('c', 9, 9);
+    for (const key of ['a', 'b']) {
+      expect(one.take(key, 9, 9)).toBe(null);
+      expect(one.takenBy(key)).toBe(1);
+    }
+    expect([one.taken, two.taken, two.takenBy('c')]).toEqual([2, 1, 1]);
+  });
+
+  test('are given back by the thread that counts them itself before those in the table', () => {
+    const [one, two] = [start(1), start(2)];
+    for (let key = 0; key < CAPACITY - 1; key++) two.take(`${key}`, 99, 9);
+    one.take('new', 99, 9);
+    two.giveBack('0');
+    // Now there is room, and one permit of the same key is in the table.
+    one.take('new', 99, 9);
+    expect([one.takenBy('new'), two.takenBy('new'), two.taken]).toEqual([2, 1, CAPACITY - 1]);
+    one.giveBack('new');
+    expect([one.takenBy('new'), two.takenBy('new')]).toEqual([1, 1]);
+    one.giveBack('new');
+    expect([one.takenBy('new'), two.takenBy('new'), one.taken]).toEqual([0, 0, CAPACITY - 2]);
+  });
+
+  test('are taken by any number of keys, of which a thread remembers the hashes of a thousand', () => {
+    const placeOf = vi.spyOn(SharedPermits.prototype, 'placeOf');
+    const one = start(1);
+    for (let key = 0; key < 5_000; key++) expect(one.takenBy(`${key}`)).toBe(0);
+    placeOf.mockClear();
+    one.take('4999', 9, 9);
+    one.takenBy('4998');
+    expect(placeOf).not.toHaveBeenCalled();
+    for (let key = 0; key < 5_000; key++) one.takenBy(`${key}`);
+    expect(placeOf.mock.calls.length).toBeGreaterThan(3_900);
+  });
+
   test('are found where they are now, not where a thread found them before', () => {
     const [one, two] = [start(1), start(2)];
     const keys = Array.from({ length: CAPACITY }, (_, key) => `${key}`);
