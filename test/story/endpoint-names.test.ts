@@ -5,6 +5,7 @@ import { systemLookup } from '../../src/upstream/names/lookup.ts';
 import { NamedEndpoints } from '../../src/upstream/names/named-endpoints.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -266,9 +267,11 @@ describe('an upstream that SRV records name', () => {
 });
 
 /** Listens at this address and returns the port. */
-async function portOn(host: string, port = 0): Promise<number> {
+async function portOn(host: string, port?: number): Promise<number> {
   const server: Server = createServer(socket => socket.destroy());
-  await new Promise<void>(listening => server.listen(port, host, listening));
+  // Others may listen there later, at other hosts.
+  const at = port ?? (await freePort());
+  await new Promise<void>(listening => server.listen(at, host, listening));
   onTestFinished(() => void server.close());
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startHealthServer } from '../support/grpc.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -32,9 +33,11 @@ class Service {
     });
   }
 
-  static async start(name: string, host: string, port = 0): Promise<Service> {
+  static async start(name: string, host: string, port?: number): Promise<Service> {
     const service = new Service(name);
-    await new Promise<void>(listening => service.#server.listen(port, host, listening));
+    // Others may listen there later, at other hosts.
+    const at = port ?? (await freePort());
+    await new Promise<void>(listening => service.#server.listen(at, host, listening));
     onTestFinished(() => service.stop());
     return service;
   }

@@ -6,9 +6,10 @@ import {
   type Http2ServerRequest,
   type Http2ServerResponse,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { freePort } from './free-port.ts';
 import { type ConfigPart, type LocalGateway, startGateway } from './gateway.ts';
 import type { RedisServer } from './redis.ts';
 import { redisDecides } from './redis-gateway.ts';
@@ -28,6 +29,7 @@ export class TestEndpoint {
   mode: Mode = 200;
   /** What the endpoint has read to the end: methods, paths and bodies. */
   readonly requests: { readonly method: string; readonly path: string; readonly body: string }[] = [];
+  /** Nobody else is given it while the endpoint is dead. */
   port = 0;
   readonly #isHttp2: boolean;
   #server: Server | Http2Server | null = null;
@@ -57,9 +59,9 @@ export class TestEndpoint {
     });
     server.on('sessionError', () => {});
     this.#server = server;
+    if (this.port === 0) this.port = await freePort();
     server.listen(this.port, '127.0.0.1');
     await once(server, 'listening');
-    this.port = (server.address() as AddressInfo).port;
   }
 
   /** Refuses connections from now on, and resets those that are open: not inside a response, which nobody could repeat. */

@@ -15,6 +15,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 
 /** Messages are bytes: what they mean does not matter here. */
 type Method = MethodDefinition<Buffer, Buffer>;
@@ -47,18 +48,19 @@ export async function startGrpcServer(methods: UntypedServiceImplementation): Pr
   return (await startMortalGrpcServer(methods)).port;
 }
 
-/** The same, with what ends it and every call at once. `port`: 0 for a free one. */
+/** The same, with what ends it and every call at once. Default: a port that nobody else is given while it is dead. */
 export async function startMortalGrpcServer(
   methods: UntypedServiceImplementation,
-  port = 0,
+  port?: number,
 ): Promise<{ readonly port: number; die(): void }> {
+  const at = port ?? (await freePort());
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   server.addService(ECHO, methods);
   const die = () => server.forceShutdown();
   onTestFinished(die);
   return new Promise((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve({ port: bound, die }) : reject(error),
+    server.bindAsync(`127.0.0.1:${at}`, ServerCredentials.createInsecure(), error =>
+      error === null ? resolve({ port: at, die }) : reject(error),
     );
   });
 }

@@ -1,8 +1,9 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
+import { freePort } from './free-port.ts';
 
 /** How an endpoint answers. */
 export type Script = (response: ServerResponse, socket: Socket) => void;
@@ -46,7 +47,7 @@ export interface ScriptedProvider {
 }
 
 export interface ScriptedOptions {
-  /** Default 0: any free port. */
+  /** Default: one that nobody else is given, so that nobody answers there once the provider is closed. */
   readonly port?: number;
   /** Speak https with these. */
   readonly tls?: ServerOptions;
@@ -94,8 +95,8 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
     }
   };
   const server = options.tls ? createHttpsServer(options.tls, serve) : createHttpServer(serve);
-  await new Promise<void>(resolve => server.listen(options.port ?? 0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = options.port ?? (await freePort());
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve));
   const issuer = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
 
   const provider = {
