@@ -127,7 +127,7 @@ describe('a header section', () => {
   });
 
   test('that is large and comes in many pieces is read to its end', async () => {
-    const config = { caps: { head: '256KiB' }, timeouts: { client_header: '2s' } };
+    const config = { caps: { head: '256KiB' } };
     const { gateway } = await front({ config });
     const client = await gateway.connect();
     const text = head('GET /a', ...Array(150).fill(`X: ${'x'.repeat(1_000)}`));

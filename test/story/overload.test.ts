@@ -96,7 +96,7 @@ test('with event_loop_delay off no delay counts', async () => {
 });
 
 test('at most 512 connections wait while a process accepts none: the kernel drops the others', async () => {
-  const { gateway } = await front();
+  const { gateway } = await front({ event_loop_delay: 'off' });
   gateway.signal('SIGSTOP');
   let connected = 0;
   const sockets = Array.from({ length: 800 }, () =>

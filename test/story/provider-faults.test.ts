@@ -16,10 +16,15 @@ const BODY = {
   codeVerifier: 'marker-verifier-'.padEnd(43, 'v'),
 };
 
+/** Soon over, for a provider that does not answer. */
+const IMPATIENT = { timeout: '1500ms' };
+/** As long as one may wait on a machine that is busy. */
+const PATIENT = { timeout: '60s' };
+
 async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   const issuer = await startIssuer();
   for (const text of [...Object.values(BODY), 'marker-token', 'marker-page', 'We are sorry']) secret(text);
-  return { issuer, ...(await startGatewayOf(issuer, { provider: { timeout: '1500ms' }, ...settings })) };
+  return { issuer, ...(await startGatewayOf(issuer, { provider: PATIENT, ...settings })) };
 }
 
 const says = (status: number, error: string, description?: string): Script =>
@@ -37,7 +42,7 @@ describe('a provider that', () => {
   test.each(providerFaults)(
     '%s has been asked exactly once, also on a connection that has redeemed before',
     async (_, script, outcome, status, code) => {
-      const { issuer, gateway } = await front();
+      const { issuer, gateway } = await front({ provider: outcome === 'timed_out' ? IMPATIENT : PATIENT });
       const good = issuer.provider.token;
       const client = await gateway.connect();
       expect((await client.ask(redeeming(BODY))).status).toBe(200);
@@ -123,7 +128,7 @@ describe('a provider that', () => {
   });
 
   test('is at work when its client goes is not asked again, and keeps nothing open', async () => {
-    const { issuer, gateway } = await front();
+    const { issuer, gateway } = await front({ provider: IMPATIENT });
     issuer.provider.token = scripts.hang;
     const client = await gateway.connect();
     await client.send(redeeming(BODY));

@@ -71,8 +71,12 @@ describe('what two gateways see of one offender is added up', () => {
     await expectRestricted(fronts, 'GET /open/a');
     const [one, two] = fronts;
     if (one === undefined || two === undefined) return;
+    const beganMs = performance.now();
     const waits = [refusalOf(await askOnce(one, 'GET /a')), refusalOf(await askOnce(two, 'GET /a'))];
-    expect(Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']))).toBeLessThan(1);
+    const betweenS = (performance.now() - beganMs) / 1_000;
+    const differ = Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']));
+    // The second asks a little later, and on a busy machine more than that.
+    expect(differ).toBeLessThan(1 + betweenS);
   });
 
   test('eight invalid requests are allowed', async () => {
