@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import type { Finding } from './world.ts';
 
 const PLAYER = join(import.meta.dirname, 'player.ts');
@@ -7,6 +8,11 @@ const TOLD_EVERY_MS = 10_000;
 const NIGHT_S = 8 * 3_600;
 /** How many worlds a process plays before another takes its place: what Node.js keeps of them would fill the memory in a night. */
 const WORLDS_OF_A_PROCESS = 100;
+/**
+ * Has glibc ask the system for each large table, which comes empty and costs only what is touched of it. Otherwise it soon takes them from
+ * memory that was used before, and clears ten megabytes for each gateway that starts.
+ */
+const PLAYER_ENV = { ...env, MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /** What a process tells of a world that it has played. */
 export interface Played {
@@ -56,19 +62,19 @@ export async function playMany(options: ManyOptions): Promise<boolean> {
 
 /** Has a process play what `take` gives, until that is `null`. A process that a world ends, or that has played many, is replaced. */
 async function playOnAndOn(take: () => number | null, note: (played: Played) => void): Promise<void> {
-  let player = fork(PLAYER);
+  let player = fork(PLAYER, { env: PLAYER_ENV });
   let count = 0;
   for (let seed = take(); seed !== null; seed = take()) {
     if (++count % WORLDS_OF_A_PROCESS === 0) {
       player.disconnect();
-      player = fork(PLAYER);
+      player = fork(PLAYER, { env: PLAYER_ENV });
     }
     const played = await playIn(player, seed);
     if (typeof played === 'object') note(played);
     else {
       const what = `it ended the process, with ${played}`;
       note({ seed, findings: [{ oracle: 'fault', what, atMs: 0 }], digest: '', requests: 0 });
-      player = fork(PLAYER);
+      player = fork(PLAYER, { env: PLAYER_ENV });
     }
   }
   player.disconnect();
