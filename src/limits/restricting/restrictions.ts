@@ -92,8 +92,7 @@ export class Restrictions {
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held === null) return;
     this.#options.announce?.({ ...this.#announced(held), forMs });
-    if (whom.kind !== 'webhook' || this.#tables.named('webhook').ofOwner(held.owner).length <= MAX_WEBHOOKS)
-      return;
+    if (this.#tables.named('webhook').ofOwner(held.owner).length <= MAX_WEBHOOKS) return;
     this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
     this.#mergeWebhooks(held.owner, true);
   }
@@ -252,8 +251,7 @@ export class Restrictions {
    * Whether the webhook's restriction is part of one of its whole address. Other gateways still tell of such webhooks, and of what counts
    * against them, for a moment after the merge.
    */
-  #isMerged({ kind, owner }: Pick<Entry, 'kind' | 'owner'>): boolean {
-    if (kind !== 'webhook') return false;
+  #isMerged({ owner }: Pick<Entry, 'owner'>): boolean {
     const { reason, untilMs } = this.#tables.named('address').withDigest(owner) ?? NOBODY;
     return reason === 'webhook_not_found' && untilMs > this.#nowMs();
   }

@@ -108,6 +108,16 @@ describe('a table for each kind of restriction', () => {
     expect(withdrawn).toEqual([announced[0]]);
   });
 
+  test('one that is over gives its place to its client again, though another network holds more', () => {
+    const [first, second] = [newRestrictions(), newRestrictions()];
+    first.restrict(ofAddress('192.0.2.1'), 1_000);
+    for (let n = 1; n <= 4; n++) first.restrict(ofAddress(`203.0.113.${n}`), 9_000);
+    for (const each of announced) second.adopt(each);
+    clock.advance(1_000);
+    second.restrict(ofAddress('192.0.2.1'), 5_000);
+    expect([evicted, second.listed.all().toArray().length]).toEqual([[], 5]);
+  });
+
   test('other gateways are told the network of an address, and none of a caller, by eleven digits', () => {
     const restrictions = newRestrictions();
     for (const address of ['203.0.113.1', '203.0.113.2', '198.51.100.1'])
@@ -165,6 +175,8 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     deadWebhooks(first, ADDRESS, 60);
     for (const each of announced.splice(0)) second.adopt(each);
     deadWebhooks(second, ADDRESS, 41, 60);
+    // Of the clients that it knows by digest alone, nobody heard that they are restricted.
+    expect(released).toEqual(Array(41).fill('webhook'));
     expect([second.addressWaitMs(ADDRESS), second.size]).toEqual([TEN_MINUTES, 1]);
     for (const each of announced.splice(0)) first.adopt(each);
     expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);

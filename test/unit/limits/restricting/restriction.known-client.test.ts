@@ -30,6 +30,14 @@ test('a client that another gateway restricted is found by its digest', () => {
   }
 });
 
+test('a client that was restricted here is found by its name', () => {
+  const restrictions = new Restrictions({ clock: new FrozenClock(), listener });
+  const address = { kind: 'address', key: '192.0.2.1' } as const;
+  restrictions.restrict({ ...address, webhook: '', reason: 'invalid_requests' }, 60_000);
+  expect(restrictions.waitMs(new KnownClient('address', '192.0.2.1'))).toBe(60_000);
+  expect(restrictions.waitMs(new KnownClient('principal', '192.0.2.1'))).toBe(0);
+});
+
 test('a check costs no hash while all clients of its kind that are restricted are known by name', () => {
   const hash = countHashes();
   const restrictions = new Restrictions({ clock: new FrozenClock(), listener });

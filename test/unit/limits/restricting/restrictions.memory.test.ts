@@ -6,7 +6,7 @@ import { FrozenClock } from '../frozen-clock.ts';
 const quiet = () => {};
 const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet };
 
-test('restrictions that are over leave nothing of their clients, webhooks and networks in memory', () => {
+test('restrictions and lifts that are over leave nothing of their clients, webhooks and networks in memory', () => {
   const clock = new FrozenClock();
   const restrictions = new Restrictions({ clock, listener, networkOf: address => `network of ${address}` });
   restrictions.neverRestrict(key => key.startsWith('spared'));
@@ -18,6 +18,7 @@ test('restrictions that are over leave nothing of their clients, webhooks and ne
     const told = { reason, forMs: 50, lifts: 0, sinceEpochMs: null, network: '', owner: '' };
     restrictions.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
     restrictions.addressWaitMs(spared.key);
+    restrictions.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
     clock.advance(10);
     restrictions.sweep();
   }

@@ -136,8 +136,11 @@ describe('of several threads that share restrictions', () => {
     expect([worker.forgets.length, main.leaves]).toEqual([101, []]);
     const [other, told] = [new Thread(false), [...worker.running()]];
     for (let n = 0; n < 3; n++) other.restrict(onWebhook(n), TEN_SECONDS);
+    const late = [...other.announced];
     other.hear(told);
     expect([other.size, other.forgets, other.leaves]).toEqual([1, [], [A, A, A]]);
+    main.hear(late);
+    expect([main.size, main.webhookWaitMs(A, 'hook0')]).toEqual([1, 0]);
   });
 });
 

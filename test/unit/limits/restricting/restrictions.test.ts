@@ -143,14 +143,16 @@ test('whether one is in force can be asked for each kind, up to its last millise
   const all: Restricted[] = [
     first,
     { kind: 'principal', key: 'user:a', webhook: '', reason: 'operator' },
+    { kind: 'principal', key: 'user:b', webhook: '', reason: 'ignored_refusals' },
     { kind: 'webhook', key: '192.0.2.1', webhook: 'abc', reason: 'webhook_not_found' },
   ];
   for (const whom of all) restrictions.restrict(whom, 1_000);
   clock.advance(979);
-  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([true, true, true]);
+  restrictions.sweep();
+  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([true, true, true, true]);
   expect(restrictions.isRestricted({ ...first, key: '192.0.2.2' })).toBe(false);
   clock.advance(1);
-  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([false, false, false]);
+  expect(all.map(whom => restrictions.isRestricted(whom))).toEqual([false, false, false, false]);
 });
 
 test('a principal, an address and a webhook with the same text are separate', () => {
@@ -420,6 +422,16 @@ describe('a restriction shared between gateways', () => {
     expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([true, true]);
     clock.advance(1);
     expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([false, false]);
+  });
+
+  test('of less than a second ends at the same millisecond as well', () => {
+    const { first, second, tell } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', 500);
+    tell();
+    clock.advance(489);
+    expect([first, second].map(each => each.addressWaitMs('192.0.2.1'))).toEqual([11, 11]);
+    clock.advance(1);
+    expect([first, second].map(each => each.addressWaitMs('192.0.2.1'))).toEqual([0, 0]);
   });
 
   test('can be announced again with its remaining time', () => {
