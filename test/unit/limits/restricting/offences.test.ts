@@ -164,6 +164,13 @@ describe('a tally of several gateways', () => {
     expect(forgotten).toHaveLength(2);
   });
 
+  test('forgets nothing when a restriction only ends', () => {
+    times(2, () => invalid.note(A));
+    clock.advance(600_000);
+    restrictions.sweep();
+    expect([restrictions.size, forgotten]).toEqual([0, []]);
+  });
+
   test('forgets even where the counts of the process are left to another thread', () => {
     times(2, () => invalid.note(A));
     for (const { digest } of [...restrictions.listed.all()])

@@ -115,7 +115,7 @@ describe('a table for each kind of restriction', () => {
     for (const each of announced) second.adopt(each);
     clock.advance(1_000);
     second.restrict(ofAddress('192.0.2.1'), 5_000);
-    expect([evicted, second.listed.all().toArray().length]).toEqual([[], 5]);
+    expect([evicted, [...second.listed.all()].length]).toEqual([[], 5]);
   });
 
   test('other gateways are told the network of an address, and none of a caller, by eleven digits', () => {

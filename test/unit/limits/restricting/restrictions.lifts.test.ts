@@ -89,6 +89,7 @@ describe('a restriction that is lifted', () => {
       }),
     ]);
     unmet.lift(digestIn(unmet));
+    expect(unmet.released).toEqual([]);
     for (const gateway of [first, met]) gateway.hear(posted);
     expect([first, met, unmet].map(each => [each.addressWaitMs(ADDRESS), each.size])).toEqual([
       [0, 0],

@@ -102,6 +102,10 @@ describe('of several threads that share restrictions', () => {
     expect([second.adopted, second.heard]).toEqual([0, [`restricted ${A}`, `restricted ${A} hook1`]]);
     expect([second.addressWaitMs(A), second.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
     expect(second.met).toEqual([]);
+    const sparing = new Thread(true);
+    sparing.neverRestrict(() => true);
+    for (const each of elsewhere.running()) sparing.adopt(each);
+    expect([sparing.addressWaitMs(A), sparing.met]).toEqual([0, []]);
   });
 
   test('the one that lifts a restriction forgets the offences of its client, or the main one if another process did', () => {

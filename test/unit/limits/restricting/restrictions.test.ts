@@ -110,6 +110,7 @@ test('a release is announced once, whether a check or the sweep comes first', ()
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   clock.advance(1_000);
   restrictions.addressWaitMs('192.0.2.1');
+  expect(heard.at(-1)).toBe('released address 192.0.2.1');
   restrictions.sweep();
   restrictions.addressWaitMs('192.0.2.1');
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(1);
