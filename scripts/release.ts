@@ -1,8 +1,7 @@
 // For the workflow of releases. `check vX.Y.Z` fails where the files are not of that version or the changelog does not date it;
-// `notes vX.Y.Z` prints what the changelog says of it.
+// `notes vX.Y.Z` prints what the changelog says of it. Needs no package, so that a wrong tag fails before any is installed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { ROOT } from './manifest.ts';
 
 const [task = '', tag = ''] = process.argv.slice(2);
@@ -11,12 +10,13 @@ if (version === undefined || !['check', 'notes'].includes(task)) fail('usage: re
 const { date, text } = sectionOf(version);
 
 if (task === 'check') {
-  const chart = parse(read('helm/weir/Chart.yaml'));
+  const chart = read('helm/weir/Chart.yaml');
+  const inChart = (key: string) => new RegExp(`^${key}: (.+)$`, 'm').exec(chart)?.[1];
   const versions = {
     'package.json': JSON.parse(read('package.json')).version,
     'package-lock.json': JSON.parse(read('package-lock.json')).version,
-    'version in helm/weir/Chart.yaml': chart.version,
-    'appVersion in helm/weir/Chart.yaml': chart.appVersion,
+    'version in helm/weir/Chart.yaml': inChart('version'),
+    'appVersion in helm/weir/Chart.yaml': inChart('appVersion'),
     'UPGRADE.md': read('UPGRADE.md').includes(`\n## ${version}\n`) ? version : 'without a section',
   };
   const others = Object.entries(versions).filter(([, found]) => found !== version);

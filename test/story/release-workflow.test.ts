@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -52,9 +53,16 @@ test('what it runs exists, and takes what others write by variables alone', () =
     expect(existsSync(join(CHECKOUT, file)), file).toBe(true);
 });
 
+test('npm takes what it publishes for a file: a path without ./ would be a repository on GitHub', () => {
+  const published = Array.from(text.matchAll(/npm publish .*?(\S+\.tgz)$/gm), ([, path = '']) => path);
+  expect(published.map(path => path.replace(/[^/]+$/, ''))).toEqual(['./out/', './']);
+});
+
 test('a tag whose version the changelog does not date, or that another file does not have, is refused', async () => {
   const tree = join(await tempFolder(), 'tree');
   await copyCheckout(tree);
+  // The workflow asks before it installs packages.
+  await rm(join(tree, 'node_modules'));
   const release = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/release.ts', ...args], {
       cwd: tree,
