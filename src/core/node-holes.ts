@@ -9,15 +9,16 @@ interface NodeHole {
 }
 
 /** When this list was last compared with what the Node.js project has announced. */
-export const HOLES_LISTED_ON = '2026-11-23';
+export const HOLES_LISTED_ON = '2026-11-28';
 
 /** The newest line of the list: later ones began after these holes were mended. */
 const NEWEST_LINE = 26;
 
 /**
- * The holes in lines that Weir runs on and in parts that it uses: TLS, names and sockets. Not listed: what only `node:http2`,
- * decompression, snapshots and the permission model have, which it does not use.
- * Sources: https://nodejs.org/en/blog/vulnerability/october-2026-security-releases, and the changelogs of the versions named here
+ * The holes of 2026 in lines that Weir runs on and in parts that it uses: TLS, names, sockets and JSON. Not listed: what only `node:http2`,
+ * connections that Node's client keeps, decompression, snapshots and the permission model have, which it does not use.
+ * Sources: https://nodejs.org/en/blog/vulnerability/october-2026-security-releases, the files of
+ * https://github.com/nodejs/security-wg/tree/main/vuln/core, and the changelogs of the versions named here
  */
 const HOLES: readonly NodeHole[] = [
   {
@@ -31,14 +32,24 @@ const HOLES: readonly NodeHole[] = [
     mendedIn: { 24: '24.22.1', 26: '26.12.1' },
   },
   {
+    names: ['CVE-2026-58040'],
+    allows: 'TLS resumes a session of another server without comparing the name',
+    mendedIn: { 24: '24.18.1', 26: '26.5.1' },
+  },
+  {
     names: ['CVE-2026-48618', 'CVE-2026-48928', 'CVE-2026-48930', 'CVE-2026-48934'],
     allows: 'TLS compares names and sessions of servers too loosely',
-    mendedIn: { 24: '24.17.0', 26: '26.4.0' },
+    mendedIn: { 24: '24.17.0', 26: '26.3.1' },
   },
   {
     names: ['CVE-2026-21637'],
     allows: 'a client that names a strange server in its TLS handshake can end the process',
-    mendedIn: { 24: '24.14.1', 26: '26.0.0' },
+    mendedIn: { 24: '24.14.1', 25: '25.8.2', 26: '26.0.0' },
+  },
+  {
+    names: ['CVE-2026-21717'],
+    allows: 'JSON of keys that collide takes far more processor time than its size',
+    mendedIn: { 24: '24.14.1', 25: '25.8.2', 26: '26.0.0' },
   },
 ];
 
