@@ -299,4 +299,23 @@ describe('a full table', () => {
     expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
     expect(table.partitions.countsOf(partition).evictions).toBe(CAPACITY);
   });
+  test('gives way within a partition, in order also where the counter next in turn is closed meanwhile', () => {
+    const other = table.partitions.named('other');
+    for (let i = 0; i < 5; i++) {
+      const at = table.open(keyspaceNumber(other, SPACE), `o${i}`, '');
+      table.save(at, { ...newCounter(), resetMs: 900 });
+    }
+    for (let i = 5; i < CAPACITY; i++) open(`c${i}`);
+    for (let i = 0; i < 3 * CAPACITY; i++) {
+      if (i % 3 === 0) table.close(table.partitions.hand(partition));
+      expect(open(`new ${i}`)).toBeGreaterThanOrEqual(0);
+      expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
+      expect([partition, other].map(each => table.partitions.size(each))).toEqual([CAPACITY - 5, 5]);
+    }
+    for (let i = 0; i < 5; i++)
+      expect(table.find(keyspaceNumber(other, SPACE), `o${i}`, '')).toBeGreaterThanOrEqual(0);
+    table.sweep(1_000, CAPACITY);
+    expect([table.size, table.callers]).toEqual([0, 0]);
+    expect([partition, other].map(each => table.partitions.hand(each))).toEqual([-1, -1]);
+  });
 });

@@ -79,6 +79,13 @@ describe('requests in flight of one caller', () => {
     expect([...store.inFlight.counts]).toEqual([{ bucket: 'b', caller: 'user:a', main: '7', count: 1 }]);
   });
 
+  test('are told the wait of the quota where both refuse', () => {
+    const twice = limits({ caller: limit('2/5s', { main: 'id' }), concurrent: two });
+    ask(twice);
+    ask(twice);
+    expect(ask(twice)).toMatchObject({ admitted: false, atOnce: false, retryAfterMs: 5_000 });
+  });
+
   test('are looked at without a place', () => {
     const set = limits({ caller: quota, concurrent: two });
     expect(store.peek(set, 'user:a', '7')).toMatchObject({ admitted: true, place: null });

@@ -357,6 +357,15 @@ describe('giving back a unit of a resource', () => {
       expect(remaining(set, '', 'c1')).toBe(3);
     });
 
+    test('does nothing once time has given the unit back, also where no request has come since', () => {
+      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      clock.advance(900);
+      store.decide(set, 'user:a', 'c1');
+      clock.advance(600);
+      store.refund(smooth, 'c1', resourceWindow);
+      expect(remaining(set, '', 'c1')).toBe(3);
+    });
+
     test('never gives back more than was drawn', () => {
       const { resourceWindow } = store.decide(set, 'user:a', 'c1');
       for (let i = 0; i < 5; i++) store.refund(smooth, 'c1', resourceWindow);
@@ -479,6 +488,8 @@ describe('a caller with too many main values', () => {
     admittedOf(3, () => store.decide(set, 'user:a', 'c4'));
     const refused = { admitted: false, sharedKey: false, otherParts: true };
     expect(store.decide(set, 'user:a', 'c5')).toMatchObject(refused);
+    const admitted = { admitted: true, sharedKey: false, otherParts: false };
+    expect(store.decide(set, 'user:a', 'c2')).toMatchObject(admitted);
     expect(store.peek(set, 'user:a', 'c6')).toMatchObject(refused);
     admittedOf(3, () => store.decide(set, 'user:a', 'c1'));
     expect(store.decide(set, 'user:a', 'c1')).toMatchObject({ ...refused, otherParts: false });
@@ -680,6 +691,29 @@ describe('a full store', () => {
       expect(remaining({ resource: shared }, '', `main ${i}`)).toBe(8);
     }
     expect(store.counts).toMatchObject({ keys: 8, sharedOverflows: 0 });
+  });
+
+  test('removes what it created for a group and a resource where the stand-in of callers refuses', () => {
+    store = newStore(clock, { maxKeys: 24 });
+    const [group, resource] = [
+      limit('9/10s', { role: 'group', claim: 'org' }),
+      limit('9/10s', { role: 'resource' }),
+    ];
+    store.share([limit('1/10s'), group, resource]);
+    for (let i = 0; store.counts.sharedOverflows === 0; i++) store.decide(one, `${i}`, '');
+    const { keys } = store.counts;
+    expect(store.decide(limits({ ...one, group, resource }), 'new', '')).toMatchObject({
+      ...{ admitted: false, role: 'caller', sharedKey: true },
+    });
+    expect(store.counts).toMatchObject({ keys, evictions: 0 });
+  });
+
+  test('gives no key away for a request that another limit refuses', () => {
+    const global = limit('1/10s', { role: 'global', bucket: '' });
+    store.decide(limits({ global }), 'a', '');
+    for (const caller of ['b', 'c', 'd']) store.decide(two, caller, '');
+    expect(store.decide({ ...two, global }, 'a', '').admitted).toBe(false);
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 0 });
   });
 
   test('removes what it created for a request that the stand-in refuses', () => {
