@@ -93,7 +93,11 @@ export class ControlPlane implements Workers {
     return this.#serving().length > 0;
   }
 
-  /** Starts the workers. All compile at the same time; the first to listen finds the ports where the configuration says 0. */
+  /**
+   * Starts the workers. All load their code, then all compile the configuration; the first to listen finds the ports where it says 0.
+   * Flags of V8, which reading a configuration and collecting garbage set for a moment, hold for all threads, and V8 takes no compiled
+   * code while they are set.
+   */
   async listen(): Promise<BoundAddresses> {
     const { http, redirect, grpc } = this.#listen;
     const asked = {
@@ -105,7 +109,9 @@ export class ControlPlane implements Workers {
     try {
       const first = this.#start(1);
       const others = Array.from({ length: this.#count - 1 }, (_, index) => this.#start(index + 2));
-      await Promise.all([first, ...others].map(plane => plane.hosted.link.ask('open', null)));
+      const all = [first, ...others];
+      await Promise.all(all.map(({ hosted }) => hosted.link.ask('load', null)));
+      await Promise.all(all.map(({ hosted }) => hosted.link.ask('open', null)));
       const addresses = await this.#join(first, asked);
       this.#addresses = addresses;
       await Promise.all(others.map(plane => this.#join(plane, addresses)));

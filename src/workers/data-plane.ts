@@ -46,6 +46,8 @@ export function runDataPlane(
     if (app === null) throw new Error('the worker has no configuration yet');
     return app;
   };
+  // Messages are read once all code is loaded.
+  link.answer('load', async () => null);
   link.answer('open', async () => {
     const snapshot = await compileOwn(config);
     log.level = snapshot.log.level;

@@ -74,6 +74,8 @@ export interface LogLines {
 
 /** What threads ask each other: what they hand over, and what the answer is. */
 export interface Questions {
+  /** Answered once the code of the worker is loaded. */
+  load: { readonly asked: null; readonly answer: null };
   /** Makes the gateway of the seed. */
   open: { readonly asked: null; readonly answer: null };
   /** Begins to listen there, together with the others. Answers with the actual ports. */

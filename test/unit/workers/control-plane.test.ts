@@ -19,8 +19,10 @@ const wait = () => {
   throw new Error('nobody waits here');
 };
 
+const AT_ONCE = Promise.resolve(null);
+
 /** A control plane whose workers are played by the test. The second one prepares nothing, or fails when the test says so. */
-async function playedWorkers(port: number, opened: Promise<null> = Promise.resolve(null)) {
+async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code: Promise<null> = AT_ONCE) {
   const listen = { http: `127.0.0.1:${port}`, admin: 'off' };
   const path = await writeGatewayConfig({ upstreamPort: 1, config: { workers: 2, listen } });
   const load = async (generation: number) => {
@@ -31,7 +33,7 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
   const clock = new HandClock();
   const system: System = { ...thisMachine, clock };
   const lines: string[] = [];
-  const starts: number[] = [];
+  const [starts, opens]: [number[], number[]] = [[], []];
   const prepares: { readonly generation: number; readonly fail: (error: Error) => void }[] = [];
   const told: string[] = [];
   const host: PlaneHost = {
@@ -45,7 +47,11 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
     },
   };
   const play = (inside: Link, worker: number) => {
-    inside.answer('open', () => opened);
+    inside.answer('load', () => (worker === 1 ? AT_ONCE : code));
+    inside.answer('open', () => {
+      opens.push(worker);
+      return opened;
+    });
     inside.answer('listen', async addresses => addresses);
     inside.answer('prepare', ({ generation }) => {
       const { promise, resolve, reject } = Promise.withResolvers<null>();
@@ -64,8 +70,20 @@ async function playedWorkers(port: number, opened: Promise<null> = Promise.resol
     board: new StateBoard(new SharedLookups(system)),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  return { control, load, clock, lines, starts, prepares, told };
+  return { control, load, clock, lines, starts, opens, prepares, told };
 }
+
+test('no worker reads the configuration before all have loaded their code', async () => {
+  const code = Promise.withResolvers<null>();
+  const { control, starts, opens } = await playedWorkers(0, AT_ONCE, code.promise);
+  const listening = control.listen();
+  await waitFor('both are started', () => starts.length === 2);
+  await new Promise(setImmediate);
+  expect(opens).toEqual([]);
+  code.resolve(null);
+  await listening;
+  expect(opens).toEqual([1, 2]);
+});
 
 test('a worker that does not compile a configuration within half a minute is ended and replaced, and the reload goes on', async () => {
   const { control, load, clock, lines, starts, prepares } = await playedWorkers(0);
