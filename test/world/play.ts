@@ -25,6 +25,7 @@ import { codesOnce } from './oracles/codes-once.ts';
 import { deadlines } from './oracles/deadlines.ts';
 import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
+import { ownShares } from './oracles/own-shares.ts';
 import { nothingLeft, onlyRedisAdmits, SharedCounts } from './oracles/shared-counts.ts';
 import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
@@ -36,6 +37,7 @@ const ORACLES: readonly Oracle[] = [
   deadlines,
   onlyValidTokens,
   withinLimits,
+  ownShares,
   onlyRedisAdmits,
   nothingLeft,
 ];
@@ -169,6 +171,7 @@ function populate(world: World): void {
   };
   const call = { upstream: 'calls', grpc_web: true };
   const workers = draws.one([1, 1, 2]);
+  world.workers = workers;
   world.mostHeld = world.draws.part('held').whole(1, 3);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string, ofThings: LimitRule) => ({

@@ -41,6 +41,8 @@ export class World {
   readonly revocations: Revocation[] = [];
   readonly codes: SignInCode[] = [];
   readonly refreshTokens: RefreshToken[] = [];
+  /** How many threads each gateway serves with. */
+  workers = 1;
   /** How many requests of one caller may be in flight for what is held for a while. */
   mostHeld = 1;
   /** Whether all faults are over. */

@@ -1,12 +1,20 @@
 import type { Socket } from 'node:net';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
+import type { Owner } from '../kernel/timeline.ts';
+import type { WorldSocket } from '../network/socket.ts';
 import { type Fate, RedisModel } from '../redis/redis-model.ts';
 import type { World } from '../world.ts';
 import type { Inhabitant } from './inhabitant.ts';
 
 const PORT = 6379;
 const FATES: readonly [Fate, Fate] = ['is lost', 'runs and its reply is lost'];
+
+/** Who is at the other end of a connection. */
+export interface Sender {
+  readonly host: string;
+  readonly process: Owner;
+}
 
 /** A Redis that all gateways share. Its process is killed and comes back, and whatever else happens to servers of Redis. */
 export class WorldRedis implements Inhabitant {
@@ -18,6 +26,8 @@ export class WorldRedis implements Inhabitant {
   readonly #world: World;
   readonly #draws: Draws;
   #process: Process | null = null;
+  /** By the number of their connection. */
+  readonly #senders = new Map<number, Sender>();
 
   constructor(world: World) {
     this.#world = world;
@@ -28,6 +38,11 @@ export class WorldRedis implements Inhabitant {
 
   get url(): string {
     return `redis://${this.host.address}:${PORT}`;
+  }
+
+  /** Who has sent what has this number of a connection. */
+  senderOf(client: number): Sender | undefined {
+    return this.#senders.get(client);
   }
 
   async start(): Promise<void> {
@@ -86,6 +101,8 @@ export class WorldRedis implements Inhabitant {
       send: bytes => void socket.write(bytes),
       close: () => socket.destroy(),
     });
+    const { peer } = socket as Socket & Pick<WorldSocket, 'peer'>;
+    if (peer !== null) this.#senders.set(session.client, { host: peer.host.name, process: peer.owner });
     socket.on('data', (bytes: Buffer) => session.receive(bytes));
     socket.on('error', () => {});
     socket.on('close', () => session.gone());

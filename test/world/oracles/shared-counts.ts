@@ -7,6 +7,7 @@ import { Failure, type Reply } from '../redis/reply.ts';
 import type { Asked } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
+import { ReplicaCounts } from './replica-counts.ts';
 import { SharedLeases } from './shared-leases.ts';
 import { Counter, type LimitRule } from './within-limits.ts';
 
@@ -35,6 +36,9 @@ export class SharedCounts {
   readonly #redis: WorldRedis;
   readonly #counters = new Map<string, Counter>();
   readonly #leases: SharedLeases;
+  /** When Redis has decided for a gateway, in true time, by its name and what the clock of Redis said. */
+  readonly #decided = new Map<string, number>();
+  readonly replicas: ReplicaCounts;
   /** All that anybody has told Redis, but for scripts. */
   readonly words = new Set<string>();
   /** How often Redis has admitted a request of a bucket. */
@@ -44,14 +48,22 @@ export class SharedCounts {
     this.#world = world;
     this.#redis = redis;
     this.#leases = new SharedLeases(world);
+    this.replicas = new ReplicaCounts(world);
     redis.onLoss = () => {
       this.#lose();
       this.#leases.lose();
+      this.replicas.lose();
     };
     redis.model.heard = (sent, reply) => this.#hear(sent, reply);
   }
 
-  #hear({ name, args }: Sent, reply: Reply | undefined): void {
+  /** When Redis last made a decision of this moment of its clock for this gateway; `null`: never. */
+  decidedMs(gateway: string, redisMs: number): number | null {
+    return this.#decided.get(`${gateway} ${redisMs}`) ?? null;
+  }
+
+  #hear(sent: Sent, reply: Reply | undefined): void {
+    const { name, args, client } = sent;
     for (const word of args) if (word.length < LONGEST) this.words.add(word);
     const [script, count, ...rest] = args;
     const isRun = ({ sha, source }: RedisScript) =>
@@ -60,10 +72,14 @@ export class SharedCounts {
     if (isRun(REFUND)) this.#lose();
     if (reply instanceof Failure) return;
     const nowMs = Math.floor(this.#redis.model.nowUs() / 1_000);
+    const sender = this.#redis.senderOf(client);
+    if (sender !== undefined) this.replicas.hear(sender, sent, reply);
     for (const script of [END_LEASE, RENEW_LEASES])
       if (isRun(script)) this.#leases.ran(script, keys[0] ?? '', rest.slice(keys.length), nowMs);
     if (isRun(DROP)) for (const key of keys) this.#counters.get(key)?.reset();
-    if (isRun(DECIDE) && Array.isArray(reply)) this.#judge(keys, rest.slice(keys.length), reply.map(Number));
+    if (!isRun(DECIDE) || !Array.isArray(reply)) return;
+    this.#decided.set(`${sender?.host} ${Number(reply[1])}`, this.#world.nowMs);
+    this.#judge(keys, rest.slice(keys.length), reply.map(Number));
   }
 
   #judge(keys: readonly string[], args: readonly string[], reply: readonly number[]): void {

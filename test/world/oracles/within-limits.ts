@@ -10,13 +10,17 @@ export interface LimitRule {
 }
 
 /** What the world knows of a line of the access log. */
-interface Decision {
+export interface Decision {
   readonly requestId: string;
   /** When its request had come. */
   readonly beganMs: number;
   /** By the clock that the gateway counts by. */
   readonly atMs: number;
   readonly loggedMs: number;
+  /** As its line says it. */
+  readonly decidedAt: number;
+  /** Whether it may be another that counted it. */
+  readonly isDoubtful?: boolean;
   readonly who: string;
   readonly bucket: string | null;
   readonly decision: string;
@@ -24,8 +28,10 @@ interface Decision {
 }
 
 /** From when on a rule has held. */
-interface Held {
+export interface Held {
   readonly fromMs: number;
+  /** Whether it may have been another. */
+  readonly isDoubtful?: boolean;
   readonly rule: LimitRule;
 }
 
@@ -52,21 +58,35 @@ export const withinLimits: Oracle = world => {
   if (world.sharing !== null) return;
   for (const { name, host, lives } of world.gateways) {
     for (const life of lives) {
-      const offsetsMs = followed(host.wallOffsetsMs);
-      const decisions = decisionsIn(life, offsetsMs);
-      const momentMs = offsetsMs.length === host.wallOffsetsMs.length ? MOMENT_MS : STEP_MS;
-      const { global, words } = world.limits;
-      const where = (what: string) => `${name}: ${what}`;
-      const always = (rule: LimitRule) => [{ fromMs: 0, rule }];
-      const told = (bucket: string | null) => ({ life, momentMs, bucket });
-      if (global !== null)
-        judge(world, where('global'), always(global), ofGlobal(decisions), 'global', told(null));
-      const things = ofBucket(decisions, 'things');
-      judge(world, where('things'), rulesIn(life), things, 'caller', told('things'));
-      judge(world, where('words'), always(words), ofBucket(decisions, 'words'), 'caller', told('words'));
+      const decisions = decisionsIn(life, host.wallOffsetsMs);
+      const isExact = followed(host.wallOffsetsMs).length === host.wallOffsetsMs.length;
+      judgeLife(world, name, life, decisions, isExact ? MOMENT_MS : STEP_MS);
     }
   }
 };
+
+/**
+ * @param momentMs how exact the order is of what the log tells
+ * @param share what rules become for this gateway
+ */
+export function judgeLife(
+  world: World,
+  name: string,
+  life: Life,
+  decisions: readonly Decision[],
+  momentMs: number,
+  share: (rules: readonly Held[]) => readonly Held[] = rules => rules,
+): void {
+  const { global, words } = world.limits;
+  const where = (what: string) => `${name}: ${what}`;
+  const always = (rule: LimitRule) => share([{ fromMs: 0, rule }]);
+  const told = (bucket: string | null) => ({ life, momentMs, bucket });
+  if (global !== null)
+    judge(world, where('global'), always(global), ofGlobal(decisions), 'global', told(null));
+  const things = ofBucket(decisions, 'things');
+  judge(world, where('things'), share(rulesIn(life)), things, 'caller', told('things'));
+  judge(world, where('words'), always(words), ofBucket(decisions, 'words'), 'caller', told('words'));
+}
 
 function ofBucket(decisions: readonly Decision[], name: string): readonly Decision[] {
   return decisions.filter(({ bucket, draws }) => bucket === name && draws !== 'global' && draws !== 'none');
@@ -95,7 +115,7 @@ function judge(
   const counters = new Map<string, Counter>();
   const resets = resetsIn(life, bucket);
   const toldUntilMs = life.endedBy === 'kill' ? (life.untilMs ?? 0) - UNTOLD_MS : Number.POSITIVE_INFINITY;
-  for (const { who, beganMs, atMs, decision, loggedMs, requestId } of decisions) {
+  for (const { who, beganMs, atMs, decision, loggedMs, requestId, isDoubtful } of decisions) {
     const counter = counters.get(who) ?? new Counter();
     counters.set(who, counter);
     const possible = rules.filter(
@@ -112,8 +132,8 @@ function judge(
       if (reset.atMs > atMs - momentMs || counter.seenMs > reset.atMs - momentMs) counter.lose();
       else counter.reset();
     }
-    // Which number counts for it is not known.
-    if (possible.length > 1) counter.lose();
+    // Which number counts for it is not known, or who counted it.
+    if (possible.length > 1 || held.isDoubtful || isDoubtful) counter.lose();
     counter.seenMs = atMs;
     if (decision === 'admitted') {
       if (!counter.admits(rule, atMs, -ROUNDING_MS))
@@ -214,16 +234,18 @@ export class Counter {
 }
 
 /** The decisions of a life, in order. What was admitted comes first among those of one moment. */
-function decisionsIn(life: Life, offsetsMs: readonly number[]): readonly Decision[] {
+export function decisionsIn(life: Life, wallOffsetsMs: readonly number[]): readonly Decision[] {
+  const offsetsMs = followed(wallOffsetsMs);
   const decisions = new Map<string, Decision>();
   for (const { atMs, text } of life.lines) {
     const line = JSON.parse(text) as Readonly<Record<string, unknown>>;
     if ((line.type !== 'access' && line.type !== 'admission') || typeof line.decision !== 'string') continue;
     const requestId = String(line.requestId);
-    const trueMs = trueOf(Number(line.decidedAt), atMs - Number(line.durationMs ?? 1_000), offsetsMs);
+    const decidedAt = Number(line.decidedAt);
+    const trueMs = trueOf(decidedAt, atMs - Number(line.durationMs ?? 1_000), offsetsMs);
     decisions.set(requestId, {
       ...{ requestId, loggedMs: atMs, decision: line.decision, draws: String(line.draws ?? 'all') },
-      atMs: trueMs,
+      ...{ atMs: trueMs, decidedAt },
       beganMs: Math.min(trueMs, atMs - Number(line.durationMs ?? 1_000)),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,

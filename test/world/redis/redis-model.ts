@@ -19,6 +19,8 @@ export interface Sent {
 
 /** One end of a connection: what the other end did. */
 export interface Session {
+  /** The number of the connection. */
+  readonly client: number;
   receive(bytes: Uint8Array): void;
   /** The connection is no more. */
   gone(): void;
@@ -104,7 +106,7 @@ export class RedisModel implements Room {
       if (this.#held === null) this.#receive(client, bytes);
       else this.#held.push(() => this.#receive(client, bytes));
     };
-    return { receive, gone: () => this.#drop(client) };
+    return { client: client.id, receive, gone: () => this.#drop(client) };
   }
 
   /** Takes what comes and answers nothing until it thaws. */

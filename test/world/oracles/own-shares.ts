@@ -1,0 +1,111 @@
+import type { Life, WorldGateway } from '../inhabitants/gateway.ts';
+import type { World } from '../world.ts';
+import type { Oracle } from './oracle.ts';
+import { type Decision, decisionsIn, type Held, judgeLife } from './within-limits.ts';
+
+/** How soon a gateway counts in Redis again after something was wrong between them, or after it has started. */
+const RETURN_MS = 5_000;
+/** How long a gateway refuses without asking after Redis has refused, and a little more. */
+const KNOWN_MS = 1_100;
+/** How soon nothing is on its way any more after something was wrong. */
+const CALM_MS = 1_000;
+/** How exact the moments are of what a gateway did alone: a fresh allowance is told when Redis has answered, or has not. */
+const MOMENT_MS = 1_000;
+/** How exact the moments are at which a place is taken and free. */
+const PLACE_MS = 20;
+
+/**
+ * While a gateway counts by itself, it admits no more than its share of each limit, and refuses nothing below it: the limit divided by the gateways that it
+ * has heard of, rounded down, and at least one. Where `on_failure` is not `local`, nothing but Redis refuses. When Redis is back, it counts again.
+ */
+export const ownShares: Oracle = world => {
+  if (world.sharing === null) return;
+  for (const gateway of world.gateways)
+    for (const life of gateway.lives) {
+      const decisions = decisionsIn(life, gateway.host.wallOffsetsMs).filter(each => isLimited(world, each));
+      const alone = decisions.filter(each => decidedMs(world, gateway, each) === null);
+      for (const each of decisions) judgeReturn(world, gateway, life, each);
+      if (world.sharing.policy === 'local') judgeAlone(world, gateway, life, decisions);
+      else for (const each of alone) judgeRefusal(world, gateway, each);
+    }
+};
+
+function isLimited({ limits: { global } }: World, { bucket, draws }: Decision): boolean {
+  if (draws === 'none') return false;
+  const counted = draws === 'global' ? null : bucket;
+  return counted !== null || (global !== null && draws !== 'bucket');
+}
+
+/** When Redis has decided it; `null`: it has not. */
+function decidedMs({ sharing }: World, { name }: WorldGateway, { decidedAt }: Decision): number | null {
+  return sharing?.counts.decidedMs(name, decidedAt) ?? null;
+}
+
+function judgeReturn(world: World, gateway: WorldGateway, life: Life, each: Decision): void {
+  const { beganMs, loggedMs, requestId, decision } = each;
+  const redisMs = decidedMs(world, gateway, each);
+  const wrong = (what: string) =>
+    world.wrong('counted again', `${gateway.name}: ${requestId} was ${decision}, ${what}`);
+  const fromMs = beganMs - RETURN_MS;
+  const isQuiet = fromMs > life.fromMs && world.troubles.isQuiet(gateway.name, fromMs, loggedMs);
+  if (redisMs === null && isQuiet) wrong('and Redis was there and was not asked');
+  if (redisMs !== null && decision !== 'admitted' && beganMs > redisMs + KNOWN_MS)
+    wrong(`as Redis said ${(beganMs - redisMs).toFixed()} ms before`);
+}
+
+function judgeRefusal(world: World, { name }: WorldGateway, { decision, requestId }: Decision): void {
+  if (decision !== 'admitted')
+    world.wrong('own shares', `${name}: ${requestId} is refused by ${decision}, and not by Redis`);
+}
+
+function judgeAlone(world: World, gateway: WorldGateway, life: Life, decisions: readonly Decision[]): void {
+  const { name } = gateway;
+  const alone = decisions.flatMap(each => {
+    if (decidedMs(world, gateway, each) === null) return [each];
+    // By chance, Redis may have decided something else at that moment.
+    const isQuiet = world.troubles.isQuiet(name, each.beganMs - CALM_MS, each.loggedMs);
+    return isQuiet ? [] : [{ ...each, isDoubtful: true }];
+  });
+  const share = (rules: readonly Held[]) => sharesOf(world, name, life, rules);
+  judgeLife(world, name, life, alone, MOMENT_MS, share);
+  const places = share([{ fromMs: 0, rule: { units: world.mostHeld, periodMs: 1, algorithm: 'fixed' } }]);
+  for (const each of alone) if (each.bucket === 'held') judgePlace(world, name, places, each, decisions);
+}
+
+/** Those that are certainly in flight hold places of this gateway, whoever has admitted them. */
+function judgePlace(
+  world: World,
+  name: string,
+  shares: readonly Held[],
+  { decision, requestId, who, atMs, isDoubtful }: Decision,
+  decisions: readonly Decision[],
+): void {
+  const held = shares.findLast(({ fromMs }) => fromMs <= atMs);
+  const isKnown = held?.isDoubtful !== true && isDoubtful !== true;
+  if (decision !== 'admitted' || held === undefined || !isKnown) return;
+  const { units } = held.rule;
+  const inFlight = decisions.filter(
+    each =>
+      each.bucket === 'held' &&
+      each.decision === 'admitted' &&
+      each.who === who &&
+      each.atMs < atMs - PLACE_MS &&
+      each.loggedMs > atMs + PLACE_MS,
+  );
+  if (inFlight.length >= units)
+    world.wrong('own shares', `${name}: ${requestId} is one more than ${units} in flight`);
+}
+
+/** The shares that a gateway has had of a limit, one after the other. */
+function sharesOf({ sharing }: World, name: string, life: Life, rules: readonly Held[]): readonly Held[] {
+  const heard = sharing?.counts.replicas.heardBy(name, life.fromMs, life.untilMs) ?? [];
+  const changesMs = [...new Set([...rules, ...heard].map(({ fromMs }) => fromMs))].sort((a, b) => a - b);
+  return changesMs.flatMap(fromMs => {
+    const held = rules.findLast(each => each.fromMs <= fromMs);
+    const counts = heard.findLast(each => each.fromMs <= fromMs)?.counts ?? [];
+    if (held === undefined) return [];
+    const shares = counts.map(count => Math.max(1, Math.floor(held.rule.units / count)));
+    const units = Math.max(1, ...shares);
+    return [{ fromMs, rule: { ...held.rule, units }, isDoubtful: new Set(shares).size > 1 }];
+  });
+}
