@@ -123,6 +123,11 @@ export abstract class Client implements Inhabitant {
     return hasBody ? draws.whole(0, 30_000) : 0;
   }
 
+  /** How long it reads nothing on a connection, before it asks for something on it. */
+  protected restOf(draws: Draws): number {
+    return draws.percent(15) ? draws.one([1, 100, 1_000]) : 0;
+  }
+
   /** A new token, or one that it has had for a while. */
   protected tokenFor(draws: Draws): WorldToken {
     if (this.#tokens.length > 0 && draws.percent(60)) return draws.one(this.#tokens);

@@ -109,7 +109,7 @@ export class HttpService extends Service {
     if (!response.headersSent) response.writeHead(200, { 'x-world': id });
     if (pieces === 0) response.end(LAST);
     else {
-      response.write(wordOf(id).repeat(draws.whole(1, 50)));
+      response.write(wordOf(id).repeat(draws.whole(1, draws.one([50, 50, 50, 2_000]))));
       this.#laterOn(carrier, draws.between(1, 800), () =>
         this.#stream(response, carrier, id, draws, pieces - 1),
       );

@@ -48,6 +48,8 @@ export class Http1Client extends Client {
     const givesUpMs = draws.percent(10) ? draws.between(0, 500) : PATIENCE_MS;
     const connection = pipeline ?? this.#connections.to(gateway, draws);
     const asked = this.begin({ id: this.nextId(), gateway, method, path, token, body });
+    const restMs = this.restOf(draws);
+    if (restMs > 0) connection.socket.rest(restMs);
     const answer = connection.ask(asked, headOf(asked, body));
     if (body > 0) void connection.upload('x'.repeat(body), draws);
     return this.#finish(asked, answer, connection, givesUpMs);

@@ -54,6 +54,8 @@ export class Http2Client extends Client {
     const asked = this.begin({ id: this.nextId(), gateway, method, path, token, body });
     const length = hasBody && draws.percent(50) ? body : null;
     const rests = restsBy(draws, (ms, run) => this.after(ms, run));
+    const restMs = this.restOf(draws);
+    if (restMs > 0) connection.socket.rest(restMs);
     const givesUpMs = draws.percent(15) ? draws.between(0, 500) : PATIENCE_MS;
     return this.#exchange(asked, givesUpMs, rests, exchange => {
       connection.open(asked, fieldsOf(asked, length), exchange, !hasBody);

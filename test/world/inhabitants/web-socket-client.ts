@@ -7,7 +7,7 @@ import { Client, PATIENCE_MS } from './client.ts';
 import type { WorldGateway } from './gateway.ts';
 import { MessageReader, MessageWriter, noteHeard, noteSaid } from './messages.ts';
 import type { Response } from './response-reader.ts';
-import { CLIENT_IS_DONE, flawOfClose, SERVICE_IS_DONE } from './web-socket-service.ts';
+import { CLIENT_IS_DONE, flawOfClose, OVER_MS, SERVICE_IS_DONE } from './web-socket-service.ts';
 
 /** How a WebSocket went. */
 interface Ended {
@@ -48,9 +48,11 @@ export class WebSocketClient extends Client {
     const reader = new MessageReader(`${id} response`);
     const goes = this.after(goesMs, () => webSocket.terminate());
     let isAllSaid = false;
+    let closedMs: number | null = null;
     const closeIfDone = () => {
-      if (isAllSaid && reader.isWhole && webSocket.readyState === WebSocket.OPEN)
-        webSocket.close(CLIENT_IS_DONE, 'done');
+      if (!isAllSaid || !reader.isWhole || webSocket.readyState !== WebSocket.OPEN) return;
+      webSocket.close(CLIENT_IS_DONE, 'done');
+      closedMs = this.world.nowMs;
     };
     const note = (flaw: string | null) => {
       if (flaw !== null) this.world.wrong('own response', `${id} got ${flaw}`);
@@ -73,13 +75,15 @@ export class WebSocketClient extends Client {
       note(reader.take(data.toString('latin1')));
       noteHeard(this.world, id, 'response', reader.count);
       if (draws.percent(20)) webSocket.ping(id);
-      if (draws.percent(10)) this.#rest(webSocket, draws.between(100, 4_000));
+      if (!id.startsWith('probe') && draws.percent(10)) this.#rest(webSocket, draws.between(100, 4_000));
       closeIfDone();
     });
     webSocket.on('pong', data => note(String(data) === id ? null : `a pong to ${data}`));
     await new Promise<void>(resolve => {
       webSocket.on('close', code => {
         note(flawOfClose(code, SERVICE_IS_DONE, reader));
+        const lateMs = id.startsWith('probe') && closedMs !== null ? this.world.nowMs - closedMs : 0;
+        if (lateMs > OVER_MS) note(`its end ${lateMs.toFixed()} ms late`);
         resolve();
       });
     });

@@ -3,8 +3,14 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Network } from '../../../src/core/index.ts';
 import type { Draws } from '../kernel/draws.ts';
+import { LAST, wordOf } from './http-service.ts';
 import { MessageReader, MessageWriter, noteHeard, noteSaid } from './messages.ts';
 import { Service } from './service.ts';
+
+/** How soon both ends know that a WebSocket is over where nothing is wrong. */
+export const OVER_MS = 2_000;
+/** How many bytes of a frame come late: fewer than a Close has, so that one within the frame would end it. */
+const LATE_BYTES = 3;
 
 /** How a service ends a WebSocket, and how a client does: behind its last message. */
 export const SERVICE_IS_DONE = 4_000;
@@ -62,7 +68,25 @@ export class WebSocketService extends Service {
     else if (whim < 87) open(webSocket => webSocket.pause());
     else if (whim < 91) socket.destroy();
     else if (whim < 96) open(webSocket => this.#listenTo(webSocket, id));
+    else if (whim < 98)
+      open(webSocket => {
+        this.#listenTo(webSocket, id);
+        this.#hesitate(webSocket, socket, id, draws.one([500, 4_000, 15_000]));
+      });
     // Others never hear of it again.
+  }
+
+  /** Sends its only message, and the end of its frame later. Meanwhile it reads nothing, so that it answers nothing. */
+  #hesitate(webSocket: WebSocket, socket: Duplex, id: string, ms: number): void {
+    const payload = Buffer.from(wordOf(`${id} response 1`) + LAST);
+    const frame = Buffer.concat([Buffer.from([0x82, payload.length]), payload]);
+    noteSaid(this.world, id, 'response');
+    webSocket.pause();
+    socket.write(frame.subarray(0, -LATE_BYTES));
+    this.later(ms, () => {
+      if (socket.writable) socket.write(frame.subarray(-LATE_BYTES));
+      webSocket.resume();
+    });
   }
 
   /** Looks whether what comes is its client's. */
@@ -76,7 +100,12 @@ export class WebSocketService extends Service {
       note(reader.take(data.toString('latin1')));
       noteHeard(this.world, id, 'request', reader.count);
     });
-    webSocket.on('close', code => note(flawOfClose(code, CLIENT_IS_DONE, reader)));
+    webSocket.on('close', code => {
+      note(flawOfClose(code, CLIENT_IS_DONE, reader));
+      const overMs = this.world.requests.find(id)?.endedMs ?? this.world.nowMs;
+      const lateMs = id.startsWith('probe') ? this.world.nowMs - overMs : 0;
+      if (lateMs > OVER_MS) note(`its end ${lateMs.toFixed()} ms late`);
+    });
   }
 
   #talk(

@@ -48,6 +48,7 @@ export class WorldSocket extends Duplex {
   /** Whether the process reads. */
   #reads = false;
   #willRead = false;
+  #rests = false;
   /** The peer has broken the connection, and this process has not noticed. */
   #isReset = false;
   #sentBytes = 0;
@@ -124,6 +125,15 @@ export class WorldSocket extends Duplex {
   /** Calls back when the process at the other end has read so many bytes of the connection. */
   oncePeerRead(bytes: number, reached: () => void): void {
     this.#marks.push({ bytes, reached });
+  }
+
+  /** Its process reads nothing for a while: what comes stays with the systems, as far as they have room. */
+  rest(ms: number): void {
+    this.#rests = true;
+    this.#wires.kernel.after(ms, this.owner, () => {
+      this.#rests = false;
+      this.#hand();
+    });
   }
 
   /** The two ends lose each other without a word. */
@@ -316,7 +326,7 @@ export class WorldSocket extends Duplex {
   }
 
   #hand(): void {
-    while (this.#reads && !this.destroyed) {
+    while (this.#reads && !this.#rests && !this.destroyed) {
       const piece = this.#arrived.shift();
       if (piece === undefined) return;
       this.#touch();
