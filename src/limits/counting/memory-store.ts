@@ -528,11 +528,11 @@ export class MemoryStore implements LimitStore {
     else moment.read(this.#clock);
   }
 
-  /** Reads the clock where no decision is made. */
+  /** Reads the clock where no decision is made: never behind one that was, so that logs have what happened in its order. */
   #readMoment(): Moment {
     const moment = this.#moment;
     if (this.#memory.isShared) moment.follow(this.#words, MOMENT);
-    moment.read(this.#clock);
+    moment.read(this.#clock, moment.nowMs);
     return moment;
   }
 

@@ -134,7 +134,7 @@ function without(point: Point, thread: number): Point {
   return { ...point, left: point.left.map((sets, i) => (i === thread ? sets.slice(1) : sets)) };
 }
 
-test('time never goes back from one decision to the next, though the clock of another thread is 3 ms behind', () => {
+test('time never goes back after a decision, though the clock of another thread is 3 ms behind', () => {
   const main = SharedMemory.create(1, randomBytes);
   const [aheadClock, clock] = [new FrozenClock(), new FrozenClock()];
   aheadClock.advance(3);
@@ -143,6 +143,8 @@ test('time never goes back from one decision to the next, though the clock of an
   const set = { ...NO_LIMITS, caller: limit('5/5s', { algorithm: 'smooth' }) };
   const { decidedAtMs, resetAtMs, ...first } = copyOf(aheadStore.decide(set, 'user:a', ''));
   expect(first).toMatchObject({ remaining: 4, resetAfterMs: 1_000 });
+  // What happens next, such as the refund of a unit, is logged as of then, too.
+  expect(store.nowMs()).toBe(decidedAtMs);
   expect(store.decide(set, 'user:a', '')).toMatchObject({
     remaining: 3,
     resetAfterMs: 2_000,
