@@ -4,7 +4,7 @@ import type { Fields } from '../../core/index.ts';
 import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { httpToken, mapExpected, shown, wholeNumber } from '../values/index.ts';
+import { httpToken, mapExpected, ODD_IPV4, shown, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
 // The answers that routes give without an upstream: `redirect` and `respond`.
@@ -24,10 +24,7 @@ function target() {
       error: 'a redirect cannot take over a part of the path: write one address, without parameters',
       abort: true,
     })
-    .refine(to => !hasOddIpv4(to), {
-      error: 'the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1',
-      abort: true,
-    })
+    .refine(to => !hasOddIpv4(to), { error: ODD_IPV4, abort: true })
     .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
 }
 

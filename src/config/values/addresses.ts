@@ -127,6 +127,10 @@ function misspeltChoice(text: string): string | null {
   return `write ${near}, or "${text}:80" for a host of this name`;
 }
 
+/** Why an http or https URL may not be used that `hasOddIpv4`. */
+export const ODD_IPV4 =
+  'the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1';
+
 /** A network such as `10.1.0.0/16`, or one address. */
 export function network() {
   const error = 'expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7';

@@ -9,6 +9,7 @@ import {
   hostPort,
   hostPortOrOff,
   mapExpected,
+  parseHostPort,
   pathOfFile,
   unshown,
   yesOrNo,
@@ -103,7 +104,8 @@ export const upstreamTlsSchema = z
     ...clientTlsKeys('a service'),
     server_name: z
       .string({ error: SERVER_NAME_EXPECTED })
-      .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED })
+      .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED, abort: true })
+      .refine(name => parseHostPort(name, 443) !== undefined, { error: SERVER_NAME_EXPECTED })
       .optional()
       .describe(
         "The server name: sent as SNI, and required in the service's certificate. Left out: the host of the url.",

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { hasOddIpv4 } from '../../../http/index.ts';
 import {
   choice,
   count,
   duration,
   mapExpected,
+  ODD_IPV4,
   pathOfFile,
   shareOfCallers,
   text,
@@ -44,12 +46,16 @@ export const metricsSchema = z
   .prefault({})
   .describe('The metrics of the admin listener, in the text format of Prometheus.');
 
+const RECEIVER = /^https?:\/\/[^\s@?#]+$/;
+
 const exportMap = z
   .strictObject(
     {
       endpoint: z
         .string({ error: URL_EXPECTED() })
-        .regex(/^https?:\/\/[^\s@?#]+$/, { error: URL_EXPECTED() })
+        .regex(RECEIVER, { error: URL_EXPECTED() })
+        .refine(text => !RECEIVER.test(text) || URL.canParse(text), { error: URL_EXPECTED() })
+        .refine(text => !hasOddIpv4(text), { error: ODD_IPV4 })
         .describe('Where spans are sent: OTLP over HTTP, as JSON. Required.'),
       service: text('expected a name such as gateway')
         .prefault('weir')

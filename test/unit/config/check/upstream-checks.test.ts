@@ -93,6 +93,14 @@ describe('the addresses of an upstream', () => {
     ]);
   });
 
+  it.each(['0x7f.1', '127.1', 'a..b'])('expect no server of the name %s', async name => {
+    expect(await diagnosticsIn(upstream('urls: ["https://a"]', `tls: { server_name: "${name}" }`))).toEqual([
+      expect.stringContaining(
+        `upstreams.api.tls.server_name: expected the name of a host such as api.internal, found "${name}"`,
+      ),
+    ]);
+  });
+
   it('need "tls" for https alone', async () => {
     expect(await diagnosticsIn(upstream('urls: ["http://a"]', 'tls: { server_name: b }'))).toEqual([
       expect.stringMatching(/^4:5: upstreams.api: "tls" has no use without TLS/),
