@@ -299,7 +299,7 @@ class RunningApp implements PlaneApp {
       storeListener: this.#observation.store,
       thread,
       memory: this.#memory,
-      keepFacts: this.#state === null ? undefined : this.#state.keep,
+      state: this.#state,
       newPermits,
       inFlightElsewhere: () => this.#reports.inFlight,
       counters,

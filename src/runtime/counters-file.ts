@@ -21,6 +21,7 @@ export class CountersFile {
   readonly hashRoot: Buffer;
   readonly #file: WholeFile;
   readonly #leastMs: number;
+  readonly #isWritten: boolean;
   readonly #system: System;
   readonly #log: Logger;
   #saved: Saved | null;
@@ -28,30 +29,44 @@ export class CountersFile {
   #look: (() => void) | null = null;
   #timer: Timer | null = null;
 
-  private constructor(file: WholeFile, saved: Saved | null, leastMs: number, system: System, log: Logger) {
+  private constructor(
+    file: WholeFile,
+    saved: Saved | null,
+    leastMs: number,
+    isWritten: boolean,
+    system: System,
+    log: Logger,
+  ) {
     this.#file = file;
     this.#saved = saved;
+    this.#isWritten = isWritten;
     this.hashRoot = saved?.hashRoot ?? randomKey(system.randomBytes);
     this.#leastMs = leastMs;
     this.#system = system;
     this.#log = log;
   }
 
-  /** Reads what the file holds. Says why, and begins anew, if it cannot be read. */
-  static async open(folder: string, leastMs: number, system: System, log: Logger): Promise<CountersFile> {
+  /** Reads what the file holds. Says why, and begins anew, if it cannot be read. `isWritten`: whether it is written again. */
+  static async open(
+    folder: string,
+    leastMs: number,
+    isWritten: boolean,
+    system: System,
+    log: Logger,
+  ): Promise<CountersFile> {
     const file = new WholeFile(join(folder, 'weir.counters'), 'counters', system);
     try {
-      return new CountersFile(file, savedIn(await file.read()), leastMs, system, log);
+      return new CountersFile(file, savedIn(await file.read()), leastMs, isWritten, system, log);
     } catch (error) {
       log.error(
         { type: 'state', file: file.path, cause: causeOf(error) },
         'the file of counters cannot be read, so every window begins anew',
       );
-      return new CountersFile(file, null, leastMs, system, log);
+      return new CountersFile(file, null, leastMs, isWritten, system, log);
     }
   }
 
-  /** Gives these counters what the file holds, and keeps them from now on. */
+  /** Gives these counters what the file holds, and keeps them from now on where it is written. */
   async follow(counters: LocalStore['kept']): Promise<void> {
     const { clock } = this.#system;
     const line = { type: 'state', file: this.#file.path };
@@ -61,6 +76,7 @@ export class CountersFile {
       const taken = await counters.restore(saved.limits, saved.rows, this.#leastMs);
       this.#log.info({ ...line, counters: taken }, 'goes on with the counters from before it was stopped');
     }
+    if (!this.#isWritten) return;
     const write = async () => {
       const limits = counters.limits(this.#leastMs);
       const header = {

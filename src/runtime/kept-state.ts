@@ -6,17 +6,21 @@ import { lockFolder } from './folder-lock.ts';
 import { causeOf, LateWriter } from './late-writer.ts';
 import { StateFile } from './state-file.ts';
 
+const NOWHERE = { write: () => Promise.resolve(0) };
+
 /** What a gateway keeps over a restart. */
 export interface KeptState {
   /** Keeps the facts that pass through, those of other gateways (`null` if there are none) included. Call it once. */
   keep(shared: Facts | null): Facts;
+  /** Whether the folder could be written at the start. If not, what it held is known, and nothing more is kept. */
+  readonly isWritten: boolean;
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
   /** Writes what is left to write, and gives the folder free. */
   stop(): Promise<void>;
 }
 
-/** Opens the folder of state. Returns `null`, and says why, if the gateway has to do without it: that never stops a start. */
+/** Opens the folder of state. Returns `null`, and says why, if another gateway uses it. Nothing there stops a start. */
 export async function openState(
   { folder, countersMs }: StateModel,
   system: System,
@@ -24,32 +28,30 @@ export async function openState(
 ): Promise<KeptState | null> {
   const file = new StateFile(folder, system);
   const line = { type: 'state', file: file.path };
-  try {
-    const lock = await lockFolder(folder, system);
-    if (lock === null) {
-      log.error(
-        line,
-        'another gateway keeps its state in this folder: this one keeps nothing over a restart',
-      );
-      return null;
-    }
-    const facts = await readFacts(file, line, log);
-    const counters = countersMs === null ? null : await CountersFile.open(folder, countersMs, system, log);
-    return keptState(file, facts, counters, lock, system, log);
-  } catch (error) {
-    log.error(
-      { ...line, cause: causeOf(error) },
-      'the folder of state cannot be used: nothing is kept over a restart',
-    );
+  const lock = await lockFolder(folder, system).catch(error => ({ cause: causeOf(error) }));
+  if (lock === null) {
+    log.error(line, 'another gateway keeps its state in this folder: this one keeps nothing over a restart');
     return null;
   }
+  // What a folder holds that cannot be written, as on a full disk, may still be read. Nobody else writes there now, but
+  // without a lock somebody may later.
+  const isWritten = !('cause' in lock);
+  if (!isWritten)
+    log.error(
+      { ...line, cause: lock.cause },
+      'the folder of state cannot be used: nothing is kept over a restart',
+    );
+  const facts = await readFacts(file, line, log);
+  if (isWritten || facts.length > 0)
+    log.info({ ...line, facts: facts.length }, 'knows what it knew before it was stopped');
+  const counters =
+    countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
+  return keptState(file, facts, counters, isWritten ? lock : null, system, log);
 }
 
 async function readFacts(file: StateFile, line: object, log: Logger): Promise<readonly Fact[]> {
   try {
-    const facts = await file.read();
-    log.info({ ...line, facts: facts.length }, 'knows what it knew before it was stopped');
-    return facts;
+    return await file.read();
   } catch (error) {
     log.error(
       { ...line, cause: causeOf(error) },
@@ -63,7 +65,7 @@ function keptState(
   file: StateFile,
   facts: readonly Fact[],
   counters: CountersFile | null,
-  lock: { release(): Promise<void> },
+  lock: { release(): Promise<void> } | null,
   { clock }: System,
   log: Logger,
 ): KeptState {
@@ -76,13 +78,14 @@ function keptState(
   };
   return {
     keep(shared) {
-      kept = new KeptFacts(facts, shared, { file, clock, onFault });
+      kept = new KeptFacts(facts, shared, { file: lock === null ? NOWHERE : file, clock, onFault });
       return kept;
     },
+    isWritten: lock !== null,
     counters,
     async stop() {
       await Promise.all([kept?.stop(), counters?.stop()]);
-      await lock.release();
+      await lock?.release();
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   Restrictions,
   SharedInFlight,
 } from '../limits/index.ts';
+import type { KeptState } from './kept-state.ts';
 import type { Replication, ThreadPart } from './replication.ts';
 import {
   announceLift,
@@ -77,8 +78,8 @@ export class Limiting {
       readonly limitKeys: number;
       /** The part of this thread in its process. Default: it is alone. */
       readonly thread?: ThreadPart | undefined;
-      /** Keeps facts over a restart, those of other gateways (`null` if there is one alone) included. Default: nothing is kept. */
-      readonly keepFacts?: ((shared: core.Facts | null) => core.Facts) | undefined;
+      /** Keeps facts over a restart. Default: nothing is kept. */
+      readonly state?: Pick<KeptState, 'keep' | 'isWritten'> | null | undefined;
       /** Makes the permits of requests in flight, if threads count them together. */
       readonly newPermits?: core.NewPermits | undefined;
       /** What other threads told of their requests in flight. Default: nothing. */
@@ -112,9 +113,9 @@ export class Limiting {
     this.#clock = clock;
     this.#replication = thread?.join(this.shared) ?? this.shared;
     const sharedFacts = this.#replication?.facts ?? null;
-    const facts = dependencies.keepFacts?.(sharedFacts) ?? sharedFacts;
+    const facts = dependencies.state?.keep(sharedFacts) ?? sharedFacts;
     this.#facts = facts;
-    this.outlivesRestart = this.shared !== null || dependencies.keepFacts !== undefined;
+    this.outlivesRestart = this.shared !== null || dependencies.state?.isWritten === true;
     const voice = this.#isVoice ? listener : SILENT;
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice);

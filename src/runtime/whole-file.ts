@@ -67,25 +67,31 @@ export class WholeFile {
   ): Promise<number> {
     let bytes = 0;
     const next = `${this.path}.next`;
-    const file = await this.#files.create(next);
     try {
-      const sum = createHash('sha256');
-      const write = async (piece: string | Buffer) => {
-        sum.update(piece);
-        await file.write(piece);
-      };
-      const first = { weir: this.#kind, form: FORM, atEpochMs: this.#clock.epochMs(), ...header };
-      await write(`${JSON.stringify(first)}\n`);
-      for await (const piece of body) {
-        if (piece.length > 0) await write(piece);
-        bytes += piece.length;
+      const file = await this.#files.create(next);
+      try {
+        const sum = createHash('sha256');
+        const write = async (piece: string | Buffer) => {
+          sum.update(piece);
+          await file.write(piece);
+        };
+        const first = { weir: this.#kind, form: FORM, atEpochMs: this.#clock.epochMs(), ...header };
+        await write(`${JSON.stringify(first)}\n`);
+        for await (const piece of body) {
+          if (piece.length > 0) await write(piece);
+          bytes += piece.length;
+        }
+        await file.write(checksumLine(sum));
+        await file.sync();
+      } finally {
+        await file.close();
       }
-      await file.write(checksumLine(sum));
-      await file.sync();
-    } finally {
-      await file.close();
+      await this.#files.rename(next, this.path);
+    } catch (error) {
+      // A part of it would take room on a disk that is full.
+      await this.#files.remove(next).catch(() => {});
+      throw error;
     }
-    await this.#files.rename(next, this.path);
     // A machine that crashes may forget a new name that is not synced, and have the old file again: restrictions and revocations of since
     // then would be lost. A file system that cannot sync a folder keeps the file all the same.
     await this.#files.syncFolder(dirname(this.path)).catch(() => {});
@@ -94,6 +100,8 @@ export class WholeFile {
 
   async #readBytes(): Promise<Buffer | null> {
     try {
+      // To open a pipe would wait for who writes to it.
+      if (!(await this.#files.stat(this.path)).isFile()) throw new StateUnreadable('it is not a file');
       const file = await this.#files.open(this.path);
       try {
         return await readWhole(file);
@@ -110,7 +118,6 @@ export class WholeFile {
 }
 
 async function readWhole(file: Awaited<ReturnType<WritableFiles['open']>>): Promise<Buffer> {
-  if (!(await file.stat()).isFile()) throw new StateUnreadable('it is not a file');
   const pieces: Buffer[] = [];
   let bytes = 0;
   for (;;) {

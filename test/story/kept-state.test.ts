@@ -4,12 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
+import { PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
-import { tempFolder } from '../support/temp.ts';
+import { tempFolder, tempText } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
@@ -17,7 +19,16 @@ import { startUpstream } from '../support/wire/index.ts';
 const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
 type Gateway = Awaited<ReturnType<typeof startKeeping>>;
 
-async function startKeeping(issuer: TestIssuer, folder: string, more: ConfigPart = {}) {
+interface Restrictions {
+  readonly restrictions: readonly { readonly id: string }[];
+}
+
+async function startKeeping(
+  issuer: TestIssuer,
+  folder: string,
+  more: ConfigPart = {},
+  provider: ConfigPart = {},
+) {
   const config = {
     state: folder,
     ...more,
@@ -29,7 +40,9 @@ async function startKeeping(issuer: TestIssuer, folder: string, more: ConfigPart
     ],
   };
   const upstream = await startUpstream();
-  const gateway = await startGateway(await identityConfig({ issuer: issuer.url, config }, upstream));
+  const gateway = await startGateway(
+    await identityConfig({ issuer: issuer.url, provider, config }, upstream),
+  );
   await gateway.ready();
   return gateway;
 }
@@ -86,6 +99,35 @@ describe('with a folder of state', () => {
     await signOut(gateway, issuer.bearer({ sid: 'session-1' }));
     const text = () => readFile(join(folder, 'weir.state'), 'utf8').catch(() => '');
     await waitFor('the file has the session', async () => (await text()).includes('"revocation:'));
+  });
+
+  test('restrictions, lifts and the not-before mark of the provider outlive a restart', async () => {
+    const issuer = await startIssuer();
+    const folder = await tempFolder();
+    const token_file = await tempText('admin-token', ADMIN_TOKEN);
+    const limits = await tempText('limits.yaml', 'invalid_requests: { limit: 3/1h, restrict_for: 1h }\n');
+    const more = { limits, listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } };
+    const start = () => startKeeping(issuer, folder, more, { notices: { not_before_push: 'admin' } });
+    const [old, good] = [issuer.bearer({ iat: Math.floor(Date.now() / 1_000) - 60 }), issuer.bearer()];
+
+    const first = await start();
+    const push = pushOf(issuer, Math.floor(Date.now() / 1_000) - 30);
+    expect((await toAdmin(first, PUSH_PATH, push)).status).toBe(204);
+    expect(await statusOf(first, old)).toBe(401);
+    while ((await statusOf(first, old)) === 401);
+    expect(await statusOf(first, good)).toBe(429);
+    await first.app.drain();
+
+    const second = await start();
+    expect(await statusOf(second, good)).toBe(429);
+    const api = await ApiClient.of(second);
+    const { restrictions } = (await api.call('GET', '/api/restrictions')).body as Restrictions;
+    await api.call('DELETE', `/api/restrictions/${restrictions[0]?.id}`);
+    expect([await statusOf(second, good), await statusOf(second, old)]).toEqual([200, 401]);
+    await second.app.drain();
+
+    const third = await start();
+    expect([await statusOf(third, good), await statusOf(third, old)]).toEqual([200, 401]);
   });
 
   test('a file that is torn, foreign or of a newer version never stops the start, and is replaced', async () => {

@@ -1,3 +1,5 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../../../src/core/index.ts';
 import { lockFolder } from '../../../src/runtime/folder-lock.ts';
@@ -13,4 +15,30 @@ test('of gateways that take a folder at the same moment, one gets it, and anothe
   const next = await lockFolder(folder, thisMachine);
   expect(next).not.toBeNull();
   await next?.release();
+});
+
+test('a lock that cannot be taken leaves no socket behind', async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 'weir.lock'));
+  const open: boolean[] = [];
+  const network = {
+    ...thisMachine.network,
+    createServer(...args: Parameters<typeof thisMachine.network.createServer>) {
+      const server = thisMachine.network.createServer(...args);
+      server.once('close', () => open.pop());
+      open.push(true);
+      return server;
+    },
+  };
+  await expect(lockFolder(folder, { ...thisMachine, network })).rejects.toThrow('EISDIR');
+  await expect.poll(() => open).toEqual([]);
+  expect(await readdir(folder)).toEqual(['weir.lock']);
+});
+
+test('a folder whose path is too long for a socket is refused in words', async () => {
+  const folder = join(await tempFolder(), 'x'.repeat(100));
+  await mkdir(folder);
+  await expect(lockFolder(folder, thisMachine)).rejects.toThrow(
+    'its path is too long for the socket that locks it',
+  );
 });

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type FactTopic, thisMachine } from '../../../src/core/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
@@ -33,4 +34,36 @@ test('what only the threads of a process tell each other is passed on as such, a
   again?.keep(null).join('shadow', { learn: ({ name }) => void kept.push(name), everything: () => [] });
   await again?.stop();
   expect(kept).toEqual([]);
+});
+
+test('a folder that cannot be written at the start is read, and not written later', async () => {
+  const folder = await tempFolder();
+  const fact = { name: 'revocation:a', value: 1, forMs: 60_000 };
+  const open = (files = thisMachine.files, log: string[] = []) =>
+    openState(
+      { folder, countersMs: 60_000 },
+      { ...thisMachine, files },
+      makeLogger('info', { write: line => void log.push(JSON.parse(line).msg) }),
+    );
+  const holding = { learn() {}, everything: () => [fact] };
+  const first = await open();
+  const facts = first?.keep(null);
+  facts?.join('revocation', holding);
+  facts?.post(fact);
+  await first?.stop();
+
+  const readOnly = Object.assign(new Error('read-only'), { code: 'EROFS' });
+  const log: string[] = [];
+  const second = await open({ ...thisMachine.files, rename: () => Promise.reject(readOnly) }, log);
+  const learnt: string[] = [];
+  const again = second?.keep(null);
+  again?.join('revocation', { ...holding, learn: ({ name }) => void learnt.push(name) });
+  again?.post(fact);
+  await second?.stop();
+  expect([learnt, second?.isWritten]).toEqual([['a'], false]);
+  expect(log).toEqual([
+    'the folder of state cannot be used: nothing is kept over a restart',
+    'knows what it knew before it was stopped',
+  ]);
+  expect(await readdir(folder)).toEqual(['weir.state']);
 });

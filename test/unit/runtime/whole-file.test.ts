@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine, type WritableFiles } from '../../../src/core/index.ts';
 import { WholeFile } from '../../../src/runtime/whole-file.ts';
 import { tempFolder } from '../../support/temp.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 /** Notes what is done with files, in its order. */
 function noting(steps: string[]): WritableFiles {
@@ -38,4 +40,34 @@ test('a file system that cannot sync a folder keeps files all the same', async (
   const path = join(await tempFolder(), 'file');
   await new WholeFile(path, 'test', system).write({}, ['body']);
   expect(await readFile(path, 'utf8')).toContain('body');
+});
+
+test('a pipe in its place is refused, and not waited for', async () => {
+  const path = join(await tempFolder(), 'file');
+  execFileSync('mkfifo', [path]);
+  await expect(new WholeFile(path, 'test', thisMachine).read()).rejects.toThrow('it is not a file');
+});
+
+test.each([
+  ['forwards', 60_000, 60_000],
+  ['back', -60_000, 0],
+])('a clock that was set %s by %i ms makes it %i ms old', async (_, stepMs, agedMs) => {
+  const path = join(await tempFolder(), 'file');
+  const write = new WholeFile(path, 'test', { ...thisMachine, clock: new FrozenClock(1e12) });
+  await write.write({}, ['body']);
+  const read = new WholeFile(path, 'test', { ...thisMachine, clock: new FrozenClock(1e12 + stepMs) });
+  expect((await read.read())?.agedMs).toBe(agedMs);
+});
+
+test('one that cannot be written leaves no part of itself, and the old one as it was', async () => {
+  const path = join(await tempFolder(), 'file');
+  const file = new WholeFile(path, 'test', thisMachine);
+  await file.write({}, ['old']);
+  const broken = async function* () {
+    yield 'ne';
+    throw new Error('the disk is full');
+  };
+  await expect(file.write({}, broken())).rejects.toThrow('the disk is full');
+  expect((await file.read())?.body.toString()).toBe('old');
+  expect(await readdir(dirname(path))).toEqual(['file']);
 });
