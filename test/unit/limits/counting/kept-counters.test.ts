@@ -30,8 +30,8 @@ interface Kept {
   readonly rows: Buffer;
 }
 
-async function keep({ kept }: MemoryStore): Promise<Kept> {
-  const limits = kept.limits(LEAST_MS);
+async function keep({ kept }: MemoryStore, leastMs = LEAST_MS): Promise<Kept> {
+  const limits = kept.limits(leastMs);
   const pieces: Buffer[] = [];
   for await (const piece of kept.rows(limits)) pieces.push(piece);
   return { identities: limits.map(({ identity }) => identity), rows: Buffer.concat(pieces) };
@@ -107,6 +107,79 @@ describe('counters of another process', () => {
     });
   });
 
+  test('of short windows stay behind while those are open, whether they were never written or are no longer read', async () => {
+    const clock = new FrozenClock();
+    const before = newStore(clock, { memory: memoryOf() });
+    const [long, short] = [limit('1/60s'), limit('1/59s', { bucket: 'short' })];
+    before.share([long, short]);
+    for (const caller of [long, short]) before.decide(limits({ caller }), 'a', '');
+    const kept = await keep(before);
+    expect(kept.identities).toEqual([long.identity]);
+    expect(kept.rows.length).toBe(48);
+    const both = await keep(before, 59_000);
+    const { store, taken } = await restart(clockAfter(clock), both, [long, short]);
+    expect([both.rows.length, taken]).toEqual([2 * 48, 1]);
+    expect(store.peek(limits({ caller: short }), 'a', '').admitted).toBe(true);
+  });
+
+  test('wait to the millisecond for the end of their window', async () => {
+    const clock = new FrozenClock();
+    const [fresh, inSlack] = [limit('1/60s'), limit('1/60s', { bucket: 'in slack' })];
+    const before = newStore(clock, { memory: memoryOf() });
+    before.share([fresh, inSlack]);
+    before.decide(limits({ caller: inSlack }), 'a', '');
+    clock.advance(60_000 - inSlack.slackMs);
+    // This one opens the window after the one that is ending.
+    for (const caller of [fresh, inSlack]) before.decide(limits({ caller }), 'a', '');
+    const told = [fresh, inSlack].map(caller => copyOf(before.peek(limits({ caller }), 'a', '')));
+    expect(told.map(({ retryAfterMs }) => retryAfterMs)).toEqual([60_000, 60_000 + inSlack.slackMs]);
+    const { store } = await restart(clockAfter(clock), await keep(before), [fresh, inSlack]);
+    for (const [i, caller] of [fresh, inSlack].entries())
+      expect(seenOf(store.peek(limits({ caller }), 'a', ''))).toEqual(told.map(seenOf)[i]);
+  });
+
+  test('announce the Reset that they announced, though the clocks have rounded differently', async () => {
+    const clock = new FrozenClock();
+    const caller = limit('1/60s');
+    const before = newStore(clock, { memory: memoryOf() });
+    before.share([caller]);
+    before.decide(limits({ caller }), 'first', '');
+    // The wall clock is in its next millisecond, the monotonic one is not.
+    clock.advance(0.4);
+    const { resetAtMs } = copyOf(before.decide(limits({ caller }), 'a', ''));
+    const { store } = await restart(clockAfter(clock), await keep(before), [caller]);
+    expect(store.peek(limits({ caller }), 'a', '').resetAtMs).toBe(resetAtMs);
+  });
+
+  test('that are over are not written: they do not come back where the wall clock was set back', async () => {
+    const clock = new FrozenClock();
+    const caller = limit('1/60s');
+    const options = { maxKeys: 4 };
+    const before = newStore(clock, { memory: memoryOf(), ...options });
+    before.share([caller]);
+    for (let i = 0; i < 8; i++) before.decide(limits({ caller }), `caller ${i}`, '');
+    expect(before.counts).toMatchObject({ keys: 4, sharedOverflows: 4 });
+    clock.advance(60_000);
+    expect((await keep(before)).rows.length).toBe(0);
+  });
+
+  test('give way to others as before, those with units left alone, and nobody has those that nobody opened', async () => {
+    const clock = new FrozenClock();
+    const own = limits({ caller: limit('2/60s') });
+    const shared = limits({ group: limit('9/60s', { role: 'group', claim: 'org' }) });
+    const options = { maxKeys: 4 };
+    const before = newStore(clock, { memory: memoryOf(), ...options });
+    before.share(allOf([own, shared]));
+    before.decide(shared, 'a', '', 'acme');
+    for (const caller of ['spent', 'spent', 'has one left']) before.decide(own, caller, '');
+    const { store } = await restart(clockAfter(clock), await keep(before), allOf([own, shared]), options);
+    expect(store.counts).toMatchObject({ keys: 3, callers: 2 });
+    for (const caller of ['new', 'newer']) expect(store.decide(own, caller, '').sharedKey).toBe(false);
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 1 });
+    expect(store.peek(own, 'spent', '').admitted).toBe(false);
+    expect(store.peek(own, 'has one left', '').remaining).toBe(2);
+  });
+
   test('follow a limit as over a reload: with other numbers they stay, with another window they go', async () => {
     const clock = new FrozenClock();
     const before = newStore(clock, { memory: memoryOf() });
@@ -168,6 +241,20 @@ describe('counters of another process', () => {
     nextMain.share([caller]);
     expect(await nextMain.kept.restore(identities, rows, LEAST_MS)).toBe(1);
     expect(admittedOf(5, () => nextWorker.decide(limits({ caller }), 'a', ''))).toBe(1);
+  });
+
+  test('pass to threads that share them, however many there are', async () => {
+    const clock = new FrozenClock();
+    const caller = limit('3/60s');
+    const before = newStore(clock, { memory: memoryOf() });
+    before.share([caller]);
+    for (let i = 0; i < 900; i++) before.decide(limits({ caller }), `caller ${i}`, '');
+    const { identities, rows } = await keep(before);
+    const [memory] = threadsOf(2, HASH_ROOT);
+    const store = newStore(clock, { ...(memory && { memory }) });
+    store.share([caller]);
+    expect(await store.kept.restore(identities, rows, LEAST_MS)).toBe(before.counts.keys);
+    expect(before.counts.keys).toBeGreaterThan(700);
   });
 });
 
