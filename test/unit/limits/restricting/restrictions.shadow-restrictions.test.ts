@@ -51,6 +51,16 @@ describe('restrictions in shadow', () => {
     expect(keys()).toEqual(['192.0.2.2', '198.51.100.1', '203.0.113.1']);
   });
 
+  test('that begin anew take their own place again, though another one would be the next to give way', () => {
+    const networkOf = (address: string) => address.slice(0, address.lastIndexOf('.'));
+    shadow = new ShadowRestrictions({ clock, began: () => {}, maxOfKind: 3, networkOf });
+    shadow.restrict({ ...invalid, key: '203.0.113.1' }, 1_000);
+    for (const key of ['192.0.2.1', '192.0.2.2']) shadow.restrict({ ...invalid, key }, 3_000);
+    clock.advance(1_000);
+    shadow.restrict({ ...invalid, key: '203.0.113.1' }, 1_000);
+    expect(shadow.list(9).map(({ key }) => key)).toEqual(['192.0.2.1', '192.0.2.2', '203.0.113.1']);
+  });
+
   test('for one reason end without those for another', () => {
     shadow.restrict(invalid, 1_000);
     shadow.restrict({ ...invalid, reason: 'ignored_refusals' }, 1_000);
