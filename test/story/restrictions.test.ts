@@ -385,6 +385,25 @@ describe('a caller who ignores refusals', () => {
     },
   );
 
+  test('is restricted for the flood of main values past those that it may hold in a smooth limit, whose waits are short', async () => {
+    const front = await startFrozen({
+      global: 'off',
+      keys_per_caller: 1,
+      buckets: { things: { main: 'id', resource: '2/1s', algorithm: 'smooth' } },
+      routes: { 'GET /things/{id}': 'things' },
+      ignored_refusals: { limit: '3/60s' },
+      invalid_requests: 'off',
+    });
+    const bearer = front.issuer.bearer();
+    const codes: unknown[] = [];
+    for (let id = 0; id < 40; id++) {
+      const response = await askOnce(front, `GET /things/${id}`, bearer);
+      if (response.status === 429) codes.push(refusalOf(response)['code']);
+      front.clock.advance(100);
+    }
+    expect([codes[0], codes.at(-1)]).toEqual([undefined, 8]);
+  });
+
   test.each([
     [false, undefined],
     [true, 8],

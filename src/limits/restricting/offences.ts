@@ -262,9 +262,9 @@ class RefusalMemory {
   }
 }
 
-/** The time between two admissions of this cost by a bucket's smooth limit whose burst is used up; 0 for other limits. */
-function stepOf({ role, algorithm, periodMs, units }: Limit, cost: number): number {
-  if (role !== 'caller' || algorithm !== 'smooth') return 0;
+/** The time between two admissions of this cost by a smooth limit whose burst is used up; 0 for other limits. */
+function stepOf({ algorithm, periodMs, units }: Limit, cost: number): number {
+  if (algorithm !== 'smooth') return 0;
   return Math.max(MIN_STEP_MS, (Math.min(cost, units) * periodMs) / units);
 }
 
@@ -274,7 +274,7 @@ function stepOf({ role, algorithm, periodMs, units }: Limit, cost: number): numb
  * requests in any case.
  */
 function inFlightMs(limit: Limit, stepMs: number): number {
-  if (limit.role !== 'caller') return IN_FLIGHT_MS;
+  if (limit.role === 'global') return IN_FLIGHT_MS;
   return Math.min(IN_FLIGHT_MS, (stepMs || limit.periodMs) * IN_FLIGHT_PART);
 }
 
@@ -316,8 +316,8 @@ export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
   }
 
   /**
-   * Call this for refusals by a key of the caller's own: its global limit or its limit in a bucket (also a shared bucket). Not
-   * for a decision with `sharedKey`: that key may have refused another caller first.
+   * Call this for refusals by a key of the caller's own: its global limit, its limit in a bucket (also a shared bucket), or any limit of
+   * a bucket where the key is `OTHER_PARTS`. Not for a decision with `sharedKey`: that key may have refused another caller first.
    */
   note({ address, principal, limit, main, cost, waitMs }: Refusal): void {
     const { rule } = this;

@@ -229,6 +229,15 @@ describe('refusals that are ignored', () => {
     expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
   });
 
+  test('count for each cost alone, also by a window: who asked in vain for five units hears of one or three for the first time', () => {
+    refuse('c1', 5_000, 'user:a', own, 5);
+    clock.advance(1_001);
+    for (const cost of [1, 3]) times(9, () => refuse('c1', 3_999, 'user:a', own, cost));
+    expect(restrictions.size).toBe(0);
+    times(3, () => refuse('c1', 3_999, 'user:a', own, 5));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
+
   test('count when the same key refuses again, more than a second after its first refusal and before its wait is over', () => {
     refuse('c1', 5_000);
     clock.advance(1_001);
@@ -385,18 +394,29 @@ describe('refusals that are ignored', () => {
     expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
   });
 
-  test("of a bucket's windows of a second count in their second half, of a global limit's never", () => {
-    const ofASecond = limit('5/1s');
-    refuse('', 1_000, 'user:a', ofASecond);
-    refuse('', 1_000, 'user:b', global);
-    clock.advance(500);
-    times(9, () => refuse('', 500, 'user:a', ofASecond));
-    expect(restrictions.size).toBe(0);
-    clock.advance(1);
-    times(9, () => refuse('', 499, 'user:a', ofASecond));
-    times(9, () => refuse('', 499, 'user:b', global));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
-    expect(restrictions.principalWaitMs('user:b')).toBe(0);
+  // A caller has a counter of its own in the limit of a resource or a group, for the main values past those that it may hold.
+  test.each(['caller', 'resource', 'group'] as const)(
+    "of a bucket's windows of a second count in their second half, of a global limit's never: %s",
+    role => {
+      const ofASecond = limit('5/1s', { role });
+      refuse('', 1_000, 'user:a', ofASecond);
+      refuse('', 1_000, 'user:b', global);
+      clock.advance(500);
+      times(9, () => refuse('', 500, 'user:a', ofASecond));
+      expect(restrictions.size).toBe(0);
+      clock.advance(1);
+      times(9, () => refuse('', 499, 'user:a', ofASecond));
+      times(9, () => refuse('', 499, 'user:b', global));
+      expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+      expect(restrictions.principalWaitMs('user:b')).toBe(0);
+    },
+  );
+
+  test('restrict for a reason of their own, which operators are shown', () => {
+    refuse('c1', 5_000);
+    clock.advance(1_001);
+    times(3, () => refuse('c1', 3_999));
+    expect([...restrictions.listed.all()]).toMatchObject([{ key: 'user:a', reason: 'ignored_refusals' }]);
   });
 
   describe('by a smooth limit', () => {
@@ -431,6 +451,18 @@ describe('refusals that are ignored', () => {
     ])('of %s count in a flood with a request every %d ms', (quota, everyMs, forMs) => {
       expect(restricts(limit(quota, { algorithm: 'smooth' }), everyMs, forMs)).toBe(true);
     });
+
+    test.each(['resource', 'group'] as const)(
+      'count in a flood also by the counter of the caller in the limit of a %s',
+      role => {
+        const smooth = limit('100/10s', { role, algorithm: 'smooth' });
+        for (let pastMs = 0; pastMs < 20_000; pastMs += 25) {
+          refuse('\0', 100 - (pastMs % 100), 'user:a', smooth);
+          clock.advance(25);
+        }
+        expect(restrictions.principalWaitMs('user:a')).toBeGreaterThan(0);
+      },
+    );
 
     test.each([
       ['who waits as told after each', 5, 1],
