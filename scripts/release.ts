@@ -1,4 +1,5 @@
-// For the workflow of releases. `check vX.Y.Z` fails where the files are not of that version or the changelog does not date it;
+// For the workflow of releases. `check vX.Y.Z` fails where the files are not of that version, the changelog does not date it, or it has
+// changes that are not of this version, whose notes would lack them;
 // `notes vX.Y.Z` prints what the changelog says of it. Needs no package, so that a wrong tag fails before any is installed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,6 +22,8 @@ if (task === 'check') {
   };
   const others = Object.entries(versions).filter(([, found]) => found !== version);
   if (others.length > 0) fail(`not ${version}: ${others.map(each => each.join(' is ')).join(', ')}`);
+  const [, unreleased = ''] = /^## \[Unreleased\]\n([\s\S]*?)(?=^## )/m.exec(read('CHANGELOG.md')) ?? [];
+  if (unreleased.trim() !== '') fail(`CHANGELOG.md has changes under "Unreleased": move them to ${version}`);
   console.log(`${version}, dated ${date}`);
 } else console.log(text);
 

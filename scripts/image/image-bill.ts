@@ -32,7 +32,11 @@ const HOME = 'opt/weir';
 
 export function imageBill({ bill, root, versions }: ImageContents): Bill {
   const gateway = bill.metadata.component;
-  const beside = [nodeComponent(versions), ...debianPackages(root), ...npmPackages(root)];
+  // npm installs a package of one version more than once where others stand between; a list of parts has each once.
+  const inside = new Set(bill.components.map(each => each['bom-ref']));
+  const beside = [nodeComponent(versions), ...debianPackages(root), ...npmPackages(root)].filter(
+    each => !inside.has(each['bom-ref']) && inside.add(each['bom-ref']),
+  );
   const image: Component = { ...gateway, 'bom-ref': 'image', type: 'container' };
   return {
     ...bill,
@@ -81,6 +85,8 @@ function debianPackage(root: string, paragraph: string): Component | null {
     fields.get(field),
   );
   if (name === undefined || version === undefined) return null;
+  // dpkg remembers packages that were removed. Images without it have no status.
+  if (!/^(.* installed)?$/.test(fields.get('Status') ?? '')) return null;
   const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture ?? 'all'}`;
   return { 'bom-ref': purl, type: 'library', name, version, purl, ...debianLicenses(root, name) };
 }

@@ -15,6 +15,9 @@ import { CHECKOUT } from '../support/packed.ts';
 const NOT_INSIDE = ['jose', 'pino-abstract-transport', 'process-warning', 'real-require', 'split2'];
 const NODE = { node: '24.99.1', openssl: '3.5.9', v8: '13.6.1', modules: '137' };
 
+const versionOf = (name: string): string =>
+  JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).dependencies[name];
+
 let folder: string;
 let bill: Bill;
 let image: Bill;
@@ -31,9 +34,14 @@ beforeAll(async () => {
     'var/lib/dpkg/status.d/netbase': 'Package: netbase\nVersion: 6.5\nArchitecture: all\n',
     'usr/share/doc/netbase/copyright':
       'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nLicense: GPL-2+\n in /usr/share/common-licenses/GPL-2\n',
+    'var/lib/dpkg/status':
+      'Package: removed\nStatus: deinstall ok config-files\nVersion: 1\n\nPackage: held\nStatus: hold ok installed\nVersion: 2\n',
     'var/lib/dpkg/status.d/libc6.md5sums': 'Package: none\nVersion: 1\n',
     'opt/weir/node_modules/@some/exporter/package.json':
       '{ "name": "@some/exporter", "version": "1.2.3", "license": "Apache-2.0" }',
+    'opt/weir/node_modules/other/node_modules/@some/exporter/package.json':
+      '{ "name": "@some/exporter", "version": "1.2.3", "license": "Apache-2.0" }',
+    'opt/weir/node_modules/zod/package.json': `{ "name": "zod", "version": "${versionOf('zod')}" }`,
     'opt/weir/node_modules/@some/exporter/build/package.json': '{ "type": "commonjs" }',
     'opt/weir/node_modules/.cache/weir/package.json': '{}',
   };
@@ -68,12 +76,18 @@ test('the bill of the image has Node.js, the packages of Debian and npm packages
   });
   expect(found('libc6')?.['purl']).toBe('pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=amd64');
   expect(found('libc6')?.['licenses']).toEqual([{ license: { name: 'LGPL-2.1' } }]);
+  expect(found('held')?.version).toBe('2');
   expect(found('netbase')?.['licenses']).toEqual([{ license: { name: 'GPL-2+' } }]);
   expect(found('@some/exporter')).toMatchObject({ version: '1.2.3', purl: 'pkg:npm/%40some/exporter@1.2.3' });
   expect(found('weir-gateway')?.['licenses']).toEqual([{ license: { id: 'Apache-2.0' } }]);
-  expect(image.components).toHaveLength(bill.components.length + 5);
+  expect(image.components).toHaveLength(bill.components.length + 6);
   const [whole] = image.dependencies;
-  expect(whole?.dependsOn).toHaveLength(5);
+  expect(whole?.dependsOn).toHaveLength(6);
+});
+
+test('the bill of the image names what is there twice once', () => {
+  const refs = image.components.map(each => each['bom-ref']);
+  expect(refs.filter((ref, index) => refs.indexOf(ref) !== index)).toEqual([]);
 });
 
 test.each([

@@ -76,12 +76,21 @@ test('a tag whose version the changelog does not date, or that another file does
   });
   const { version } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8'));
   const path = join(tree, 'CHANGELOG.md');
-  const dated = readFileSync(path, 'utf8').replace(/## \[\d[\d.]*\] - \S+/, `## [${version}] - 2026-12-01`);
+  const whole = readFileSync(path, 'utf8').replace(/(## \[Unreleased\]\n)[\s\S]*?(?=## \[)/, '$1\n');
+  const dated = whole.replace(/## \[\d[\d.]*\] - \S+/, `## [${version}] - 2026-12-01`);
   writeFileSync(path, dated.replace(/^### Added/m, '### Added\n\n- A line of this test.'));
   expect(release('check', `v${version}`)).toEqual({ status: 0, said: `${version}, dated 2026-12-01\n` });
   const { said } = release('notes', `v${version}`);
   expect(said).toContain('### What matters most\n\n1. ');
   expect(said).toContain('- A line of this test.');
+  writeFileSync(
+    path,
+    dated.replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- Another line.\n'),
+  );
+  expect(release('check', `v${version}`)).toEqual({
+    status: 1,
+    said: `CHANGELOG.md has changes under "Unreleased": move them to ${version}\n`,
+  });
   writeFileSync(path, dated.replace(`## [${version}]`, '## [9.9.9]'));
   expect(release('check', 'v9.9.9').said).toContain(`not 9.9.9: package.json is ${version}`);
 });
