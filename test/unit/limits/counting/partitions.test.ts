@@ -69,6 +69,75 @@ function run(
   }
 }
 
+const newPartitions = (capacity = CAPACITY, most = 4) =>
+  new Partitions(ownMemory(randomBytes), 'limits', capacity, most);
+
+describe('a partition', () => {
+  test('has its part of a quarter: of that for global limits, or of that for all others', () => {
+    const partitions = newPartitions();
+    const trial = limit('3/10s', { role: 'global', bucket: '', isTrial: true });
+    const inForce = [GLOBAL, trial, ...['a', 'b', 'c'].map(name => limit('1/1s', { bucket: name }))];
+    partitions.share(inForce.slice(0, 4));
+    const reserved = () => inForce.map(each => partitions.countsOf(partitions.of(each)).reserved);
+    expect(reserved().slice(0, 4)).toEqual([8, 8, 8, 8]);
+    partitions.share(inForce.slice(1, 4));
+    expect(reserved().slice(0, 4)).toEqual([0, 16, 8, 8]);
+  });
+
+  test('that exceeds what is reserved for it the most gives way; none does while each has its part', () => {
+    const partitions = newPartitions();
+    const [a, b, former] = ['a', 'b', 'former'].map(name => limit('1/1s', { bucket: name }));
+    if (!a || !b || !former) throw new Error('there are three');
+    partitions.share([a, b]);
+    const [ofA, ofB, ofFormer] = [a, b, former].map(each => partitions.of(each));
+    const grow = (partition = 0, times = 1) => {
+      for (let i = 0; i < times; i++) partitions.grew(partition);
+    };
+    grow(ofA, 8);
+    grow(ofB, 7);
+    expect(partitions.mostLent).toBe(-1);
+    grow(ofA);
+    expect(partitions.mostLent).toBe(ofA);
+    grow(ofFormer, 2);
+    expect(partitions.mostLent).toBe(ofFormer);
+    grow(ofA, 2);
+    expect(partitions.mostLent).toBe(ofA);
+    partitions.share([a]);
+    expect(partitions.mostLent).toBe(ofB);
+  });
+
+  test('is forgotten once it holds nothing and is not kept, and its place is the next one of another', () => {
+    const partitions = newPartitions();
+    const [kept, held, empty, other] = ['kept', 'held', 'empty', 'other'].map(name => partitions.named(name));
+    partitions.grew(held ?? -1);
+    expect(partitions.named('a fifth')).toBe(-1);
+    for (let again = 0; again < 2; again++) partitions.retain(new Set([kept ?? -1]));
+    const places = ['new', 'newer', 'one too many'].map(name => partitions.named(name));
+    expect(new Set(places)).toEqual(new Set([empty, other, -1]));
+    expect(['kept', 'held'].map(name => partitions.named(name))).toEqual([kept, held]);
+    expect(places.slice(0, 2).map(place => partitions.size(place))).toEqual([0, 0]);
+  });
+
+  test('counts its evictions and overflows, and all count those of the forgotten as well', () => {
+    const partitions = newPartitions();
+    const [first, other] = ['first', 'other'].map(name => partitions.named(name));
+    if (first === undefined || other === undefined) throw new Error('there are two');
+    for (const count of [first, other, other]) partitions.countEviction(count);
+    for (const count of [first, first, first, other]) partitions.countOverflow(count);
+    partitions.setHand(other, 7);
+    const counts = [first, other].map(each => partitions.countsOf(each));
+    expect(counts.map(({ evictions, overflows }) => [evictions, overflows])).toEqual([
+      [1, 3],
+      [2, 1],
+    ]);
+    expect([first, other].map(each => partitions.hand(each))).toEqual([-1, 7]);
+    partitions.retain(new Set());
+    expect(partitions.totals).toEqual({ evictions: 3, overflows: 4 });
+    const { evictions, overflows } = partitions.countsOf(partitions.named('next'));
+    expect([evictions, overflows]).toEqual([0, 0]);
+  });
+});
+
 describe('the room of a table', () => {
   test('is all there is and never more, whatever is held, freed, forgotten and parted anew', () => {
     const change = fc.record({

@@ -265,6 +265,46 @@ test('hold for any history of three threads, with deaths, as permits of one proc
   }
 });
 
+test('count for any history of one thread, however full the table is, as permits of one process would', () => {
+  const random = new Random(11);
+  const one = planeOf(1);
+  const model = new Map(NAMES.map(name => [name, new ProcessPermits()]));
+  const held: { readonly name: string; readonly key: string }[] = [];
+  for (let step = 0; step < 4_000; step++) {
+    const name = random.pick(NAMES);
+    const [permits, same] = [one.get(name), model.get(name)];
+    if (permits === undefined || same === undefined) throw new Error('no such name');
+    // Goes through times in which most records are in use, and times in which few are.
+    if (random.next() < (step % 400 < 200 ? 0.7 : 0.3)) {
+      const key = `${random.below(20)}`;
+      const [max, share] = [1 + random.below(30), 1 + random.below(3)];
+      const none = permits.take(key, max, share);
+      expect(none).toBe(same.take(key, max, share));
+      if (none === null) held.push({ name, key });
+    } else {
+      const [permit] = held.splice(random.below(held.length || 1), 1);
+      if (permit === undefined) continue;
+      one.get(permit.name)?.giveBack(permit.key);
+      model.get(permit.name)?.giveBack(permit.key);
+    }
+    for (const each of NAMES) expect(one.get(each)?.taken).toBe(model.get(each)?.taken);
+    const key = `${random.below(20)}`;
+    expect(permits.takenBy(key)).toBe(same.takenBy(key));
+  }
+});
+
+test('a permit counts once where its key has a record without permits, and its name has none and finds no room', () => {
+  const [one, two] = [start(1, 'connections'), start(2)];
+  for (let key = 0; key < CAPACITY - 2; key++) two.take(`${key}`, 99, 9);
+  const [name, key] = ['connections', 'a'].map(text => ofMain.placeOf(text));
+  if (name === undefined || key === undefined) throw new Error('there are two');
+  main.whole(() => ofMain.open(name, key, -1));
+  expect(one.take('a', 1, 9)).toBe(null);
+  expect([one.taken, one.takenBy('a'), one.take('b', 1, 9)]).toEqual([1, 1, 'full']);
+  one.giveBack('a');
+  expect([one.taken, one.takenBy('a'), two.taken]).toEqual([0, 0, CAPACITY - 2]);
+});
+
 /** What a worker counts, by name. */
 function planeOf(worker: number): Map<string, Permits> {
   return new Map(NAMES.map(name => [name, start(worker, name)]));
