@@ -1,6 +1,8 @@
-import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { createHash, hash } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
 import { BucketHash, type BucketHashing, RecentDigests } from '../../../../src/limits/index.ts';
+
+vi.mock('node:crypto', { spy: true });
 
 function bucketHash(bucket: string, hashing: BucketHashing): BucketHash {
   return new BucketHash(bucket, hashing, new RecentDigests());
@@ -46,8 +48,18 @@ test('buckets that share remembered digests keep their own hashes, also for repe
   }
 });
 
-test('a text too long to be remembered is hashed as well', () => {
-  const main = 'x'.repeat(8_000);
-  const expected = createHash('sha256').update(`messages.read\0${main}`).digest('hex').slice(0, 32);
-  expect(bucketHash('messages.read', 'value').of(main)).toBe(expected);
+test('a text too long to be remembered is hashed as well, each time', () => {
+  const buckets = bucketHash('b', 'value');
+  // With the name and the zero byte, 128 characters are remembered.
+  for (const [length, times] of [
+    [126, 1],
+    [127, 3],
+    [8_000, 3],
+  ] as const) {
+    const main = 'x'.repeat(length);
+    const expected = createHash('sha256').update(`b\0${main}`).digest('hex').slice(0, 32);
+    vi.mocked(hash).mockClear();
+    for (let i = 0; i < 3; i++) expect(buckets.of(main)).toBe(expected);
+    expect(hash).toHaveBeenCalledTimes(times);
+  }
 });
