@@ -320,9 +320,9 @@ export class CounterTable {
     if (!this.#hasRoom(partition)) this.#freeExpired(EXPIRED_RECORDS);
     if (this.#hasRoom(partition)) return true;
     if (!this.partitions.mayGrow(partition)) return this.#evictFrom(partition);
-    // After a reload, another partition may still hold the room that is reserved for this one.
-    const other = this.partitions.mostLent;
-    return other >= 0 && this.#evictFrom(other);
+    // After a reload, another partition may still hold the room that is reserved for this one: in a full table, some partition holds
+    // more than its part, since all parts together are half of it.
+    return this.#evictFrom(this.partitions.mostLent);
   }
 
   #hasRoom(partition: number): boolean {

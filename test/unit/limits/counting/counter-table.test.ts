@@ -10,6 +10,8 @@ import {
   partitionOf,
   placeOfKeyspace,
 } from '../../../../src/limits/counting/counter-table.ts';
+import { threadsOf } from '../../../support/shared-memory.ts';
+import { limit } from '../stores.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;
@@ -199,6 +201,27 @@ describe('counters that are released', () => {
   });
 });
 
+test('any number of counters is freed at once in memory that threads share, whose journal is short', () => {
+  const [memory] = threadsOf(2);
+  if (memory === undefined) throw new Error('there is a main thread');
+  const many = 3_000;
+  table = new CounterTable(memory, 'limits', many);
+  const fill = () => {
+    for (let i = 0; i < many; i++) memory.whole(() => open(`c${i % 2}`, {}, `${i}`));
+    expect(table.size).toBe(many);
+  };
+  partition = memory.whole(() => table.partitions.named('b'));
+  for (const free of [
+    () => table.releaseAll(new Set([SPACE])),
+    () => table.sweep(1_000, many),
+    () => ['c0', 'c1'].forEach(caller => void table.release(new Set([space()]), caller)),
+  ]) {
+    fill();
+    memory.whole(free);
+    expect([table.size, table.callers]).toEqual([0, 0]);
+  }
+});
+
 describe('expired counters', () => {
   test('are freed with their callers, a few at each decision', () => {
     for (let i = 0; i < 8; i++) open(`c${i}`);
@@ -299,6 +322,22 @@ describe('a full table', () => {
     expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
     expect(table.partitions.countsOf(partition).evictions).toBe(CAPACITY);
   });
+  test('has room for the part of a partition, whoever was lent it, and takes nothing more from another', () => {
+    const former = partition;
+    for (let i = 0; i < CAPACITY; i++) open(`former ${i}`);
+    const inForce = limit('1/1s', { bucket: 'in force' });
+    table.partitions.share([inForce]);
+    partition = table.partitions.of(inForce);
+    const sizes = () => [former, partition].map(each => table.partitions.size(each));
+    for (let i = 0; i < 3 * CAPACITY; i++) {
+      expect(open(`c${i}`)).toBeGreaterThanOrEqual(0);
+      const own = Math.min(i + 1, CAPACITY / 4);
+      expect(sizes()).toEqual([CAPACITY - own, own]);
+    }
+    const evicted = [former, partition].map(each => table.partitions.countsOf(each).evictions);
+    expect(evicted).toEqual([CAPACITY / 4, 3 * CAPACITY - CAPACITY / 4]);
+  });
+
   test('gives way within a partition, in order also where the counter next in turn is closed meanwhile', () => {
     const other = table.partitions.named('other');
     for (let i = 0; i < 5; i++) {

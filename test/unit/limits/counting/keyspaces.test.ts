@@ -171,4 +171,44 @@ describe('a full table of keyspaces', () => {
     const [again] = worker.whole(() => numbersOf(other.bindSet(set)));
     expect(main.whole(() => numberOf(limit('1/9s')))).toBe(again);
   });
+
+  test('loses nothing of a thread that has reloaded to one that has not, while there is room for the limits of both', () => {
+    const [main, worker] = threadsOf(2);
+    if (main === undefined || worker === undefined) throw new Error('there are two threads');
+    const [former, fresh] = [limit('1/8s', { bucket: 'old' }), limit('1/9s', { bucket: 'new' })];
+    const old = limits({ caller: former, resource: limit('1/8s', { role: 'resource', bucket: 'old' }) });
+    keyspaces = start(main);
+    const other = start(worker);
+    worker.whole(() => other.share([kept, former]));
+    main.whole(() => {
+      keyspaces.share([kept, former]);
+      bindOthers(MOST - 2);
+      // There is no room left: all else is forgotten, what the other thread still has in force included.
+      keyspaces.share([kept, fresh]);
+      keyspaces.bind(fresh).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 });
+    });
+    const number = main.whole(() => numberOf(fresh));
+    worker.whole(() => other.bindSet(old));
+    const numbers = worker.whole(() => numbersOf(other.bindSet(old)));
+    expect(new Set([...numbers, number]).size).toBe(3);
+    worker.whole(() => other.share([kept, fresh]));
+    expect(worker.whole(() => numberOf(fresh, other))).toBe(number);
+    expect(main.whole(() => [numberOf(fresh), overflowOf(fresh).count])).toEqual([number, 3]);
+  });
+
+  test('is filled and emptied at once in memory that threads share, whose journal is short', () => {
+    const [main] = threadsOf(2);
+    if (main === undefined) throw new Error('there is a main thread');
+    keyspaces = start(main);
+    for (const name of ['first', 'next']) {
+      const all = Array.from({ length: MOST }, (_, i) => limit('1/1s', { bucket: `${name} ${i}` }));
+      main.whole(() => keyspaces.share(all));
+      const numbers = main.whole(() => all.map(each => numberOf(each)));
+      expect(new Set(numbers.map(partitionOf)).size).toBe(MOST);
+    }
+    main.whole(() => keyspaces.share([kept]));
+    expect(main.whole(() => table.partitions.countsOf(partitionOf(numberOf(kept))).reserved)).toBe(
+      CAPACITY / 4,
+    );
+  });
 });
