@@ -129,23 +129,33 @@ export class Restrictions {
     const table = this.#tables.of(told);
     const before = table.withDigest(digest);
     if (before === undefined) this.#addAdopted(table, told);
-    else {
-      const untilMs = this.#endOf(told);
-      const echoMs = isHeld(before) && whom === undefined ? ECHO_MS : 0;
-      const isLonger = untilMs > before.untilMs + echoMs;
-      const isNew = lifts > before.lifts;
-      if (isNew || (lifts === before.lifts && isLonger)) {
-        const sinceEpochMs = isNew ? this.#sinceOf(told) : before.sinceEpochMs;
-        const prolonged = { ...this.#prolonged(before, untilMs, lifts), reason: told.reason, sinceEpochMs };
-        table.set(prolonged);
-        if (isHeld(prolonged) && whom !== undefined) this.#listener.prolonged(prolonged);
-      }
-    }
+    else if (this.#goesBeyond(told, before)) this.#continue(table, before, told);
     const entry = table.withDigest(digest);
     if (entry?.kind === 'address' && entry.reason === 'webhook_not_found')
       this.#mergeWebhooks(digest, this.#seesToOthers);
     if (whom !== undefined && entry !== undefined && !isHeld(entry))
       this.#identify(table, entry, whom.key, whom.webhook);
+  }
+
+  /** Whether a restriction that another gateway tells of ends later than the one known here, or began after a later lift. */
+  #goesBeyond(told: AnonymousRestriction, before: Entry): boolean {
+    if (told.lifts !== before.lifts) return told.lifts > before.lifts;
+    const echoMs = isHeld(before) && told.whom === undefined ? ECHO_MS : 0;
+    return this.#endOf(told) > before.untilMs + echoMs;
+  }
+
+  /** Prolongs a restriction as told. If it is over, another one begins, as if the sweep had come between. */
+  #continue(table: RestrictionTable, before: Entry, told: AnonymousRestriction): void {
+    if (isOver(before, this.#nowMs())) {
+      this.#release(before);
+      this.#addAdopted(table, told);
+      return;
+    }
+    const { lifts, reason, whom } = told;
+    const sinceEpochMs = lifts > before.lifts ? this.#sinceOf(told) : before.sinceEpochMs;
+    const prolonged = { ...this.#prolonged(before, this.#endOf(told), lifts), reason, sinceEpochMs };
+    table.set(prolonged);
+    if (isHeld(prolonged) && whom !== undefined) this.#listener.prolonged(prolonged);
   }
 
   #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
@@ -215,7 +225,9 @@ export class Restrictions {
   #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
     const { kind, key, webhook, reason } = whom;
     const table = this.#tables.of(whom);
-    const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
+    const nowMs = this.#nowMs();
+    const found = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
+    const before = this.#inForce(found, nowMs);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
       // The lift that it began after may be forgotten: a smaller count would have other gateways ignore this.
@@ -225,7 +237,6 @@ export class Restrictions {
       return held;
     }
     const digest = ownString(digestOfWhom(whom));
-    const nowMs = this.#nowMs();
     const held: Held = {
       kind,
       key,
@@ -308,12 +319,17 @@ export class Restrictions {
     known: KnownClient | null,
   ): number {
     if (table.isEmpty(kind)) return 0;
-    const held = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, known);
-    if (held === null) return 0;
     const nowMs = this.#nowMs();
-    if (!isOver(held, nowMs)) return held.untilMs - nowMs;
+    const found = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, known);
+    const held = this.#inForce(found, nowMs);
+    return held === null ? 0 : held.untilMs - nowMs;
+  }
+
+  /** Returns the restriction if it is in force. Releases one that is over, before the sweep does. */
+  #inForce(held: Held | null, nowMs: number): Held | null {
+    if (held === null || !isOver(held, nowMs)) return held;
     this.#release(held);
-    return 0;
+    return null;
   }
 
   /** Learns the name of a client that is known by digest alone, when it sends a request. */

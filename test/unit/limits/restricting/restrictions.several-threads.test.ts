@@ -88,6 +88,17 @@ describe('of several threads that share restrictions', () => {
     expect(elsewhere.addressWaitMs(A)).toBe(TEN_SECONDS + 251);
   });
 
+  test('each hears that one begins anew after another that is over, though none was swept', () => {
+    const [first, second] = [new Thread(true), new Thread(false)];
+    for (let times = 0; times < 2; times++) {
+      first.restrict(invalid, TEN_SECONDS);
+      second.hear(first.announced);
+      clock.advance(TEN_SECONDS);
+    }
+    for (const { heard } of [first, second])
+      expect(heard).toEqual([`restricted ${A}`, `released ${A}`, `restricted ${A}`]);
+  });
+
   test('the one that meets a client which another process restricted names it to the others, which need not meet it', () => {
     const [elsewhere, first, second] = [new Thread(null), new Thread(true), new Thread(false)];
     elsewhere.restrict(invalid, TEN_SECONDS);

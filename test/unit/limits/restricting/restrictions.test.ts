@@ -183,6 +183,27 @@ test('a second restriction may make the first longer, never shorter', () => {
   ]);
 });
 
+test.each([
+  ['address', ''],
+  ['webhook', 'abc'],
+] as const)(
+  'one that begins when another of the client is over begins anew, though none was swept: %s',
+  (kind, webhook) => {
+    const whom: Restricted = { kind, key: '192.0.2.1', webhook, reason: 'invalid_requests' };
+    restrictions.restrict(whom, 1_000);
+    clock.advance(980);
+    restrictions.restrict({ ...whom, reason: 'webhook_not_found' }, 10);
+    expect(heard).toEqual([
+      `restricted ${kind} 192.0.2.1 for invalid_requests`,
+      `released ${kind} 192.0.2.1`,
+      `restricted ${kind} 192.0.2.1 for webhook_not_found`,
+    ]);
+    expect([...restrictions.listed.all()]).toMatchObject([
+      { sinceEpochMs: 1_700_000_000_980, untilEpochMs: 1_700_000_000_990, slackMs: 0.2 },
+    ]);
+  },
+);
+
 test('an address on the allow list is never restricted', () => {
   restrictions.neverRestrict(address => address === '192.0.2.1');
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
@@ -412,6 +433,38 @@ describe('a restriction shared between gateways', () => {
       'webhook_not_found',
     ]);
     for (const { sinceEpochMs } of second.listed.all()) expect(sinceEpochMs).toBe(1_700_000_005_000);
+  });
+
+  test('begins anew where the one before is over, though not swept, as it does where it was', () => {
+    const { first, second, tell } = pair();
+    for (const key of ['192.0.2.1', '192.0.2.2'])
+      restrictAddress(first, key, 'ignored_refusals', forTenSeconds);
+    tell();
+    second.addressWaitMs('192.0.2.1');
+    clock.advance(9_980);
+    for (const key of ['192.0.2.1', '192.0.2.2'])
+      restrictAddress(first, key, 'invalid_requests', forTenSeconds);
+    heard.length = 0;
+    tell();
+    expect([heard, second.adopted]).toEqual([['released address 192.0.2.1'], 2]);
+    const [listed] = [...second.listed.all()];
+    expect(listed).toMatchObject({ reason: 'invalid_requests', sinceEpochMs: 1_700_000_009_980 });
+    expect([...second.listed.all()]).toEqual(
+      [...first.listed.all()].map(each => ({ ...each, key: null, place: expect.any(Number) })),
+    );
+    expect(second.addressWaitMs('192.0.2.1')).toBe(forTenSeconds);
+    expect(heard.at(-1)).toBe('restricted address 192.0.2.1 for invalid_requests');
+  });
+
+  test('that is over is not begun anew by late news of it', () => {
+    const { first, second, tell } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    const late = [...first.running()];
+    tell();
+    second.addressWaitMs('192.0.2.1');
+    clock.advance(9_990);
+    for (const each of late) second.adopt({ ...each, forMs: 260 });
+    expect([second.addressWaitMs('192.0.2.1'), heard.at(-1)]).toEqual([0, 'released address 192.0.2.1']);
   });
 
   test('ends at the same millisecond at a gateway that learns of it just before its end', () => {
