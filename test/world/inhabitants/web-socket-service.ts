@@ -67,11 +67,11 @@ export class WebSocketService extends Service {
     else if (whim < 82) talk(webSocket => webSocket.terminate());
     else if (whim < 87) open(webSocket => webSocket.pause());
     else if (whim < 91) socket.destroy();
-    else if (whim < 96) open(webSocket => this.#listenTo(webSocket, id));
+    else if (whim < 93) open(webSocket => this.#listenTo(webSocket, id));
     else if (whim < 98)
       open(webSocket => {
         this.#listenTo(webSocket, id);
-        this.#hesitate(webSocket, socket, id, draws.one([500, 4_000, 15_000]));
+        this.#hesitate(webSocket, socket, id, draws.one([500, 20_000, 20_000]));
       });
     // Others never hear of it again.
   }
