@@ -19,6 +19,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     mkdir node_modules && cp /src/package.json . \
     && if [ -n "$EXTRA_PACKAGES" ]; then \
       npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund $EXTRA_PACKAGES; fi
+RUN mkdir -m 700 /state
 
 FROM ${BASE_IMAGE} AS gateway
 ARG BASE_IMAGE
@@ -56,10 +57,12 @@ RUN ["node", "image-bill.ts"]
 FROM gateway
 COPY --from=started /opt/weir/node_modules/.cache ./node_modules/.cache
 COPY --from=started /opt/weir/sbom.cdx.json ./
+# For state: /var/lib/weir in gateway.yaml. A new volume that is mounted there gets its owner.
+COPY --from=build --chown=65532:65532 /state /var/lib/weir
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 EXPOSE 8080 9090
-# Node.js is process 1 and gets SIGTERM itself. It writes no file: the root may be read-only.
+# Node.js is process 1 and gets SIGTERM itself. It writes no file outside of `state`: the root may be read-only.
 ENTRYPOINT ["node", "/opt/weir/dist/main.js"]
 CMD ["serve", "/etc/weir/gateway.yaml"]
 # Whether it responds, not whether it is ready: a gateway that waits for its provider needs no restart.

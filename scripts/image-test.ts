@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -85,6 +86,8 @@ function build(buildah: Buildah): void {
 }
 
 function checkContents(root: string): void {
+  const { uid, gid } = statSync(join(root, 'var/lib/weir'));
+  check('its user may write the folder of state', [uid, gid].join(':') === '65532:65532');
   const packages = readdirSync(join(root, 'opt/weir/node_modules'));
   check(
     'it holds no package beside the bundle',

@@ -34,3 +34,9 @@ it('the document has its user, its command and its ports', () => {
   expect(text).toContain(`| User | ${lineOf('USER').split(/[ :]/)[1]}, not root, by number |`);
   expect(text).toContain(`| Ports | ${lineOf('EXPOSE').split(' ').slice(1).join(' and ')} in the defaults.`);
 });
+
+it('the folder of state belongs to its user', () => {
+  const user = /^USER (\d+:\d+)$/m.exec(LINES.slice(LINES.lastIndexOf('FROM gateway')).join('\n'))?.[1];
+  expect(LINES).toContain(`COPY --from=build --chown=${user} /state /var/lib/weir`);
+  expect(text).toContain('-v weir-state:/var/lib/weir');
+});
