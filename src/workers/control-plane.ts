@@ -268,12 +268,13 @@ export class ControlPlane implements Workers {
     try {
       await plane.hosted.link.ask('open', null);
       await this.#join(plane, this.#addresses);
-      if (this.#ending) plane.hosted.end();
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
       // Its end is heard, and counted, if it is gone already.
-      this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');
       plane.hosted.end();
+      // All workers end, this one included.
+      if (this.#ending) return;
+      this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');
     }
   }
 }

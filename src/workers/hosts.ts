@@ -66,11 +66,12 @@ export function threadHost(workers: number, script = MAIN): PlaneHost {
           name: `worker ${seed.worker}`,
           resourceLimits,
         }),
+        seed.worker,
       ),
   };
 }
 
-function hosted(thread: Worker): HostedPlane {
+function hosted(thread: Worker, worker: number): HostedPlane {
   const link = new PacketLink(packet => thread.postMessage(packet));
   thread.on('message', (packet: Packet) => link.take(packet));
   let fault: string | null = null;
@@ -80,7 +81,7 @@ function hosted(thread: Worker): HostedPlane {
   const ended = new Promise<string>(resolve => {
     thread.on('exit', code => {
       const cause = fault ?? `it ended with code ${code}`;
-      link.close(cause);
+      link.close(`worker ${worker} ended: ${cause}`);
       resolve(cause);
     });
   });

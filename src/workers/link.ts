@@ -73,7 +73,7 @@ export class PacketLink implements Link {
 
   close(why: string): void {
     this.#closed = why;
-    for (const { reject } of this.#waiting.values()) reject(new Error(why));
+    for (const { reject } of this.#waiting.values()) reject(goneFor(why));
     this.#waiting.clear();
   }
 
@@ -109,6 +109,11 @@ export function linkInThread(): readonly [PacketLink, PacketLink] {
   const one: PacketLink = new PacketLink(packet => other.take(structuredClone(packet)));
   const other: PacketLink = new PacketLink(packet => one.take(structuredClone(packet)));
   return [one, other];
+}
+
+/** The stack of this side would say nothing about the other. */
+function goneFor(why: string): Error {
+  return Object.assign(new Error(why), { stack: why });
 }
 
 function plain(error: unknown): PlainError {

@@ -150,6 +150,18 @@ test('a process that ends because workers die again and again finishes what the 
   expect(gateway.output).toContain('a fault of a test');
 });
 
+test('a gateway of which a worker dies as it starts ends with code 1, and says which one and why', async () => {
+  const fault = `if (process.getBuiltinModule('worker_threads').workerData?.worker === 2) throw Error('a fault of a test')`;
+  const preload = `data:text/javascript,${encodeURIComponent(fault)}`;
+  const started = startGatewayProcess(
+    { upstreamPort: 1, config: { workers: 2 } },
+    { before: `export NODE_OPTIONS="--import=${preload}"` },
+  );
+  await expect(started).rejects.toThrow(
+    'the gateway ended at start: weir serve: worker 2 ended: Error: a fault of a test\n',
+  );
+});
+
 test('what a dead worker held is free for others, and what the others hold is not', async () => {
   const released = Promise.withResolvers<void>();
   const upstream = await startUpstream(async exchange => {

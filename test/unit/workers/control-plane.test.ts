@@ -36,6 +36,10 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
   const [starts, opens]: [number[], number[]] = [[], []];
   const prepares: { readonly generation: number; readonly fail: (error: Error) => void }[] = [];
   const told: string[] = [];
+  const ends: number[] = [];
+  const deaths = new Map<number, (cause: string) => void>();
+  /** A test may answer otherwise for workers that start later. */
+  const later: { play?: (inside: Link) => void } = {};
   const host: PlaneHost = {
     wait,
     start({ worker }) {
@@ -43,7 +47,17 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       const [link, inside] = linkInThread();
       const { promise: ended, resolve } = Promise.withResolvers<string>();
       play(inside, worker);
-      return { link, ended, end: () => resolve('it was ended') };
+      later.play?.(inside);
+      const die = (cause: string) => {
+        link.close(cause);
+        resolve(cause);
+      };
+      deaths.set(worker, die);
+      const end = () => {
+        ends.push(worker);
+        die('it was ended');
+      };
+      return { link, ended, end };
     },
   };
   const play = (inside: Link, worker: number) => {
@@ -59,6 +73,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       else prepares.push({ generation, fail: reject });
       return promise;
     });
+    inside.answer('drain', async () => true);
     for (const name of ['commit', 'discard'] as const)
       inside.on(name, generation => void told.push(`${worker}: ${name} ${generation}`));
   };
@@ -70,7 +85,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
     board: new StateBoard(new SharedLookups(system)),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  return { control, load, clock, lines, starts, opens, prepares, told };
+  return { control, load, clock, lines, starts, opens, prepares, told, ends, deaths, later };
 }
 
 test('no worker reads the configuration before all have loaded their code', async () => {
@@ -124,4 +139,50 @@ test('of two that start at the same moment at the same address one is refused, u
   opened.resolve(null);
   await listening;
   await second.control.listen();
+});
+
+/** The second worker has died. The one in its place answers this question when the test says so. */
+async function replacing(question: 'open' | 'listen') {
+  const played = await playedWorkers(0);
+  const addresses = await played.control.listen();
+  const asked = Promise.withResolvers<Link>();
+  const answered = Promise.withResolvers<void>();
+  played.later.play = inside => {
+    const late = () => {
+      asked.resolve(inside);
+      return answered.promise;
+    };
+    if (question === 'open') inside.answer('open', () => late().then(() => null));
+    else inside.answer('listen', () => late().then(() => addresses));
+  };
+  played.deaths.get(2)?.('a fault of a test');
+  return { ...played, inside: await asked.promise, answer: answered.resolve };
+}
+
+test('a worker that begins to listen as all are drained finishes what it has accepted', async () => {
+  const { control, ends, inside, answer } = await replacing('listen');
+  const finished = Promise.withResolvers<boolean>();
+  inside.answer('drain', () => finished.promise);
+  const drained = control.drain(0, 1_000);
+  answer();
+  await new Promise(setImmediate);
+  expect(ends).toEqual([]);
+  finished.resolve(true);
+  expect(await drained).toBe(true);
+});
+
+test('a worker that is being replaced as all are drained is ended, and nobody is told of an error', async () => {
+  const { control, ends, lines } = await replacing('open');
+  expect(await control.drain(0, 1_000)).toBe(true);
+  await new Promise(setImmediate);
+  expect(ends).toContain(2);
+  expect(lines.join()).not.toContain('a worker cannot start');
+});
+
+test('what is asked of a worker that dies fails with its cause, without a stack of this side', async () => {
+  const { control, opens, deaths } = await playedWorkers(0, new Promise(() => {}));
+  const listening = control.listen();
+  await waitFor('both are asked', () => opens.length === 2);
+  deaths.get(2)?.('worker 2 ended: a fault of a test');
+  await expect(listening).rejects.toMatchObject({ stack: 'worker 2 ended: a fault of a test' });
 });
