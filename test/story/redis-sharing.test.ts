@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -91,6 +91,21 @@ test('requests for main values beyond what a caller may hold are counted, whiche
   });
   for (let id = 0; id < 20; id++) expect((await gateway.ask(head(`GET /things/${id}`))).status).toBe(200);
   expect(await gateway.metric('weir_limit_caller_overflows_total')).toEqual(new Map([['', 4]]));
+});
+
+test('each worker has one connection to Redis, and the main thread two', async () => {
+  const own = await startRedis();
+  onTestFinished(() => own.close());
+  const store = { redis: `redis://127.0.0.1:${own.port}`, timeout: '1s' };
+  await startRedisGateway({ store, limits: { global: { address: '9/1h' } }, config: { workers: 3 } });
+  const others = async () => {
+    const clients = String(await own.client.call('CLIENT', 'LIST'))
+      .trim()
+      .split('\n');
+    return clients.filter(client => !client.includes(' cmd=client|list ')).length;
+  };
+  await waitFor('all are connected', async () => (await others()) >= 5);
+  expect(await others()).toBe(5);
 });
 
 describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
