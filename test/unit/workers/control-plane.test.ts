@@ -39,7 +39,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
   const ends: number[] = [];
   const deaths = new Map<number, (cause: string) => void>();
   /** A test may answer otherwise for workers that start later. */
-  const later: { play?: (inside: Link) => void } = {};
+  const later: { play?: (inside: Link, worker: number) => void } = {};
   const host: PlaneHost = {
     wait,
     start({ worker }) {
@@ -47,7 +47,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       const [link, inside] = linkInThread();
       const { promise: ended, resolve } = Promise.withResolvers<string>();
       play(inside, worker);
-      later.play?.(inside);
+      later.play?.(inside, worker);
       const die = (cause: string) => {
         link.close(cause);
         resolve(cause);
@@ -185,4 +185,36 @@ test('what is asked of a worker that dies fails with its cause, without a stack 
   await waitFor('both are asked', () => opens.length === 2);
   deaths.get(2)?.('worker 2 ended: a fault of a test');
   await expect(listening).rejects.toMatchObject({ stack: 'worker 2 ended: a fault of a test' });
+});
+
+test('a worker that hangs as all are drained is ended five seconds after the time for that, which was then not enough', async () => {
+  const { control, clock, ends, later } = await playedWorkers(0);
+  const asked = Promise.withResolvers<void>();
+  later.play = inside =>
+    inside.answer('drain', () => {
+      asked.resolve();
+      return new Promise(() => {});
+    });
+  await control.listen();
+  const drained = control.drain(1_000, 2_000);
+  await asked.promise;
+  clock.pass(7_999);
+  await new Promise(setImmediate);
+  expect(ends).toEqual([]);
+  clock.pass(1);
+  expect([await drained, ends]).toEqual([false, [1, 2]]);
+});
+
+test('a worker that dies while it drains is told, and the others finish', async () => {
+  const { control, lines, starts, deaths, later } = await playedWorkers(0);
+  later.play = (inside, worker) => {
+    if (worker === 2) inside.answer('drain', () => new Promise(() => {}));
+  };
+  await control.listen();
+  const drained = control.drain(0, 1_000);
+  deaths.get(2)?.('a fault of a test');
+  expect(await drained).toBe(false);
+  await new Promise(setImmediate);
+  expect(lines.join()).toContain('"a worker ended while it drained"');
+  expect(starts).toEqual([1, 2]);
 });
