@@ -338,6 +338,44 @@ describe('a full table', () => {
     expect(evicted).toEqual([CAPACITY / 4, 3 * CAPACITY - CAPACITY / 4]);
   });
 
+  test('takes an expired one that is next in turn, however far away the sweep is, which is no eviction', () => {
+    for (let between = 0; between < 64; between++) {
+      table = new CounterTable(ownMemory(randomBytes), 'limits', 64);
+      partition = table.partitions.named('b');
+      for (let i = 0; i < 64; i++) open(`c${i}`, { resetMs: i === 0 ? 500 : 1_000 });
+      table.sweep(0, between);
+      table.begin(500);
+      expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
+      expect([table.size, table.partitions.totals.evictions]).toEqual([64, 0]);
+    }
+  });
+
+  test('looks for expired ones of other partitions before one of its own gives way', () => {
+    for (let between = 0; between < CAPACITY; between++) {
+      table = new CounterTable(ownMemory(randomBytes), 'limits', CAPACITY);
+      const other = table.partitions.named('other');
+      partition = table.partitions.named('b');
+      for (let i = 0; i < 4; i++) open(`c${i}`);
+      for (let i = 4; i < CAPACITY; i++) {
+        table.begin(0);
+        const at = table.open(keyspaceNumber(other, SPACE), `c${i}`, '');
+        table.save(at, { ...newCounter(), resetMs: 500 });
+      }
+      table.sweep(0, between);
+      table.begin(500);
+      expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
+      expect(held(4)).toEqual(['c0', 'c1', 'c2', 'c3']);
+      expect(table.partitions.totals.evictions).toBe(0);
+    }
+  });
+
+  test('goes on behind those that it looked at in vain', () => {
+    for (let i = 0; i < CAPACITY; i++) open(`c${i}`, { exhausted: i < 16 });
+    expect(open('no room yet')).toBe(-1);
+    expect(open('new')).toBeGreaterThanOrEqual(0);
+    expect(table.partitions.totals.evictions).toBe(1);
+  });
+
   test('gives way within a partition, in order also where the counter next in turn is closed meanwhile', () => {
     const other = table.partitions.named('other');
     for (let i = 0; i < 5; i++) {

@@ -15,8 +15,8 @@ const kept = limit('5/5s', { bucket: 'kept' });
 let table: CounterTable;
 let keyspaces: Keyspaces;
 
-function start(memory: TableMemory = ownMemory(randomBytes)): Keyspaces {
-  table = new CounterTable(memory, 'limits', CAPACITY);
+function start(memory: TableMemory = ownMemory(randomBytes), capacity = CAPACITY): Keyspaces {
+  table = new CounterTable(memory, 'limits', capacity);
   return new Keyspaces(memory, 'limits', table);
 }
 
@@ -78,7 +78,7 @@ describe('a keyspace', () => {
   test('has an overflow counter, in the same memory for all threads', () => {
     const [main, worker] = threadsOf(2);
     if (main === undefined || worker === undefined) throw new Error('there are two threads');
-    const [one, other] = [main, worker].map(start);
+    const [one, other] = [main, worker].map(memory => start(memory));
     const state = { resetMs: 1_700_000_000_123.5, markMs: -0.25, count: 7, exhausted: true };
     const counter = newCounter();
     main.whole(() => one?.bind(kept).keyspace.saveOverflow(state));
@@ -199,16 +199,18 @@ describe('a full table of keyspaces', () => {
   test('is filled and emptied at once in memory that threads share, whose journal is short', () => {
     const [main] = threadsOf(2);
     if (main === undefined) throw new Error('there is a main thread');
-    keyspaces = start(main);
+    const capacity = 80_000;
+    const most = mostKeyspaces(capacity);
+    keyspaces = start(main, capacity);
     for (const name of ['first', 'next']) {
-      const all = Array.from({ length: MOST }, (_, i) => limit('1/1s', { bucket: `${name} ${i}` }));
+      const all = Array.from({ length: most }, (_, i) => limit('1/1s', { bucket: `${name} ${i}` }));
       main.whole(() => keyspaces.share(all));
       const numbers = main.whole(() => all.map(each => numberOf(each)));
-      expect(new Set(numbers.map(partitionOf)).size).toBe(MOST);
+      expect(new Set(numbers.map(partitionOf)).size).toBe(most);
     }
     main.whole(() => keyspaces.share([kept]));
     expect(main.whole(() => table.partitions.countsOf(partitionOf(numberOf(kept))).reserved)).toBe(
-      CAPACITY / 4,
+      capacity / 4,
     );
   });
 });
