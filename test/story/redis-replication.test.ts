@@ -71,12 +71,10 @@ describe('what two gateways see of one offender is added up', () => {
     await expectRestricted(fronts, 'GET /open/a');
     const [one, two] = fronts;
     if (one === undefined || two === undefined) return;
-    const beganMs = performance.now();
-    const waits = [refusalOf(await askOnce(one, 'GET /a')), refusalOf(await askOnce(two, 'GET /a'))];
-    const betweenS = (performance.now() - beganMs) / 1_000;
-    const differ = Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']));
-    // The second asks a little later, and on a busy machine more than that.
-    expect(differ).toBeLessThan(1 + betweenS);
+    // Asked at the same time: one after the other, a busy machine may take more than a second in between.
+    const answers = await Promise.all([askOnce(one, 'GET /a'), askOnce(two, 'GET /a')]);
+    const [first, second] = answers.map(answer => Number(refusalOf(answer)['retry_after']));
+    expect(Math.abs((first ?? Number.NaN) - (second ?? Number.NaN))).toBeLessThan(1);
   });
 
   test('eight invalid requests are allowed', async () => {
