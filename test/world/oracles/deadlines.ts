@@ -1,9 +1,13 @@
 import { HASTE_MS, HASTY_WORDS } from '../inhabitants/grpc-service.ts';
 import type { Oracle } from './oracle.ts';
 
-/** How long after its deadline a call may end whose client takes what it gets, and any other. */
+/** How long after its deadline a call may end whose client takes what it gets. */
 const LATE_MS = 20;
-const UNREAD_MS = 8_500;
+/**
+ * How long, if the client may be gone, and the whole response waits for it: `keep_alive` of silence until a PING, `client_read` until that counts as
+ * unanswered, and what sweeps and other weather add.
+ */
+const UNREAD_MS = 20_000;
 
 /** No gateway holds a call for longer than its client gives it. */
 export const deadlines: Oracle = world => {

@@ -69,13 +69,13 @@ function judgeAlone(world: World, gateway: WorldGateway, life: Life, decisions: 
   const share = (rules: readonly Held[]) => sharesOf(world, name, life, rules);
   judgeLife(world, name, life, alone, MOMENT_MS, share);
   const places = share([{ fromMs: 0, rule: { units: world.mostHeld, periodMs: 1, algorithm: 'fixed' } }]);
-  for (const each of alone) if (each.bucket === 'held') judgePlace(world, name, places, each, decisions);
+  for (const each of alone) if (each.bucket === 'held') judgePlace(world, gateway, places, each, decisions);
 }
 
 /** Those that are certainly in flight hold places of this gateway, whoever has admitted them. */
 function judgePlace(
   world: World,
-  name: string,
+  gateway: WorldGateway,
   shares: readonly Held[],
   { decision, requestId, who, atMs, isDoubtful }: Decision,
   decisions: readonly Decision[],
@@ -89,11 +89,12 @@ function judgePlace(
       each.bucket === 'held' &&
       each.decision === 'admitted' &&
       each.who === who &&
-      each.atMs < atMs - PLACE_MS &&
+      // Redis dates what it decides by a clock of its own.
+      (decidedMs(world, gateway, each) ?? each.atMs) < atMs - PLACE_MS &&
       each.loggedMs > atMs + PLACE_MS,
   );
   if (inFlight.length >= units)
-    world.wrong('own shares', `${name}: ${requestId} is one more than ${units} in flight`);
+    world.wrong('own shares', `${gateway.name}: ${requestId} is one more than ${units} in flight`);
 }
 
 /** The shares that a gateway has had of a limit, one after the other. */
