@@ -261,13 +261,14 @@ class RunningApp implements PlaneApp {
     const { reloads } = this.#observation;
     const budget = (name: string, options: auth.BudgetOptions) =>
       new VerificationBudget(options, this.#clock, this.#memory, name);
+    const maxAddresses = Math.min(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {
         ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
-        budget: budget('failed tokens', UNUSED_BUDGET),
+        budget: budget('failed tokens', { ...UNUSED_BUDGET, maxAddresses }),
         ownerChecks: new OwnerChecks(this.#clock, this.#memory),
         newPermits,
         issuers,

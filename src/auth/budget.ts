@@ -54,6 +54,7 @@ export class VerificationBudget implements TokenBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
   readonly #memory: TableMemory;
+  readonly #maxAddresses: number;
   readonly #table: NamedTable;
   readonly #lists: Words;
   /** Which tokens passed lately in any thread: two words of the hash of each, at a place that a later one may take. */
@@ -64,6 +65,7 @@ export class VerificationBudget implements TokenBudget {
     this.#options = options;
     this.#clock = clock;
     this.#memory = memory;
+    this.#maxAddresses = options.maxAddresses;
     this.#table = new NamedTable(memory, name, 2 * options.maxAddresses, WIDTH);
     this.#lists = memory.words(`${name} lists`, 2 * LIST_WORDS);
     this.#passed = memory.words(`${name} passed`, memory.isShared ? 2 * PASSED : 0);
@@ -149,7 +151,7 @@ export class VerificationBudget implements TokenBudget {
   #makeRoom(list: number, nowMs: number): void {
     const { ints } = this.#lists;
     for (let at = this.#oldest(list); at >= 0; at = this.#oldest(list)) {
-      const isFull = (ints[list * LIST_WORDS + SIZE] ?? 0) >= this.#options.maxAddresses;
+      const isFull = (ints[list * LIST_WORDS + SIZE] ?? 0) >= this.#maxAddresses;
       if (!isFull && !this.#isClosed(at, nowMs)) return;
       this.#drop(at);
     }

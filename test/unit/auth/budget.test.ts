@@ -162,6 +162,15 @@ describe.each([
     expect(allowed(budget, 'address 1000', 100)).toBe(10);
   });
 
+  it('has room for as many addresses as at its start, whatever a reload says', () => {
+    const budget = newBudget({ ...BUDGET_OPTIONS, limit: 1, maxAddresses: 2 });
+    budget.use({ ...BUDGET_OPTIONS, limit: 1, maxAddresses: 1_000 });
+    for (let i = 0; i <= 10; i += 1) budget.failed(`address ${i}`, 1);
+    expect(allowed(budget, 'address 8', 100)).toBe(100);
+    expect(allowed(budget, 'address 9', 100)).toBe(10);
+    expect(allowed(budget, 'address 10', 100)).toBe(10);
+  });
+
   it('frees no spent address for another that fails again after its window closed', () => {
     const budget = newBudget({ ...BUDGET_OPTIONS, limit: 2, maxAddresses: 2 });
     budget.failed('a', 1);
