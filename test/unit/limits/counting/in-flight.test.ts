@@ -232,3 +232,11 @@ test('a thread lists what others told it beside its own', () => {
   expect([...inFlight.counts]).toEqual([{ bucket: 'b', caller: 'user:a', main: '7', count: 1 }, told]);
   expect(inFlight.count(two, 'user:z', '1')).toBe(0);
 });
+
+test('a thread goes on counting those that the table of all threads has no room for', () => {
+  const inFlight = new SharedInFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 1).named);
+  const places = [1, 2].map(() => inFlight.enter(two, 'user:a', '7'));
+  expect([inFlight.count(two, 'user:a', '7'), inFlight.isFull(two, 'user:a', '7')]).toEqual([2, true]);
+  places[0]?.leave();
+  expect([inFlight.count(two, 'user:a', '7'), inFlight.isFull(two, 'user:a', '7')]).toEqual([1, false]);
+});
