@@ -92,7 +92,8 @@ export class Restrictions {
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held === null) return;
     this.#options.announce?.({ ...this.#announced(held), forMs });
-    if (this.#tables.named('webhook').ofOwner(held.owner).length <= MAX_WEBHOOKS) return;
+    const webhooks = this.#tables.named('webhook');
+    if (!isOnTooMany(webhooks, held.owner, this.#nowMs(), over => this.#release(over))) return;
     this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
     this.#mergeWebhooks(held.owner, true);
   }
@@ -418,6 +419,23 @@ export class Restrictions {
   }
 }
 
+/**
+ * Whether an address is restricted on so many webhooks at once that it is restricted itself. Calls `end` for those that are over, as the
+ * next sweep would.
+ *
+ * @param owner '' for a client that is no webhook's caller
+ */
+function isOnTooMany(
+  table: RestrictionTable,
+  owner: string,
+  nowMs: number,
+  end: (over: Entry) => void,
+): boolean {
+  if (table.ofOwner(owner).length <= MAX_WEBHOOKS) return false;
+  for (const entry of [...table.ofOwner(owner)]) if (isOver(entry, nowMs)) end(entry);
+  return table.ofOwner(owner).length > MAX_WEBHOOKS;
+}
+
 interface ShadowRestrictionsOptions {
   readonly clock: Clock;
   /** Called once for each restriction that would begin. */
@@ -486,7 +504,7 @@ export class ShadowRestrictions {
     table.set(held);
     this.#isEmpty = false;
     this.#options.began(whom, forMs);
-    if (kind === 'webhook' && table.ofOwner(held.owner).length > MAX_WEBHOOKS) {
+    if (isOnTooMany(table, held.owner, nowMs, over => table.delete(over))) {
       // Each thread that knows the webhooks finds that out.
       this.adopt({ kind: 'address', key, webhook: '', reason }, forMs);
       for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);

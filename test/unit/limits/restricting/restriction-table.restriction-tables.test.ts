@@ -154,13 +154,16 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     expect(released).toEqual(Array(101).fill('webhook'));
   });
 
-  test('counts those that are in force only', () => {
+  test.each([true, false])('counts those that are in force only, swept (%s) or not', isSwept => {
     const restrictions = newRestrictions();
     deadWebhooks(restrictions, ADDRESS, 100);
     clock.advance(TEN_MINUTES);
-    restrictions.sweep();
+    if (isSwept) restrictions.sweep();
     deadWebhooks(restrictions, ADDRESS, 100, 100);
-    expect(restrictions.addressWaitMs(ADDRESS)).toBe(0);
+    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([0, 100]);
+    expect([released, withdrawn]).toEqual([Array(100).fill('webhook'), []]);
+    deadWebhooks(restrictions, ADDRESS, 1, 200);
+    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([TEN_MINUTES, 1]);
   });
 
   test('is never one of `never_restrict`', () => {
@@ -236,6 +239,19 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual(['webhook_not_found']);
     expect(shadow.list(200)).toHaveLength(1);
     expect(began.slice(100)).toEqual(['webhook', 'address']);
+  });
+
+  test('would count those only that would be in force where the rule is in shadow', () => {
+    const shadow = new ShadowRestrictions({ clock, began: () => {} });
+    const restrict = (from: number, to: number) => {
+      for (let i = from; i < to; i++) shadow.restrict(onWebhook(ADDRESS, `hook${i}`), TEN_MINUTES);
+    };
+    restrict(0, 100);
+    clock.advance(TEN_MINUTES);
+    restrict(100, 200);
+    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual([]);
+    restrict(200, 201);
+    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual(['webhook_not_found']);
   });
 });
 
