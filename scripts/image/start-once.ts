@@ -1,4 +1,4 @@
-// Runs as root while the image is built: starts the gateway and its health check once as their user, so that Node.js keeps their
+// Runs as root while the image is built: starts the gateway, without and with Redis, and its health check once as their user, so that Node.js keeps their
 // compiled code, and makes that the property of root. Node.js keeps it by user: under another one it compiles each time.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,11 +10,15 @@ const MAIN = '/opt/weir/dist/main.js';
 const CACHE = '/opt/weir/node_modules/.cache/weir';
 const CONFIG = join(CACHE, 'gateway.yaml');
 const IDLE = 'listen: { http: "127.0.0.1:0", admin: "127.0.0.1:9090" }\nupstreams: {}\nroutes: []\n';
+/** Nothing listens there: the code for Redis is loaded nevertheless. */
+const WITH_REDIS = `${IDLE}store: { redis: "redis://127.0.0.1:1" }\n`;
 
 mkdirSync(CACHE, { recursive: true });
 chownSync(CACHE, USER.uid, USER.gid);
-writeFileSync(CONFIG, IDLE);
-await serveOnce();
+for (const config of [IDLE, WITH_REDIS]) {
+  writeFileSync(CONFIG, config);
+  await serveOnce();
+}
 // Fails, since nothing runs now.
 spawnSync(process.execPath, [MAIN, 'health', CONFIG], USER);
 rmSync(CONFIG);

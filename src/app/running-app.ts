@@ -36,6 +36,8 @@ import {
   isReady,
   type KeptState,
   Limiting,
+  loadSharedStore,
+  type NewSharedStore,
   Overload,
   openState,
 } from '../runtime/index.ts';
@@ -47,6 +49,13 @@ import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-re
 
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
+
+/** What takes time to open, or is loaded only where it is used; `null`: the configuration has none. */
+interface OpenedParts {
+  readonly spans: SpanExport | null;
+  readonly state: KeptState | null;
+  readonly newSharedStore: NewSharedStore | null;
+}
 
 /** The parts of one gateway, and how they start, follow a reload and drain. */
 class RunningApp implements PlaneApp {
@@ -91,8 +100,7 @@ class RunningApp implements PlaneApp {
   constructor(
     snapshot: Snapshot,
     { system, log, source, worker, workers, shared = {} }: AppOptions,
-    spans: SpanExport | null,
-    state: KeptState | null,
+    { spans, state, newSharedStore }: OpenedParts,
   ) {
     const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
@@ -122,7 +130,7 @@ class RunningApp implements PlaneApp {
     this.#reports = workers?.reports ?? new WorkerReports(clock);
     this.#reports.follow(growth => this.#observation.add(growth));
     this.#generations = this.#makeGenerations(snapshot, shared);
-    this.#limiting = this.#makeLimiting(snapshot, shared);
+    this.#limiting = this.#makeLimiting(snapshot, newSharedStore, shared);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway(shared);
@@ -292,12 +300,17 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeLimiting({ limits, store, caps }: Snapshot, { thread, newPermits, counters }: SharedParts): Limiting {
-    const limiting = new Limiting(limits, store, {
+  #makeLimiting(
+    { limits, caps }: Snapshot,
+    newSharedStore: NewSharedStore | null,
+    { thread, newPermits, counters }: SharedParts,
+  ): Limiting {
+    const limiting = new Limiting(limits, {
       ...this.#system,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
+      newSharedStore,
       thread,
       memory: this.#memory,
       state: this.#state,
@@ -446,9 +459,10 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   const receiver = snapshot.tracing?.export ?? null;
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
+  const newSharedStore = await loadSharedStore(snapshot.store);
   // The main thread keeps what all threads know and count.
   const { state = options.worker === undefined ? await openStateOf(snapshot, options) : null } = options;
-  const app = new RunningApp(snapshot, options, spans, state);
+  const app = new RunningApp(snapshot, options, { spans, state, newSharedStore });
   await app.countOn();
   return app;
 }

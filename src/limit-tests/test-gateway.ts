@@ -42,17 +42,13 @@ export class TestGateway {
     const { limits, caps, upstreams } = snapshot;
     // Timers follow real time. That does no harm: no request of a test waits for one.
     const timed = withTimers(clock);
-    const limiting = new Limiting(
-      limits,
-      { kind: 'memory' },
-      {
-        ...thisMachine,
-        clock: timed,
-        listener: silent(),
-        storeListener: silent(),
-        limitKeys: caps.limitKeys,
-      },
-    );
+    const limiting = new Limiting(limits, {
+      ...thisMachine,
+      clock: timed,
+      listener: silent(),
+      storeListener: silent(),
+      limitKeys: caps.limitKeys,
+    });
     const transports = upstreams.map(({ name }) => [name, { transport: this.#service() }] as const);
     this.#gateway = new Gateway({
       generation: {

@@ -1,5 +1,5 @@
 import { isPrincipal, type Revocations } from '../auth/index.ts';
-import type { BucketLimits, LimitRequest, LimitsModel, StoreModel } from '../config/index.ts';
+import type { BucketLimits, LimitRequest, LimitsModel } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
@@ -12,6 +12,7 @@ import {
   SharedInFlight,
 } from '../limits/index.ts';
 import type { KeptState } from './kept-state.ts';
+import type { NewSharedStore } from './load-store.ts';
 import type { Replication, ThreadPart } from './replication.ts';
 import {
   announceLift,
@@ -26,7 +27,7 @@ import {
   withdrawRestriction,
 } from './replication.ts';
 import { Blocked, noteRefusal, type RefusedSender, Restricting } from './restricting.ts';
-import { SharedStore } from './shared-store.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
@@ -68,12 +69,13 @@ export class Limiting {
 
   constructor(
     model: LimitsModel,
-    store: StoreModel,
     dependencies: {
       readonly clock: core.TimerClock;
       readonly randomBytes: core.RandomBytes;
       readonly listener: core.LimitListener;
       readonly storeListener: core.StoreListener;
+      /** Makes the store that gateways share. Default: limits are counted in this process alone. */
+      readonly newSharedStore?: NewSharedStore | null | undefined;
       /** Most counters held in this process. */
       readonly limitKeys: number;
       /** The part of this thread in its process. Default: it is alone. */
@@ -99,16 +101,14 @@ export class Limiting {
     this.memory =
       counters ?? memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
-      store.kind === 'memory'
-        ? null
-        : new SharedStore(store, {
-            clock,
-            randomBytes,
-            listener: storeListener,
-            local: this.memory,
-            keysPerCaller,
-            thread,
-          });
+      dependencies.newSharedStore?.({
+        clock,
+        randomBytes,
+        listener: storeListener,
+        local: this.memory,
+        keysPerCaller,
+        thread,
+      }) ?? null;
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
     this.#replication = thread?.join(this.shared) ?? this.shared;

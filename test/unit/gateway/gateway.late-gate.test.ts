@@ -37,7 +37,7 @@ async function slowlyLimited() {
   const loaded = await loadConfig(path, { env: {}, generation: 1 });
   if (!loaded.ok) throw new Error('the configuration is wrong');
   const { snapshot } = loaded;
-  const limiting = new Limiting(snapshot.limits, snapshot.store, {
+  const limiting = new Limiting(snapshot.limits, {
     ...{ clock: systemClock, randomBytes, limitKeys: 1_000 },
     ...{ listener: silentLimits, storeListener: silentStore },
   });

@@ -39,7 +39,7 @@ async function listening() {
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs };
   const overload = new Overload(250, clock, listener);
-  const limiting = new Limiting(snapshot.limits, snapshot.store, {
+  const limiting = new Limiting(snapshot.limits, {
     ...{ clock: systemClock, randomBytes, limitKeys: 1_000, listener, storeListener: listener },
   });
   const sent: string[] = [];

@@ -37,7 +37,7 @@ async function limitsOf(text: string) {
 async function remembersThrough(limitKeys: number): Promise<boolean> {
   const snapshot = await limitsOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
   const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys };
-  const limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
+  const limiting = new Limiting(snapshot.limits, dependencies);
   const note = (...addresses: string[]) => {
     for (const address of addresses) limiting.invalidRequests.note(address);
   };
@@ -55,7 +55,7 @@ test('a reload that never restricts a client any more ends what rules in shadow 
   const rule = 'invalid_requests: { limit: 1/10m, restrict_for: 10m, shadow: true }\n';
   const [before, after] = [await limitsOf(rule), await limitsOf(`${rule}never_restrict: [192.0.2.0/24]\n`)];
   const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys: 100 };
-  const limiting = new Limiting(before.limits, before.store, dependencies);
+  const limiting = new Limiting(before.limits, dependencies);
   for (const address of [OFFENDER, OFFENDER, '198.51.100.1', '198.51.100.1'])
     limiting.invalidRequests.note(address);
   limiting.use(after.limits);

@@ -168,10 +168,10 @@ class History {
   }
 
   #newLimiting(thread: ThreadPart, memory: TableMemory): Limiting {
-    const { limits, store } = this.#snapshot;
+    const { limits } = this.#snapshot;
     const listeners = { listener: quietListener, storeListener: quietStoreListener };
     const parts = { clock: this.#clock, randomBytes, thread, memory, limitKeys: LIMIT_KEYS };
-    return new Limiting(limits, store, { ...parts, ...listeners });
+    return new Limiting(limits, { ...parts, ...listeners });
   }
 
   #begin(at: number): void {

@@ -50,7 +50,7 @@ class Plane {
   constructor(thread: ThreadPart) {
     const listeners = { listener, storeListener: quietStoreListener };
     const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, thread };
-    this.limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
+    this.limiting = new Limiting(snapshot.limits, dependencies);
     this.limiting.shareRevocations(this.revocations);
     this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
   }

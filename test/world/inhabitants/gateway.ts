@@ -1,6 +1,8 @@
 import { type App, startApp } from '../../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../../src/config/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
+// A gateway loads it where it is used, and to read code takes real time.
+import '../../../src/runtime/shared-store.ts';
 import { inThreadHost, startWithWorkers } from '../../../src/workers/index.ts';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
