@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Clock, type Files, thisMachine } from '../core/index.ts';
+import { mostLimits } from '../limits/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
@@ -15,7 +16,7 @@ import {
   Readings,
   withLeanHeap,
 } from './file/index.ts';
-import type { HostPort, LimitsModel, Snapshot } from './model/index.ts';
+import { everyLimit, type HostPort, type LimitsModel, type Snapshot } from './model/index.ts';
 import { fillAnsweredRoutes } from './policies/index.ts';
 import * as schemas from './schema/index.ts';
 
@@ -31,6 +32,8 @@ interface LoadOptions {
    * of them. Default: false.
    */
   readonly mayLackSecrets?: boolean;
+  /** How many counters the gateway that runs has room for. Default: what the configuration says, as after a restart. */
+  readonly limitKeys?: number;
   /** Tells how long certificates are still valid. Default: this machine's. */
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
@@ -71,9 +74,12 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   read.readings.release();
   if (!read.ok) return read;
   const { sources, readings, diagnostics } = read;
+  const snapshot = compile.compileGateway(sources, options.generation);
+  const tooMany = tooManyLimits(snapshot, options.limitKeys);
+  if (tooMany !== null) return invalid([...diagnostics, tooMany], readings);
   return {
     ok: true,
-    snapshot: compile.compileGateway(sources, options.generation),
+    snapshot,
     files: sources.files,
     readings,
     contents,
@@ -135,6 +141,29 @@ async function readSources(
     files: names,
   };
   return { ok: true, sources, readings, diagnostics };
+}
+
+/**
+ * Returns the error of a configuration with more limits than may be.
+ *
+ * @param runningKeys how many counters the gateway that runs has room for
+ */
+function tooManyLimits(
+  { limits: model, caps: { limitKeys }, files }: Snapshot,
+  runningKeys = limitKeys,
+): Diagnostic | null {
+  const count = new Set(Array.from(everyLimit(model), ({ identity }) => identity)).size;
+  const fitsAfterRestart = count <= mostLimits(limitKeys);
+  const keys = fitsAfterRestart ? runningKeys : limitKeys;
+  if (count <= mostLimits(keys)) return null;
+  const couldFit = count <= mostLimits(Number.POSITIVE_INFINITY);
+  const otherwise = fitsAfterRestart
+    ? ', or restart the gateway'
+    : couldFit
+      ? ', or raise caps.limit_keys'
+      : '';
+  const message = `there are ${count} limits, and with room for ${keys} counters there may be ${mostLimits(keys)}: write fewer${otherwise}`;
+  return { file: files[1] ?? files[0] ?? '', line: null, column: null, message, severity: 'error' };
 }
 
 function invalid(diagnostics: readonly Diagnostic[], readings: Readings): Extract<LoadResult, { ok: false }> {

@@ -1,12 +1,11 @@
 import { isPrincipal, type Revocations } from '../auth/index.ts';
-import type { BucketLimits, LimitRequest, LimitsModel } from '../config/index.ts';
+import { everyLimit, type LimitRequest, type LimitsModel } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
 import {
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
-  LIMIT_ROLES,
   MemoryStore,
   Restrictions,
   SharedInFlight,
@@ -145,9 +144,10 @@ export class Limiting {
     this.use(model);
   }
 
+  /** Throws an error, and changes nothing, if the memory that was made at the start has no room for so many limits. */
   use(model: LimitsModel): void {
-    this.#buckets = model.buckets;
     followLimits(this.memory, model);
+    this.#buckets = model.buckets;
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.#restricting.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
@@ -260,26 +260,8 @@ export function memoryCounters(
 
 /** Divides the room for counters among the limits of this configuration. Existing counts stay. */
 export function followLimits(counters: limits.LocalStore, model: LimitsModel): void {
+  counters.share(everyLimit(model));
   counters.keysPerCaller = model.keysPerCaller;
-  counters.share(limitsIn(model));
-}
-
-/** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
-function* limitsIn({ global, buckets }: LimitsModel): Generator<limits.Limit> {
-  for (const set of global.all) yield* limitsOfSet(set);
-  for (const bucket of buckets) {
-    yield* limitsOfBucket(bucket);
-    if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);
-  }
-}
-
-function* limitsOfBucket({ sets }: BucketLimits): Generator<limits.Limit> {
-  for (const set of sets.all) yield* limitsOfSet(set);
-}
-
-function* limitsOfSet(set: limits.LimitSet): Generator<limits.Limit> {
-  for (const role of LIMIT_ROLES)
-    for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
 }
 
 /**

@@ -48,6 +48,8 @@ export class ConfigWatcher {
   /** The configuration in use, or waiting to be. */
   #taken: Readings;
   #generation: number;
+  /** The room for counters, which a reload cannot change. */
+  readonly #limitKeys: number;
   /** The readings of the last look, if they were new. */
   #seen: Readings | null = null;
   #watches = true;
@@ -65,6 +67,7 @@ export class ConfigWatcher {
     this.#known = loaded.readings;
     this.#taken = loaded.readings;
     this.#generation = loaded.snapshot.generation;
+    this.#limitKeys = loaded.snapshot.caps.limitKeys;
     this.#folders = new FolderWatch(
       options.files,
       () => this.#lookSoon(),
@@ -144,7 +147,14 @@ export class ConfigWatcher {
   async #load(seen: Readings | null): Promise<void> {
     const { path, env, clock, files, sink } = this.#options;
     try {
-      const result = await loadConfig(path, { env, clock, files, generation: this.#generation + 1 });
+      const limitKeys = this.#limitKeys;
+      const result = await loadConfig(path, {
+        env,
+        clock,
+        files,
+        limitKeys,
+        generation: this.#generation + 1,
+      });
       if (this.#stopped) return;
       if (seen === null || result.readings.agreesWith(seen)) {
         this.#known = result.readings;

@@ -45,12 +45,20 @@ export function saveCounter(words: Words, start: number, counter: Counter): void
 /** A keyspace's number has 15 bits for the keyspace, from 1 on, below those for its partition. */
 const KEYSPACE_BITS = 15;
 const MAX_KEYSPACES = 2 ** KEYSPACE_BITS - 1;
-const MIN_KEYSPACES = 4_096;
-const COUNTERS_PER_KEYSPACE = 16;
+const MIN_KEYSPACES = 8_192;
+const COUNTERS_PER_KEYSPACE = 8;
 
 /** How many keyspaces, and how many partitions, a table with room for so many counters has room for. */
 export function mostKeyspaces(counters: number): number {
   return Math.min(MAX_KEYSPACES, Math.max(MIN_KEYSPACES, Math.ceil(counters / COUNTERS_PER_KEYSPACE)));
+}
+
+/**
+ * The most limits that a configuration may have beside so many counters. While threads reload one after the other, those of two
+ * configurations have room: else each thread would forget those of the other, with their counters, again and again.
+ */
+export function mostLimits(counters: number): number {
+  return Math.floor(mostKeyspaces(counters) / 2);
 }
 
 export function keyspaceNumber(partition: number, place: number): number {

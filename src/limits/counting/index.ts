@@ -1,6 +1,6 @@
 export { ClaimedLimits } from './claimed-limits.ts';
 export { newCounter } from './counter.ts';
-export { CounterTable } from './counter-table.ts';
+export { CounterTable, mostLimits } from './counter-table.ts';
 export * from './decision.ts';
 export * from './in-flight.ts';
 export { Keyspaces } from './keyspaces.ts';

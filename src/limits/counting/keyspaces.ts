@@ -6,6 +6,7 @@ import {
   keyspaceNumber,
   loadCounter,
   mostKeyspaces,
+  mostLimits,
   saveCounter,
 } from './counter-table.ts';
 import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
@@ -91,9 +92,15 @@ export class Keyspaces {
     this.#epochs = memory.words(`${name} epochs`, 1);
   }
 
-  /** Divides the room among these limits, those of the configuration in force, and never forgets them. */
+  /** Throws an error if a configuration may not have so many limits. Those of one identity count once. */
+  check(limits: readonly Limit[]): void {
+    const most = mostLimits(this.#table.capacity);
+    if (eachOnce(limits).length > most) throw tooMany(most);
+  }
+
+  /** Divides the room among these limits, those of the configuration in force, and never forgets them. Call `check` before. */
   share(limits: readonly Limit[]): void {
-    this.#inForce = [...new Map(limits.map(limit => [limit.identity, limit])).values()];
+    this.#inForce = eachOnce(limits);
     this.#byIdentity = new Map();
     for (const limit of this.#inForce) this.bind(limit);
     this.#table.partitions.share(this.#inForce);
@@ -116,7 +123,7 @@ export class Keyspaces {
       this.#bound.set(limits, bound);
       return bound;
     }
-    throw this.#tooMany();
+    throw tooMany(this.#names.capacity);
   }
 
   bind(limit: Limit): BoundLimit {
@@ -147,13 +154,9 @@ export class Keyspaces {
     if (isNew && names.size === names.capacity) this.#forget();
     const partition = this.#partitionOf(limit);
     const at = isNew ? names.add(limit.identity) : names.find(limit.identity);
-    if (partition < 0 || at < 0) throw this.#tooMany();
+    if (partition < 0 || at < 0) throw tooMany(names.capacity);
     this.#memory.keep();
     return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH + FIRST_NAMED_WORD);
-  }
-
-  #tooMany(): Error {
-    return new Error(`there are more than ${this.#names.capacity} limits`);
   }
 
   /** Forgets the keyspaces and partitions that the configuration in force does not have. */
@@ -186,4 +189,12 @@ export class Keyspaces {
   #bindOrNull(limit: Limit | null): BoundLimit | null {
     return limit === null ? null : this.bind(limit);
   }
+}
+
+function eachOnce(limits: readonly Limit[]): Limit[] {
+  return [...new Map(limits.map(limit => [limit.identity, limit])).values()];
+}
+
+function tooMany(most: number): Error {
+  return new Error(`there are more than ${most} limits`);
 }

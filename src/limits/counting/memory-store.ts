@@ -455,9 +455,13 @@ export class MemoryStore implements LimitStore {
     this.#memory.whole(() => this.#words.addFloat(CALLER_OVERFLOWS, 1));
   }
 
-  /** Divides the room among these limits, so that none takes what another needs. Call it again after a reload. */
+  /**
+   * Divides the room among these limits, so that none takes what another needs. Call it again after a reload. Throws an error, and
+   * changes nothing, if they are too many (`mostLimits`).
+   */
   share(limits: Iterable<Limit>): void {
     const all = [...limits];
+    this.#keyspaces.check(all);
     if (this.#memory.isShared && this.#memory.worker === MAIN_THREAD)
       void this.#memory.soon(() => this.#keyspaces.share(all));
     else this.#memory.whole(() => this.#keyspaces.share(all));

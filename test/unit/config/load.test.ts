@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
-import { diagnosticsIn, NEEDED } from '../../support/config-text.ts';
+import { diagnosticsIn, diagnosticsOf, loadFiles, NEEDED } from '../../support/config-text.ts';
 import { tempFolder } from '../../support/temp.ts';
 
 const TIME = 'expected a time such as 250ms, 5s, 10m or 1h';
@@ -450,6 +450,34 @@ describe('variables', () => {
     }
     expect(diagnostics).not.toEqual([]);
     expect(diagnostics.join('\n')).not.toMatch(/hunter2|\/99/);
+  });
+});
+
+describe('more limits than the room for counters allows', () => {
+  const gatewayWith = (limitKeys: number) =>
+    `${NEEDED}limits: limits.yaml\ncaps: { limit_keys: ${limitKeys} }\n`;
+  /** With eight limits a bucket, beside the global one. */
+  const limitsWith = (buckets: number) => {
+    const quotas = (from: number) =>
+      ['user', 'bot', 'address', 'resource'].map((key, i) => `${key}: 1/${from + i}s`).join(', ');
+    const names = Array.from({ length: buckets }, (_, n) => `b${n}`);
+    const bucket = `{ main: id, ${quotas(1)}, shadow: { ${quotas(11)} } }`;
+    return [
+      'buckets:',
+      ...names.map(name => `  ${name}: ${bucket}`),
+      'routes:',
+      ...names.map(name => `  GET /${name}/{id}: ${name}`),
+    ].join('\n');
+  };
+  const loaded = (buckets: number, limitKeys: number) =>
+    loadFiles({ 'gateway.yaml': gatewayWith(limitKeys), 'limits.yaml': limitsWith(buckets) });
+
+  it('are an error, which says how many there may be', async () => {
+    expect((await loaded(511, 1_000)).ok).toBe(true);
+    expect(diagnosticsOf(await loaded(512, 1_000))).toEqual([
+      'limits.yaml: there are 4097 limits, and with room for 1000 counters there may be 4096: write fewer, or raise caps.limit_keys',
+    ]);
+    expect((await loaded(512, 1_000_000)).ok).toBe(true);
   });
 });
 

@@ -134,6 +134,13 @@ function passUntil(condition: () => boolean, pass: Pass): Promise<void> {
 
 const GATEWAY = `${NEEDED}limits: limits.yaml\n`;
 const limitsOf = (number: number) => `global: { bot: ${number}/1s }\n`;
+/** With so many limits beside the global one. */
+const manyLimits = (count: number) => {
+  const names = Array.from({ length: count }, (_, n) => `b${n}`);
+  const buckets = names.map(name => `  ${name}: { user: 1/1s }`);
+  const lines = names.map(name => `  GET /${name}: ${name}`);
+  return ['buckets:', ...buckets, 'routes:', ...lines].join('\n');
+};
 const botsIn = ({ snapshot }: LoadedConfig) => snapshot.limits.global.bot.global?.units;
 
 /** A folder as Kubernetes mounts a ConfigMap: each file a link into `..data`, which is a link to what is current. */
@@ -288,6 +295,20 @@ describe('a bad file', () => {
     await room.write('gateway.yaml', GATEWAY);
     await room.write('limits.yaml', limitsOf(4));
     expect(botsIn(await room.takes(1))).toBe(4);
+  });
+
+  it('may have more limits than there is room for until a restart', async () => {
+    const gatewayWith = (limitKeys: number) => `${GATEWAY}caps: { limit_keys: ${limitKeys} }\n`;
+    const room = await roomWith({ 'gateway.yaml': gatewayWith(1_000), 'limits.yaml': limitsOf(1) });
+    await room.start();
+    await room.write('gateway.yaml', gatewayWith(1_000_000));
+    await room.takes(1);
+    await room.write('limits.yaml', manyLimits(4_096));
+    expect(await room.refuses(1)).toEqual([
+      'limits.yaml: there are 4097 limits, and with room for 1000 counters there may be 4096: write fewer, or restart the gateway',
+    ]);
+    await room.write('limits.yaml', manyLimits(4_095));
+    await room.takes(2);
   });
 
   it('may be valid and still be refused by its consumer', async () => {

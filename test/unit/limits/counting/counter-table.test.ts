@@ -6,6 +6,7 @@ import {
   CounterTable,
   keyspaceNumber,
   mostKeyspaces,
+  mostLimits,
   newRow,
   partitionOf,
   placeOfKeyspace,
@@ -65,10 +66,14 @@ describe('the number of a keyspace', () => {
     }
   });
 
-  test('is one of 4,096, or of one for 16 counters, and of no more than 15 bits hold', () => {
+  test('is one of 8,192, or of one for 8 counters, and of no more than 15 bits hold', () => {
     expect([1, 65_536, 65_537, 160_001, 1_000_000].map(mostKeyspaces)).toEqual([
-      ...[4_096, 4_096, 4_097, 10_001, 32_767],
+      ...[8_192, 8_192, 8_193, 20_001, 32_767],
     ]);
+  });
+
+  test('is of a limit in one of two configurations, whose limits all find room', () => {
+    expect([1, 65_537, 1_000_000].map(mostLimits)).toEqual([4_096, 4_096, 16_383]);
   });
 });
 

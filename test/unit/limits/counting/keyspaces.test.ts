@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory, type TableMemory } from '../../../../src/core/index.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
-import { CounterTable, mostKeyspaces, partitionOf } from '../../../../src/limits/counting/counter-table.ts';
+import {
+  CounterTable,
+  mostKeyspaces,
+  mostLimits,
+  partitionOf,
+} from '../../../../src/limits/counting/counter-table.ts';
 import { type BoundLimits, Keyspaces } from '../../../../src/limits/counting/keyspaces.ts';
 import type { Limit, LimitSet } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
@@ -84,6 +89,57 @@ describe('a keyspace', () => {
     main.whole(() => one?.bind(kept).keyspace.saveOverflow(state));
     worker.whole(() => other?.bind(kept).keyspace.loadOverflow(counter));
     expect(counter).toEqual(state);
+  });
+});
+
+test('the keyspaces of two names in the same memory are apart', () => {
+  const [memory] = threadsOf(1);
+  if (memory === undefined) throw new Error('there is a main thread');
+  start(memory);
+  const [one, other] = ['one', 'other'].map(name => new Keyspaces(memory, name, table));
+  const counter = newCounter();
+  memory.whole(() => {
+    one?.bind(kept).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 7 });
+    other?.bind(kept).keyspace.loadOverflow(counter);
+  });
+  expect(counter.count).toBe(0);
+});
+
+describe('two configurations', () => {
+  const MOST_LIMITS = mostLimits(CAPACITY);
+  const limitsOf = (bucket: string, count = MOST_LIMITS) =>
+    Array.from({ length: count }, (_, i) => limit(`1/${i + 1}s`, { bucket }));
+
+  test('with the most limits that there may be have room together, so that threads that reload in turn forget nothing of each other', () => {
+    const [main, worker] = threadsOf(2);
+    if (main === undefined || worker === undefined) throw new Error('there are two threads');
+    const threads = [
+      { memory: main, keyspaces: start(main), inForce: limitsOf('new') },
+      { memory: worker, keyspaces: start(worker), inForce: limitsOf('old') },
+    ];
+    const first = threads[0]?.keyspaces;
+    main.whole(() => first?.share(limitsOf('old')));
+    for (const each of threads) each.memory.whole(() => each.keyspaces.share(each.inForce));
+    for (const each of threads)
+      for (const space of each.inForce)
+        each.memory.whole(() =>
+          each.keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }),
+        );
+    const counter = newCounter();
+    for (const each of threads)
+      for (const space of each.inForce) {
+        each.memory.whole(() => each.keyspaces.bind(space).keyspace.loadOverflow(counter));
+        expect(counter.count).toBe(3);
+      }
+  });
+
+  test('may have no more, of which those of one identity count once', () => {
+    const most = limitsOf('kept');
+    const again = limit('9/1s', { bucket: 'kept' });
+    expect(() => keyspaces.check([...most, again])).not.toThrow();
+    expect(() => keyspaces.check([...most, limit('1/1s')])).toThrow(
+      `there are more than ${MOST_LIMITS} limits`,
+    );
   });
 });
 

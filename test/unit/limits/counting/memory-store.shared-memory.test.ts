@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
-import type { MemoryStore } from '../../../../src/limits/index.ts';
+import { type MemoryStore, mostLimits } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits, newStore } from '../stores.ts';
@@ -66,6 +66,14 @@ describe('stores that share their memory', () => {
 
   test('have their room divided by the main thread, which does not wait for the thread that is inside', async () => {
     at(memories, ONE).whole(() => store(MAIN).share([caller, resource]));
+    await turns(3);
+    expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
+  });
+
+  test('refuse more limits than there may be at once, and go on with those that they had', async () => {
+    const tooMany = Array.from({ length: mostLimits(1_000) + 1 }, (_, i) => limit(`1/${i + 1}s`));
+    store(MAIN).share([caller, resource]);
+    for (const each of stores) expect(() => each.share(tooMany)).toThrow('there are more than 4096 limits');
     await turns(3);
     expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
   });

@@ -1,0 +1,20 @@
+import { LIMIT_ROLES, type Limit, type LimitSet } from '../../limits/index.ts';
+import type { BucketLimits, LimitsModel } from './limits-model.ts';
+
+/** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
+export function* everyLimit({ global, buckets }: Pick<LimitsModel, 'global' | 'buckets'>): Generator<Limit> {
+  for (const set of global.all) yield* limitsOfSet(set);
+  for (const bucket of buckets) {
+    yield* limitsOfBucket(bucket);
+    if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);
+  }
+}
+
+function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
+  for (const set of sets.all) yield* limitsOfSet(set);
+}
+
+function* limitsOfSet(set: LimitSet): Generator<Limit> {
+  for (const role of LIMIT_ROLES)
+    for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
+}
