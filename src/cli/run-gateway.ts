@@ -4,6 +4,7 @@ import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from
 import { HOLES_LISTED_ON, nodeHoles, readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import {
+  collectBesideWorkers,
   collectOnOneThread,
   collectWhatStartingLeft,
   startWithWorkers,
@@ -39,11 +40,11 @@ export async function runGateway(
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
-    const options = { system: thisMachine, log, source, beforeServing: collectWhatStartingLeft };
-    const isAlone = snapshot.workers.count === 1;
-    app = await (isAlone
-      ? startApp(snapshot, options)
-      : startWithWorkers(options, threadHost(snapshot.workers.count)));
+    const options = { system: thisMachine, log, source };
+    const { count } = snapshot.workers;
+    app = await (count === 1
+      ? startApp(snapshot, { ...options, beforeServing: collectWhatStartingLeft })
+      : startWithWorkers({ ...options, beforeServing: collectBesideWorkers }, threadHost(count)));
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);

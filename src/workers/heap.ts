@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -16,7 +17,20 @@ export function collectOnOneThread(): void {
  * generation.
  */
 export function collectWhatStartingLeft(): void {
+  // Node.js holds the files of compiled code that it has read, 1.5 MiB, until it has looked whether they have to be written again.
+  flushCompileCache();
   exposedCollector()?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/**
+ * The same for the main thread beside workers. It serves no client, so all bytecode goes that does not run at this moment, 1.7 MiB: V8
+ * compiles again what a report or a reload needs.
+ */
+export function collectBesideWorkers(): void {
+  // Bytecode is old that did not run since the last collection. V8's default is the last six.
+  setFlagsFromString('--bytecode-old-age=1');
+  collectWhatStartingLeft();
+  setFlagsFromString('--bytecode-old-age=6');
 }
 
 /** Node.js does not offer these options itself. They are those of V8's `gc` extension (src/extensions/gc-extension.cc). */

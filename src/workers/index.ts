@@ -1,3 +1,3 @@
-export { collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
+export { collectBesideWorkers, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
 export * from './hosts.ts';
 export { startWithWorkers } from './start.ts';
