@@ -13,6 +13,8 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.exitCode = 1;
 } else if (isMainThread) {
   collectOldObjectsEarly();
+  // A service manager may ask for a reload as soon as the process runs. Without a handler the signal would end it.
+  if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
   const { nameSourcesInStacks, runCommandLine } = await load();
   nameSourcesInStacks();
   // A reader that stops early, such as `weir schema | head`, is no failure: the command ends with its usual exit code.

@@ -12,6 +12,7 @@ import {
 } from '../workers/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './output.ts';
+import type { ReloadSignal } from './reload-signal.ts';
 
 /**
  * Runs a gateway until its drain has ended.
@@ -23,6 +24,7 @@ export async function runGateway(
   file: string,
   loaded: LoadedConfig,
   terminal: CommandOutput,
+  reloads: ReloadSignal,
 ): Promise<number> {
   collectOnOneThread();
   const { snapshot, warnings } = loaded;
@@ -36,8 +38,6 @@ export async function runGateway(
     await app?.collectLog();
     await output.flush();
   });
-  // Register the handler before the start: an unhandled SIGHUP would end the process.
-  process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
     const options = { system: thisMachine, log, source };
@@ -51,6 +51,7 @@ export async function runGateway(
     return ExitCode.failure;
   }
   logAddresses(log, app, file, snapshot);
+  reloads.answer(() => void app?.reload());
   await output.flush();
   // Do not await it: a waiting call would keep the loaded configuration in memory for as long as the gateway runs.
   return untilStopped(app, stop, log, output);

@@ -2,6 +2,7 @@ import { loadConfig, RESTART_KEYS } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
+import { ReloadSignal } from './reload-signal.ts';
 
 export const serve: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"
@@ -29,11 +30,12 @@ Exit code:
     if (address !== undefined)
       throw new UsageError(`unknown option "${address}": set "listen.http" in the configuration instead`);
     const { values, positionals } = readArguments(args, configOption, ['[FILE]']);
+    const reloads = new ReloadSignal();
     const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) return reportErrors(terminal, config.diagnostics);
     // Load the data plane only now: a configuration with errors is reported faster without it.
     const { runGateway } = await import('./run-gateway.ts');
-    return runGateway(file, config, terminal);
+    return runGateway(file, config, terminal, reloads);
   },
 };

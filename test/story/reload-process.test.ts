@@ -33,6 +33,26 @@ describe('weir serve', () => {
     expect(await gateway.exit).toBe(0);
   });
 
+  it('takes a SIGHUP that comes while it starts for one that comes then', async () => {
+    const upstream = await startUpstream();
+    // Begins to signal when the script of the command runs, and ends where `serve` waits to be stopped.
+    const early = `
+      const { enableCompileCache } = process.getBuiltinModule('module');
+      process.getBuiltinModule('module').enableCompileCache = folder => {
+        const signals = setInterval(() => process.kill(process.pid, 'SIGHUP'), 1);
+        process.kill(process.pid, 'SIGHUP');
+        process.on('newListener', name => name === 'SIGTERM' && clearInterval(signals));
+        return enableCompileCache(folder);
+      };`;
+    const preload = `data:text/javascript,${encodeURIComponent(early)}`;
+    const gateway = await startGatewayProcess(
+      { upstreamPort: upstream.port, config: { log: { level: 'info', access: false } } },
+      { before: `export NODE_OPTIONS="--import=${preload}"` },
+    );
+    await logged(gateway, 'the configuration is unchanged');
+    expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+  });
+
   it('takes each swap of a folder that Kubernetes mounts', async () => {
     const gateway = await running();
     const folder = join(dirname(gateway.configFile), 'limits');
