@@ -29,7 +29,11 @@ export async function lockFolder(
   if (await isAnswered(path, network)) return null;
   const server = network.createServer({}, socket => socket.destroy());
   server.listen(own);
-  await once(server, 'listening');
+  await once(server, 'listening').catch(async error => {
+    // Node.js says EACCES of a folder that is missing, too.
+    await files.stat(folder);
+    throw error;
+  });
   const { ino } = await files.stat(own);
   const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
   // Where two find the lock free at the same moment, the later one takes it from the other.

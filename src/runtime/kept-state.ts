@@ -42,14 +42,15 @@ export async function openState(
       'the folder of state cannot be used: nothing is kept over a restart',
     );
   const facts = await readFacts(file, line, log);
-  if (isWritten || facts.length > 0)
+  if (facts !== null && (isWritten || facts.length > 0))
     log.info({ ...line, facts: facts.length }, 'knows what it knew before it was stopped');
   const counters =
     countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
-  return keptState(file, facts, counters, isWritten ? lock : null, system, log);
+  return keptState(file, facts ?? [], counters, isWritten ? lock : null, system, log);
 }
 
-async function readFacts(file: StateFile, line: object, log: Logger): Promise<readonly Fact[]> {
+/** Returns `null`, and says why, if the file cannot be read. */
+async function readFacts(file: StateFile, line: object, log: Logger): Promise<readonly Fact[] | null> {
   try {
     return await file.read();
   } catch (error) {
@@ -57,7 +58,7 @@ async function readFacts(file: StateFile, line: object, log: Logger): Promise<re
       { ...line, cause: causeOf(error) },
       'the file of state cannot be read, so this gateway begins without it: revoked tokens may pass, restrictions are forgotten',
     );
-    return [];
+    return null;
   }
 }
 
