@@ -108,6 +108,59 @@ describe('permits that threads share', () => {
     expect([two.take('new', 99, 2), one.taken]).toEqual([null, 1]);
   });
 
+  test('of any number of keys are given back at once for a thread that died, in memory whose journal is short', async () => {
+    const keys = 9_000;
+    const large = SharedMemory.create(1, randomBytes, neverWait);
+    const permitsOfMain = new SharedPermits(large, 2 * keys);
+    const memory = new SharedMemory(structuredClone(large.handover), 1, neverWait);
+    const worker = new SharedPermits(memory, 2 * keys).named('requests');
+    for (let key = 0; key < keys; key++) worker.take(`${key}`, keys, 1);
+    expect(permitsOfMain.named('requests').taken).toBe(keys);
+    await permitsOfMain.giveBackAll(1);
+    expect(permitsOfMain.named('requests').taken).toBe(0);
+    expect(permitsOfMain.named('requests').takenBy('0')).toBe(0);
+  });
+
+  test('are counted for all threads whichever record of the table their key has, the first included', () => {
+    const small = SharedMemory.create(2, randomBytes, neverWait);
+    new SharedPermits(small, 4);
+    const [one, two] = [1, 2].map(worker => {
+      const memory = new SharedMemory(structuredClone(small.handover), worker, neverWait);
+      return new SharedPermits(memory, 4);
+    });
+    const [former, requests] = ['former', 'requests'].map(name => one?.named(name));
+    former?.take('a', 9, 9);
+    requests?.take('a', 9, 9);
+    former?.giveBack('a');
+    // The two keys take the first records, of the former name, in whichever order.
+    for (const key of ['b', 'c']) {
+      requests?.take(key, 9, 9);
+      expect(two?.named('requests').takenBy(key)).toBe(1);
+    }
+  });
+
+  test('that nobody has taken are not given back', () => {
+    const [one, two] = [start(1), start(2)];
+    one.giveBack('a');
+    two.take('a', 9, 9);
+    one.giveBack('b');
+    expect([one.taken, two.taken, two.takenBy('a'), one.takenBy('b')]).toEqual([1, 1, 1, 0]);
+  });
+
+  test('are looked for in a chain that another thread changes meanwhile, and not for ever', () => {
+    const small = SharedMemory.create(1, randomBytes, neverWait);
+    const permits = new SharedPermits(small, 2).named('requests');
+    permits.take('a', 9, 9);
+    const records = small.handover.tables.get('permits');
+    if (records === undefined) throw new Error('there is a table');
+    // Both records come after themselves.
+    const words = new Int32Array(records);
+    const width = words.length / 2;
+    words[0] = 1;
+    words[width] = 2;
+    expect(Array.from({ length: 20 }, (_, key) => permits.takenBy(`${key}`))).toEqual(Array(20).fill(0));
+  });
+
   test('reserve no more than 256 MiB, however many threads and keys there may be', () => {
     const many = SharedMemory.create(256, randomBytes);
     const { capacity } = new SharedPermits(many, 6_000_000);
