@@ -106,8 +106,9 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
   protected override sweep(nowMs: number): boolean {
     if (this.#queue.size > 0) this.#grow();
     for (const session of this.members) session.sweep(nowMs);
-    // A connect that takes too long is found first, and says so.
-    for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
+    // A connect that takes too long is found first, and says so: where the process was held up, both are late in the same sweep.
+    if (this.#anyAccepts())
+      for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
     return this.#queue.size > 0;
   }
 }

@@ -72,11 +72,14 @@ async function serve(path: string, port: number, adminPort: number): Promise<Tes
   });
   const gateway = new TestGateway(port, adminPort);
   await expect
-    .poll(() =>
-      gateway.admin('/readyz').then(
-        ({ status }) => status,
-        () => 0,
-      ),
+    .poll(
+      () =>
+        gateway.admin('/readyz').then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      // A process takes its time to start on a machine that is busy.
+      { timeout: 240_000 },
     )
     .toBe(200);
   return gateway;

@@ -3,6 +3,7 @@ import type { ServerOptions } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { UpstreamOptions } from '../../src/upstream/index.ts';
+import type { CollectingSink } from '../support/collecting-sink.ts';
 import { deafPort } from '../support/deaf-port.ts';
 import {
   FLAG,
@@ -16,6 +17,7 @@ import {
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { sessionsTo } from '../support/sessions.ts';
+import { TestTime } from '../support/test-time.ts';
 import { ask, send } from '../support/transport-calls.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 
@@ -25,12 +27,27 @@ async function front(
   server: ServerOptions = {},
 ) {
   const upstream = await startH2Upstream(answer, server);
-  return { upstream, pool: sessionsTo(upstream.port, options) };
+  const time = new TestTime();
+  return { upstream, time, pool: sessionsTo(upstream.port, options, time.clock) };
 }
 
 async function frontOfFrames(script: FrameScript, options: Partial<UpstreamOptions> = {}) {
   const upstream = await startFrameUpstream(script);
-  return { upstream, pool: sessionsTo(upstream.port, options) };
+  const time = new TestTime();
+  return { upstream, time, pool: sessionsTo(upstream.port, options, time.clock) };
+}
+
+/** Lets time pass for the pool until a limit has struck and the call is over. */
+async function untilLate(time: TestTime, { sink }: ReturnType<typeof send>): Promise<CollectingSink> {
+  let isOver = false;
+  void sink.over.then(() => {
+    isOver = true;
+  });
+  await waitFor('a limit strikes', () => {
+    time.pass(250);
+    return isOver;
+  });
+  return sink;
 }
 
 const HTTP2 = { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 };
@@ -94,13 +111,14 @@ describe('connections over HTTP/2', () => {
   });
 
   test('that have no stream free in time fail the request', async () => {
-    const { pool } = await front(
+    const { upstream, pool, time } = await front(
       () => {},
       { http2: { ...HTTP2, maxConnections: 1 }, connectTimeoutMs: 300 },
       { settings: { maxConcurrentStreams: 1 } },
     );
     const first = send(pool);
-    expect((await ask(pool)).failure).toMatchObject({
+    await waitFor('it is there', () => upstream.requests.length === 1);
+    expect((await untilLate(time, send(pool))).failure).toMatchObject({
       kind: 'connect',
       cause: { message: 'no stream was free in time' },
     });
@@ -125,8 +143,11 @@ describe('connections over HTTP/2', () => {
   });
 
   test('close when they were idle for keep_alive', async () => {
-    const { upstream, pool } = await front(undefined, { keepAliveMs: 200 });
+    const { upstream, pool, time } = await front(undefined, { keepAliveMs: 1_000 });
     await ask(pool);
+    time.pass(1_000);
+    expect(pool.connections).toBe(1);
+    time.pass(500);
     await waitFor('it is closed', () => pool.connections === 0 && upstream.sessions[0]?.closed === true);
     await ask(pool);
     expect(upstream.sessions).toHaveLength(2);
@@ -134,14 +155,16 @@ describe('connections over HTTP/2', () => {
 
   test('take no further request at their age, and finish what they carry', async () => {
     const held: H2Request[] = [];
-    const { upstream, pool } = await front(
+    const { upstream, pool, time } = await front(
       request => (request.headers[':path'] === '/slow' ? held.push(request) : serve(request)),
-      { maxAgeMs: 100 },
+      { maxAgeMs: 1_000 },
     );
     const slow = ask(pool, { target: '/slow' });
     await waitFor('it is there', () => held.length === 1);
-    // Ages are looked at four times a second.
-    await sleep(500);
+    time.pass(500);
+    await ask(pool);
+    expect(upstream.sessions).toHaveLength(1);
+    time.pass(1_000);
     await ask(pool);
     expect(upstream.sessions).toHaveLength(2);
     for (const request of held) serve(request);
@@ -171,7 +194,8 @@ describe('connections over HTTP/2', () => {
     const slow = ask(pool, { target: '/slow' });
     await waitFor('it is there', () => held.length === 1);
     upstream.sessions[0]?.goaway(0, 1);
-    await sleep(50);
+    // What comes behind the GOAWAY is answered, so it has been read.
+    await new Promise<void>(resolve => upstream.sessions[0]?.ping(() => resolve()));
     await ask(pool);
     expect(upstream.sessions).toHaveLength(2);
     for (const request of held) serve(request);
@@ -197,47 +221,59 @@ describe('the connect over HTTP/2 fails', () => {
   });
 
   test('where the upstream says nothing in time', async () => {
-    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 });
-    expect((await ask(pool)).failure).toMatchObject({
+    const deaf = new TestTime();
+    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 }, deaf.clock);
+    expect((await untilLate(deaf, send(pool))).failure).toMatchObject({
       kind: 'connect',
       cause: { message: 'the connect timed out' },
     });
-    const { pool: silent } = await frontOfFrames({ settings: null }, { connectTimeoutMs: 300 });
-    expect((await ask(silent)).failure).toMatchObject({ kind: 'connect' });
+    const silent = await frontOfFrames({ settings: null }, { connectTimeoutMs: 300 });
+    expect((await untilLate(silent.time, send(silent.pool))).failure).toMatchObject({ kind: 'connect' });
   });
 });
 
 describe('an upstream that falls silent', () => {
   test('before its response is a timeout, and its other streams go on', async () => {
-    const { pool } = await front(request => request.headers[':path'] !== '/' && serve(request));
-    expect((await ask(pool, { firstByteTimeoutMs: 300 })).events).toEqual(['fail timeout']);
+    const { upstream, pool, time } = await front(
+      request => request.headers[':path'] !== '/' && serve(request),
+    );
+    const silent = send(pool, { firstByteTimeoutMs: 300 });
+    await waitFor('it is there', () => upstream.requests.length === 1);
+    expect((await untilLate(time, silent)).events).toEqual(['fail timeout']);
     expect((await ask(pool, { target: '/next' })).body).toBe('/next');
     expect(pool.connections).toBe(1);
   });
 
   test('inside its response is truncated', async () => {
-    const { pool } = await front(({ stream }) => {
+    const { pool, time } = await front(({ stream }) => {
       stream.respond({ ':status': 200 });
       stream.write('ok');
     });
-    expect((await ask(pool, { idleTimeoutMs: 300 })).events).toEqual(['head 200 null', 'fail truncated']);
+    const half = send(pool, { idleTimeoutMs: 300 });
+    await waitFor('it has begun', () => half.sink.body === 'ok');
+    expect((await untilLate(time, half)).events).toEqual(['head 200 null', 'fail truncated']);
   });
 
   test('has all the time in the world where the request has no timeouts', async () => {
-    const { pool } = await front(async request => {
-      await sleep(700);
-      serve(request);
-    });
+    const { upstream, pool, time } = await front(() => {});
     const times = { firstByteTimeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
-    expect((await ask(pool, times)).events.at(-1)).toBe('end');
+    const { sink } = send(pool, times);
+    await waitFor('it is there', () => upstream.requests.length === 1);
+    time.pass(290_000);
+    for (const request of upstream.requests) serve(request);
+    await sink.over;
+    expect(sink.events.at(-1)).toBe('end');
   });
 
   test('is lost when it leaves a PING without an acknowledgement', async () => {
-    const { pool } = await frontOfFrames(
+    const { upstream, pool, time } = await frontOfFrames(
       { ping: () => {} },
       { http2: { ...HTTP2, pingIntervalMs: 300, pingTimeoutMs: 300 } },
     );
-    expect((await ask(pool)).failure).toMatchObject({
+    const waiting = send(pool);
+    await waitFor('a peer is there', () => upstream.peers.length === 1);
+    await upstream.peers[0]?.next(TYPE.headers);
+    expect((await untilLate(time, waiting)).failure).toMatchObject({
       kind: 'reset',
       onReusedConnection: false,
       cause: { message: 'the upstream does not answer a PING' },
@@ -245,28 +281,37 @@ describe('an upstream that falls silent', () => {
   });
 
   test('is asked at once when a request had no response in time', async () => {
-    const { pool, upstream } = await frontOfFrames(
+    const { pool, upstream, time } = await frontOfFrames(
       { ping: () => {} },
       { http2: { ...HTTP2, pingTimeoutMs: 300 } },
     );
     const patient = send(pool);
-    expect((await ask(pool, { firstByteTimeoutMs: 300 })).events).toEqual(['fail timeout']);
-    await patient.sink.over;
-    expect(patient.sink.events).toEqual(['fail reset']);
+    const hasty = send(pool, { firstByteTimeoutMs: 300 });
+    await waitFor('a peer is there', () => upstream.peers.length === 1);
+    await upstream.peers[0]?.next(TYPE.headers, 3);
+    expect((await untilLate(time, hasty)).events).toEqual(['fail timeout']);
+    expect((await untilLate(time, patient)).events).toEqual(['fail reset']);
     await waitFor('it is cut', () => upstream.peers[0]?.socket.destroyed === true);
   });
 
   test('keeps its connection when it acknowledges PINGs', async () => {
-    const { pool, upstream } = await frontOfFrames(
-      {
-        stream: async (peer, id) => {
-          await waitFor('two PINGs', () => peer.frames.filter(({ type }) => type === TYPE.ping).length >= 2);
-          peer.send(headers(id, { ':status': '200' }, FLAG.endStream));
-        },
-      },
-      { http2: { ...HTTP2, pingIntervalMs: 300, pingTimeoutMs: 300 } },
+    const { pool, upstream, time } = await frontOfFrames(
+      {},
+      { http2: { ...HTTP2, pingIntervalMs: 1_000, pingTimeoutMs: 60_000 } },
     );
-    expect((await ask(pool)).events).toEqual(['whole 200']);
+    const { sink } = send(pool, { firstByteTimeoutMs: Number.POSITIVE_INFINITY });
+    await waitFor('a peer is there', () => upstream.peers.length === 1);
+    const [peer] = upstream.peers;
+    await peer?.next(TYPE.headers);
+    const pings = () => peer?.frames.filter(({ type }) => type === TYPE.ping).length ?? 0;
+    // No PING follows one that is not acknowledged: more of them prove that each was.
+    await waitFor('three PINGs', () => {
+      time.pass(250);
+      return pings() >= 3;
+    });
+    peer?.send(headers(1, { ':status': '200' }, FLAG.endStream));
+    await sink.over;
+    expect(sink.events).toEqual(['whole 200']);
     expect(upstream.peers).toHaveLength(1);
   });
 });
@@ -299,27 +344,28 @@ describe('the body of a request over HTTP/2', () => {
   });
 
   test('counts as movement, and what the upstream does not take as silence', async () => {
-    const { pool } = await frontOfFrames({ settings: { 4: 1_000 } });
+    const full = await frontOfFrames({ settings: { 4: 1_000 } });
     const body = new HandBody();
     body.onStart = sink => void sink.chunk(Buffer.alloc(100_000));
-    expect((await ask(pool, { ...post(body, 'chunked'), firstByteTimeoutMs: 400 })).events).toEqual([
-      'fail timeout',
-    ]);
+    const stuck = send(full.pool, { ...post(body, 'chunked'), firstByteTimeoutMs: 400 });
+    await waitFor('a peer is there', () => full.upstream.peers.length === 1);
+    await full.upstream.peers[0]?.next(TYPE.data);
+    expect((await untilLate(full.time, stuck)).events).toEqual(['fail timeout']);
     const trickle = new HandBody();
-    const { sink } = send(
-      sessionsTo(
-        (
-          await startH2Upstream(async request => {
-            await request.body();
-            serve(request);
-          })
-        ).port,
-      ),
-      { ...post(trickle, 'chunked'), firstByteTimeoutMs: 300 },
-    );
-    for (let i = 0; i < 10; i++) {
-      await sleep(100);
+    let come = 0;
+    const { pool, time } = await front(request => {
+      const { stream } = request;
+      stream.on('data', (piece: Buffer) => {
+        come += piece.length;
+      });
+      stream.on('end', () => serve(request));
+    });
+    const { sink } = send(pool, { ...post(trickle, 'chunked'), firstByteTimeoutMs: 300 });
+    await waitFor('it is asked for', () => trickle.started);
+    for (let sent = 1; sent <= 10; sent++) {
       trickle.sink?.chunk(Buffer.from('a'));
+      await waitFor('it has come', () => come === sent);
+      time.pass(250);
     }
     trickle.sink?.end();
     await sink.over;

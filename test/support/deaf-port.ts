@@ -7,10 +7,13 @@ import { sleep } from './wait.ts';
 
 const LISTENER = `
   const server = require('node:net').createServer();
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));`;
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    require('node:fs').writeSync(1, String(server.address().port));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
 
 /**
- * A port of 127.0.0.1 at which connecting takes for ever: its process is stopped and its queue of connections is full.
+ * A port of 127.0.0.1 at which connecting takes for ever: its process waits and its queue of connections is full.
  * The end of the running test frees it.
  */
 export async function deafPort(): Promise<number> {
@@ -22,7 +25,6 @@ export async function deafPort(): Promise<number> {
   });
   const [line] = await once(child.stdout, 'data');
   const port = Number(String(line));
-  child.kill('SIGSTOP');
   for (let waiting = 0; waiting < 100; waiting++) {
     const socket = connect(port, '127.0.0.1').on('error', () => {});
     sockets.push(socket);

@@ -43,10 +43,12 @@ export interface GatewaySettings {
 export async function writeGatewayConfig(settings: GatewaySettings): Promise<string> {
   const folder = await tempFolder();
   await writeFile(join(folder, 'limits.yaml'), 'global: off\n');
+  // A process that stands still for longer than the default would find that its upstream is late.
+  const timeouts = Object.assign({ connect: '1m' }, settings.api?.['timeouts']);
   const config = {
     limits: 'limits.yaml',
     listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' },
-    upstreams: { api: { url: `http://127.0.0.1:${settings.upstreamPort}`, ...settings.api } },
+    upstreams: { api: { url: `http://127.0.0.1:${settings.upstreamPort}`, ...settings.api, timeouts } },
     routes: [{ path: '/**', upstream: 'api', authentication: 'none', ...settings.route }],
     log: { level: 'silent', access: false },
     shutdown: { delay: '0s', drain: '5s' },

@@ -17,7 +17,7 @@ export function poolTo(
   const pool = new ConnectionPool(upstreamAt(port, options), system, connect);
   onTestFinished(async () => {
     // A test that failed may have left a call in flight.
-    await Promise.race([pool.close(), sleep(2_000)]);
+    await Promise.race([pool.close(), sleep(30_000)]);
     expect(pool.connections).toBe(0);
   });
   return pool;

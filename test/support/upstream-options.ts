@@ -9,7 +9,7 @@ export function upstreamAt(port: number, options: Partial<UpstreamOptions> = {})
       port,
       protocol: 'http1',
       ownHosts: false,
-      connectTimeoutMs: 2_000,
+      connectTimeoutMs: 60_000,
       keepAliveMs: 60_000,
     },
     ...{ maxAgeMs: 300_000, maxConnections: 1_024, maxHeadBytes: 32_768, tls: null },

@@ -1,5 +1,5 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { thisMachine } from '../../../src/core/index.ts';
+import { type TimerClock, thisMachine } from '../../../src/core/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/index.ts';
 import { SessionPool } from '../../../src/upstream/session-pool.ts';
 import type { CollectingSink } from '../../support/collecting-sink.ts';
@@ -16,10 +16,10 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map(pool => pool.close()));
 });
 
-function poolOf(http2: Partial<UpstreamOptions['http2']> = {}) {
+function poolOf(http2: Partial<UpstreamOptions['http2']> = {}, clock: TimerClock = stillClock) {
   const { sockets, connect } = frameSockets();
   const options = upstreamAt(81, { protocol: 'h2', http2: { ...HTTP2, ...http2 } });
-  const pool = new SessionPool(options, { ...thisMachine, clock: stillClock, random: () => 0 }, connect);
+  const pool = new SessionPool(options, { ...thisMachine, clock, random: () => 0 }, connect);
   pools.push(pool);
   const ask = (target: string) => send(pool, { target });
   /** The requests that each connection has been given. */
@@ -101,6 +101,20 @@ test('fails the calls that wait when no connection can be made', async () => {
   await turn();
   for (const { sink } of calls)
     expect(sink.failure).toMatchObject({ kind: 'connect', cause: { message: 'refused' } });
+});
+
+test('says of calls that wait that the connect timed out, even where a process that was held up finds both late at once', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let nowMs = 0;
+  const { ask } = poolOf({}, { ...stillClock, monotonicMs: () => nowMs });
+  const { sink, call } = ask('/a');
+  vi.advanceTimersByTime(250);
+  nowMs = 100_000;
+  vi.advanceTimersByTime(250);
+  await turn();
+  call.abort();
+  expect(sink.failure).toMatchObject({ kind: 'connect', cause: { message: 'the connect timed out' } });
 });
 
 test.each<[string, (socket: FrameSocket) => void]>([
