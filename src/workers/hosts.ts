@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type * as core from '../core/index.ts';
-import { clockOriginMs, clockSince, errorStack, thisMachine } from '../core/index.ts';
+import { clockOriginMs, clockSince, errorStack, errorText, thisMachine } from '../core/index.ts';
 import { type Logger, makeLogger } from '../observe/index.ts';
 import { runDataPlane } from './data-plane.ts';
 import { collectWhatStartingLeft } from './heap.ts';
@@ -59,16 +59,24 @@ export function threadHost(workers: number, script = MAIN): PlaneHost {
   const originMs = clockOriginMs();
   const resourceLimits = { maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, heapMb) };
   return {
-    start: seed =>
-      hosted(
-        new Worker(script, {
-          workerData: { ...seed, originMs },
-          name: `worker ${seed.worker}`,
-          resourceLimits,
-        }),
-        seed.worker,
-      ),
+    start(seed) {
+      const { worker } = seed;
+      const workerData = { ...seed, originMs };
+      try {
+        return hosted(new Worker(script, { workerData, name: `worker ${worker}`, resourceLimits }), worker);
+      } catch (error) {
+        return stillborn(worker, error);
+      }
+    },
   };
+}
+
+/** A plane for which the system has no thread: it has ended as it began. */
+function stillborn(worker: number, error: unknown): HostedPlane {
+  const cause = `the system gives it no thread: ${errorText(error)}`;
+  const link = new PacketLink(() => {});
+  link.close(`worker ${worker} cannot start: ${cause}`);
+  return { link, ended: Promise.resolve(cause), end: () => {} };
 }
 
 function hosted(thread: Worker, worker: number): HostedPlane {

@@ -12,10 +12,10 @@ import { startUpstream } from '../support/wire/index.ts';
 
 async function front(config = {}) {
   const upstream = await startUpstream();
-  const { host, kill } = frailHost();
+  const { host, kill, withhold } = frailHost();
   const settings = { workers: 2, log: { level: 'info', access: false }, ...config };
   const gateway = await startGateway({ upstreamPort: upstream.port, config: settings, host });
-  return { gateway, kill };
+  return { gateway, kill, withhold };
 }
 
 const said = ({ logLines }: LocalGateway, message: string): string[] =>
@@ -118,6 +118,18 @@ test('five deaths within a minute end the process with the cause', async () => {
       );
   }
   expect(await gateway.app.failed).toContain('a fault of a test');
+});
+
+test('a worker that gets no thread is tried again, and then the process ends with the cause', async () => {
+  const { gateway, kill, withhold } = await front();
+  withhold(2);
+  kill(1, 'is terminated');
+  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+  const [, refused = '{}'] = said(gateway, 'a worker ended and is replaced');
+  expect(JSON.parse(refused).cause).toMatch(/^the system gives it no thread: /);
+  withhold(2);
+  kill(2, 'is terminated');
+  expect(await gateway.app.failed).toMatch(/^the system gives it no thread: /);
 });
 
 test('a process that ends because workers die again and again finishes what the others serve', async () => {

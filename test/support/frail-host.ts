@@ -2,14 +2,20 @@ import { BroadcastChannel } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
 
-/** Real threads with little memory, which die or are late as a test says: by a fault of `faulty-worker.ts`, or terminated. */
+/**
+ * Real threads with little memory, which die or are late as a test says: by a fault of `faulty-worker.ts`, or terminated. After
+ * `withhold`, so many workers get no thread.
+ */
 export function frailHost() {
   const script = new URL('faulty-worker.ts', import.meta.url);
   const inner = threadHost(1_000, script);
+  // Node.js refuses this script where it would start the thread, as it does where the system has none.
+  const without = threadHost(1_000, new URL('https://nowhere.example/'));
+  let withheld = 0;
   const planes = new Map<number, HostedPlane>();
   const host: PlaneHost = {
     start(seed) {
-      const plane = inner.start(seed);
+      const plane = (withheld-- > 0 ? without : inner).start(seed);
       planes.set(seed.worker, plane);
       return plane;
     },
@@ -20,5 +26,8 @@ export function frailHost() {
     if (fault === 'is terminated') planes.get(worker)?.end();
     else channel.postMessage({ worker, fault });
   };
-  return { host, kill };
+  const withhold = (count: number) => {
+    withheld = count;
+  };
+  return { host, kill, withhold };
 }
