@@ -9,7 +9,7 @@ import { fuzzThroughProxy } from '../test/support/fuzz/proxy-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 import { UsageError } from './load/options.ts';
-import { positive, runScript } from './usage.ts';
+import { positive, runScript, whole } from './usage.ts';
 
 const HELP = `npm run fuzz -- [KIND...] [--minutes N | --cases N] [--seed N]
 
@@ -72,7 +72,7 @@ await runScript('fuzz', async () => {
   return await takeTurns(positionals.length === 0 ? Object.keys(KINDS) : positionals, {
     minutes,
     most: positive('--cases', values.cases, most),
-    seed: positive('--seed', values.seed, Math.ceil(Math.random() * 2 ** 31)),
+    seed: whole('--seed', values.seed, Math.ceil(Math.random() * 2 ** 31)),
   });
 });
 
@@ -91,10 +91,10 @@ async function takeTurns(kinds: readonly string[], { minutes, most, seed }: Exte
     for (const kind of kinds) {
       if ((totals.get(kind)?.findings.length ?? 0) > 0) continue;
       const passed = performance.now() - startedAt;
-      if (passed > minutes * 60_000) return report(totals);
+      if (passed > minutes * 60_000) return report(kinds, totals);
       await takeTurn(kind, { seed: seed + turn * TURN, cases: Math.min(TURN, most - turn * TURN) }, totals);
     }
-  return report(totals);
+  return report(kinds, totals);
 }
 
 async function takeTurn(kind: string, run: FuzzRun, totals: Map<string, Result>): Promise<void> {
@@ -121,8 +121,10 @@ function sum(before: object, now: object): object {
   return result;
 }
 
-function report(totals: ReadonlyMap<string, Result>): number {
+function report(kinds: readonly string[], totals: ReadonlyMap<string, Result>): number {
   for (const [kind, { findings, ...counts }] of totals)
     console.log(kind, { ...counts, findings: findings.length });
+  const without = kinds.filter(kind => !totals.has(kind));
+  if (without.length > 0) console.log(`no time was left for ${without.join(', ')}`);
   return [...totals.values()].some(({ findings }) => findings.length > 0) ? 1 : 0;
 }

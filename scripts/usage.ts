@@ -23,6 +23,13 @@ export function positive(option: string, text: string | undefined, otherwise: nu
   throw new UsageError(`${option} ${text} is not a number above 0`);
 }
 
+/** Reads an option that is a whole number above 0, such as a seed. Throws a UsageError. */
+export function whole(option: string, text: string | undefined, otherwise: number): number {
+  const number = positive(option, text, otherwise);
+  if (Number.isSafeInteger(number)) return number;
+  throw new UsageError(`${option} ${text} is not a whole number, or too large`);
+}
+
 function isOfCommandLine(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');

@@ -3,6 +3,9 @@ import { expect, test } from 'vitest';
 
 test.each([
   ['test/world/main.ts', ['--seed', 'x'], 'world: --seed x is not a number above 0'],
+  ['test/world/main.ts', ['--seed', '1.5'], 'world: --seed 1.5 is not a whole number, or too large'],
+  ['test/world/main.ts', ['--seed', '1', '--minutes', '1'], 'world: --minutes has no meaning with --seed'],
+  ['test/world/main.ts', ['--minutes', '1', '--shrink'], 'world: --shrink has no meaning with --minutes'],
   ['test/world/main.ts', ['--sed', '1'], "world: Unknown option '--sed'"],
   ['scripts/fuzz-readers.ts', ['nothing'], 'fuzz: there is no kind "nothing", but requests,'],
   ['scripts/mutate.ts', [], 'mutate: no file of src/ is named'],

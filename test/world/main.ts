@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../../scripts/load/options.ts';
-import { positive, runScript } from '../../scripts/usage.ts';
+import { positive, runScript, whole } from '../../scripts/usage.ts';
 import { type Played, playMany } from './many.ts';
 import { play } from './play.ts';
 import { playOnly, shrink } from './shrink.ts';
@@ -20,6 +20,10 @@ const HELP = `npm run world -- [options]: plays worlds of whole gateways, each f
 
 A failure ends with exit code 1. README.md beside this file says what lives in a world, and who judges.
 `;
+
+/** What one world takes, and what many do. */
+const OF_ONE = ['show', 'only', 'shrink'] as const;
+const OF_MANY = ['minutes', 'from', 'processes'] as const;
 
 const say = (line: string) => void stdout.write(`${line}\n`);
 
@@ -69,14 +73,17 @@ await runScript('world', async () => {
     throw new UsageError('neither --seed nor --minutes is said');
   if (only !== undefined && !/^\d+(,\d+)*$/.test(only))
     throw new UsageError(`--only ${only} is not a list of numbers such as 3,7,12`);
+  const [mode, others] = seed === undefined ? ['--minutes', OF_ONE] : ['--seed', OF_MANY];
+  const lost = others.find(name => values[name] !== undefined);
+  if (lost !== undefined) throw new UsageError(`--${lost} has no meaning with ${mode}`);
   const isGood =
     seed === undefined
       ? await playMany({
-          from: positive('--from', from, Math.floor(Date.now() / 1_000)),
+          from: whole('--from', from, Math.floor(Date.now() / 1_000)),
           minutes: positive('--minutes', minutes, 1),
-          processes: positive('--processes', processes, availableParallelism()),
+          processes: whole('--processes', processes, availableParallelism()),
           ...{ say, failed: played => tell(played, `--seed ${played.seed} --shrink`) },
         })
-      : await playOne(positive('--seed', seed, 1), only, show, isShrunk);
+      : await playOne(whole('--seed', seed, 1), only, show, isShrunk);
   return isGood ? 0 : 1;
 });
