@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, connect as nodeConnect, type Socket } f
 import { expect, test } from 'vitest';
 import { World } from '../world.ts';
 
-/** More than systems hold for someone who reads nothing: Linux up to 4 MiB where it is sent, and 6 where it is received. */
-const PIECE = Buffer.alloc(32 << 20);
+/** More than systems hold for someone who reads nothing: Linux up to 4 MiB where it is sent, and, on some machines, 32 where it is received. */
+const PIECE = Buffer.alloc(64 << 20);
 
 /** Destroys a socket whose other end reads nothing. Resolves to what became of its writes, in order. */
 async function writesOfDestroyed(socket: Socket, pause: () => Promise<void>): Promise<readonly string[]> {
