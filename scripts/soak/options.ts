@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { positive } from '../usage.ts';
+import { UsageError } from '../load/options.ts';
+import { positive, whole } from '../usage.ts';
 
 export const HELP = `Runs a gateway for hours under clients of all protocols, abuse, reloads and faults, and says what did not return to
 where it was whenever it rests. Linux, with redis-server and openssl.
@@ -35,20 +36,33 @@ export interface SoakOptions {
 export function readOptions(args: readonly string[]): SoakOptions | null {
   const values = parse(args);
   if (values.help === true) return null;
-  const number = (name: 'hours' | 'minutes' | 'seconds' | 'workers' | 'rate' | 'seed', otherwise: number) =>
+  const number = (name: 'hours' | 'minutes' | 'seconds' | 'rate', otherwise: number) =>
     positive(`--${name}`, values[name], otherwise);
   const asked = 3_600 * number('hours', 0) + 60 * number('minutes', 0) + number('seconds', 0);
-  const folder = resolve(values.draw ?? values.out ?? mkdtempSync(join(tmpdir(), 'weir-soak-')));
-  mkdirSync(join(folder, 'state'), { recursive: true });
-  return {
+  const numbers = {
     seconds: asked || 30,
-    workers: number('workers', 1),
+    workers: whole('--workers', values.workers, 1),
     rate: number('rate', 20),
-    seed: number('seed', Math.ceil(Math.random() * 1e9)),
+    seed: whole('--seed', values.seed, Math.ceil(Math.random() * 1e9)),
+  };
+  const folder = values.draw === undefined ? newFolder(values.out) : drawnFolder(values.draw);
+  return {
+    ...numbers,
     folder,
     runs: values.draw === undefined,
     svg: values.svg ?? join(folder, 'soak.svg'),
   };
+}
+
+function newFolder(out: string | undefined): string {
+  const folder = resolve(out ?? mkdtempSync(join(tmpdir(), 'weir-soak-')));
+  mkdirSync(join(folder, 'state'), { recursive: true });
+  return folder;
+}
+
+function drawnFolder(draw: string): string {
+  if (existsSync(join(draw, 'samples.jsonl'))) return resolve(draw);
+  throw new UsageError(`--draw ${draw} is no folder of a run: it has no samples.jsonl`);
 }
 
 function parse(args: readonly string[]) {

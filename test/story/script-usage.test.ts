@@ -9,6 +9,12 @@ test.each([
   ['test/world/main.ts', ['--sed', '1'], "world: Unknown option '--sed'"],
   ['scripts/fuzz-readers.ts', ['nothing'], 'fuzz: there is no kind "nothing", but requests,'],
   ['scripts/mutate.ts', [], 'mutate: no file of src/ is named'],
+  ['scripts/soak.ts', ['--workers', '1.5'], 'soak: --workers 1.5 is not a whole number, or too large'],
+  [
+    'scripts/soak.ts',
+    ['--draw', '/nowhere'],
+    'soak: --draw /nowhere is no folder of a run: it has no samples.jsonl',
+  ],
   ['scripts/soak.ts', ['--hours', '0'], 'soak: --hours 0 is not a number above 0'],
 ])('%s says in one line what is wrong with %j, and how to ask for help', (script, args, line) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' });
