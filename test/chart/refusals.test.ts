@@ -22,6 +22,15 @@ function pathsIn({ properties = {} }: z.core.JSONSchema.BaseSchema): string[] {
   ]);
 }
 
+/** Values with a folder of state on a volume. */
+const stateOn = (volume: object, mount: object = {}) => ({
+  config: { state: '/var/lib/weir' },
+  volumes: [{ name: 'state', ...volume }],
+  volumeMounts: [{ name: 'state', mountPath: '/var/lib/', ...mount }],
+});
+const CLAIM = { persistentVolumeClaim: { claimName: 'kept' } };
+const RECREATED = { strategy: { type: 'Recreate' } };
+
 /** Values that name what the chart sets itself. */
 const RESERVED: readonly (readonly [values: object, words: string])[] = [
   [{ podLabels: { 'app.kubernetes.io/component': 'x' } }, 'podLabels has app.kubernetes.io/component'],
@@ -238,6 +247,27 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     'volumeMounts has a second /run/secrets/oidc/: the other is of secrets.oidc',
   ],
   [
+    { config: { state: '/var/lib/weir' } },
+    'config.state is /var/lib/weir, where nothing can be written that outlives the container: add volumes: [{ name: state, emptyDir: {} }] and volumeMounts: [{ name: state, mountPath: /var/lib/weir }]',
+  ],
+  [
+    { config: { state: { folder: 'kept', counters: '1h' } } },
+    'config.state is /etc/weir/kept, where nothing',
+  ],
+  [stateOn({ emptyDir: {} }, { mountPath: '/var/lib/wei' }), 'config.state is /var/lib/weir, where nothing'],
+  [
+    stateOn({ emptyDir: {} }, { readOnly: true }),
+    'volumeMounts: state is readOnly, but config.state is written to /var/lib/weir',
+  ],
+  [
+    stateOn(CLAIM),
+    'config.state is on the volume state, which the old pod still uses while a new one starts, so the new one would keep nothing: set strategy.type: Recreate, or take an emptyDir',
+  ],
+  [
+    { ...stateOn(CLAIM), ...RECREATED, replicas: 2, limitsPerReplica: true },
+    'config.state is on the volume state, which several pods would share, but one gateway uses a folder: take an emptyDir, or replicas: 1',
+  ],
+  [
     { volumeMounts: [{ name: 'authorities', mountPath: '/ca' }] },
     'volumeMounts names authorities, which is not in volumes',
   ],
@@ -286,6 +316,9 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     { env: [{ name: 'NODE_OPTIONS', value: '--trace-warnings' }], resources: { limits: null } },
     { config: { store: { redis: 'redis://weir@redis.data.svc:6379' } } },
     { podLabels: { 'app.kubernetes.io/version': '1' } },
+    { ...stateOn({ emptyDir: {} }), replicas: 2, limitsPerReplica: true },
+    { ...stateOn(CLAIM, { mountPath: '/var/lib/weir/' }), ...RECREATED },
+    { ...stateOn(CLAIM), ...RECREATED, config: { state: { folder: '/var/lib/weir', counters: '1h' } } },
   ])('takes %j', async values => {
     expect(await template(values, { helm })).toMatchObject({ code: 0, err: '' });
   });

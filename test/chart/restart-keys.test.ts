@@ -5,7 +5,10 @@ import { Rendered } from './chart.ts';
 /** The pods of a Deployment: Kubernetes replaces them when this changes. */
 async function podsWith(config: object, limits: object = {}): Promise<unknown> {
   const values = { config: { caps: { limit_keys: 500_000 }, ...config }, limits, limitsPerReplica: true };
-  return (await Rendered.of(values)).one('Deployment').at('spec.template');
+  // Where state can be kept, whether it is or not.
+  const volumes = [{ name: 'state', emptyDir: {} }];
+  const volumeMounts = [{ name: 'state', mountPath: '/var/lib/weir' }];
+  return (await Rendered.of({ ...values, volumes, volumeMounts })).one('Deployment').at('spec.template');
 }
 
 const TLS = { certificates: [{ certificate_file: '/run/tls.crt', key_file: '/run/tls.key' }] };

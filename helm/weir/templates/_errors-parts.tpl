@@ -197,6 +197,38 @@
 {{- toJson $errors -}}
 {{- end -}}
 
+{{/* Errors of the folder of state. It has to outlive a container, and one gateway uses it at a time. */}}
+{{- define "weir.stateErrors" -}}
+{{- $errors := list -}}
+{{- $state := (fromYaml (include "weir.config" .)).state -}}
+{{- with kindIs "map" $state | ternary (get (kindIs "map" $state | ternary $state dict) "folder") $state -}}
+{{- $folder := clean (hasPrefix "/" (toString .) | ternary (toString .) (printf "/etc/weir/%s" .)) -}}
+{{- $name := "" -}}
+{{- range $mount := $.Values.volumeMounts -}}
+{{- if hasPrefix (printf "%s/" (trimSuffix "/" $mount.mountPath)) (printf "%s/" $folder) -}}
+{{- $name = $mount.name -}}
+{{- if $mount.readOnly -}}
+{{- $errors = append $errors (printf "volumeMounts: %s is readOnly, but config.state is written to %s" $name $folder) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if not $name -}}
+{{- $errors = append $errors (printf "config.state is %s, where nothing can be written that outlives the container: add volumes: [{ name: state, emptyDir: {} }] and volumeMounts: [{ name: state, mountPath: %s }]" $folder $folder) -}}
+{{- end -}}
+{{- range $volume := $.Values.volumes -}}
+{{- if and (eq $volume.name $name) (or $volume.persistentVolumeClaim $volume.hostPath $volume.nfs) -}}
+{{- if or $.Values.autoscaling.enabled (ne (include "weir.replicas" $) "1") -}}
+{{- $errors = append $errors (printf "config.state is on the volume %s, which several pods would share, but one gateway uses a folder: take an emptyDir, or replicas: 1" $name) -}}
+{{- end -}}
+{{- if ne (toString $.Values.strategy.type) "Recreate" -}}
+{{- $errors = append $errors (printf "config.state is on the volume %s, which the old pod still uses while a new one starts, so the new one would keep nothing: set strategy.type: Recreate, or take an emptyDir" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
 {{/* Labels and annotations that the chart sets itself: a second one would be a duplicate key. */}}
 {{- define "weir.reservedErrors" -}}
 {{- $errors := list -}}

@@ -93,7 +93,7 @@
 {{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
 {{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
 {{- end -}}
-{{- range $more := list "weir.portErrors" "weir.tlsErrors" "weir.alertErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.reservedErrors" -}}
+{{- range $more := list "weir.portErrors" "weir.tlsErrors" "weir.alertErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.stateErrors" "weir.reservedErrors" -}}
 {{- $errors = concat $errors (include $more $ | fromJsonArray) -}}
 {{- end -}}
 {{- with $errors -}}
