@@ -172,7 +172,7 @@ function populate(world: World): void {
   const call = { upstream: 'calls', grpc_web: true };
   const workers = draws.one([1, 1, 2]);
   world.workers = workers;
-  world.mostHeld = world.draws.part('held').whole(1, 3);
+  world.mostHeld = world.draws.part('held').whole(1, 4);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
   const filesOf = (address: string, ofThings: LimitRule) => ({
     limits: limitsOf(ofThings),

@@ -11,6 +11,8 @@ export const HELD_PATH = '/v1/held';
 /** How long a lease holds whose gateway has died, or whose end Redis has lost, and a little more. */
 const LEASE_MS = 32_000;
 const CALM_MS = 8_000;
+/** How soon after something has gone wrong with Redis a gateway may count by itself. */
+const ALONE_MS = 2_500;
 
 /** Has several requests in flight at once, and leaves some. In the end it may have as many as ever, and no more. */
 export class Occupant extends Asker {
@@ -23,8 +25,15 @@ export class Occupant extends Asker {
     for (let i = own.percent(60) ? own.whole(1, 6) : 0; i > 0; i--) {
       const gateway = sharing === null ? first : own.one(gateways);
       const what = `${this.name} wants several things at once of ${gateway.name}`;
-      plan.add(own.between(0, 25_000), what, each => this.#occupy(gateway, each));
+      plan.add(this.#when(own), what, each => this.#occupy(gateway, each));
     }
+  }
+
+  /** Often while Redis is away: only then a gateway has a share of what may be in flight. */
+  #when(draws: Draws): number {
+    const faultsMs = this.world.sharing?.redis.faultsMs ?? [];
+    if (faultsMs.length === 0 || draws.percent(30)) return draws.between(0, 25_000);
+    return draws.one(faultsMs) + draws.between(0, ALONE_MS);
   }
 
   async prove(): Promise<void> {

@@ -7,7 +7,10 @@ import type { Response } from './response-reader.ts';
 /** How long ago the numbers of the limits may have changed for a wait that it was told. */
 const STEADY_MS = 30_000;
 
-/** Asks for one thing after the other, and waits exactly as long as a refusal says: the limit that said so does not refuse it again. */
+/**
+ * Asks for one thing after the other, and waits exactly as long as a refusal says: the limit that said so does not refuse it again. Where gateways
+ * share a Redis it is less patient, and asks again meanwhile: then a gateway may answer for Redis, but only for a second (`oracles/own-shares.ts`).
+ */
 export class PatientClient extends Asker {
   readonly name = 'patient';
 
@@ -34,9 +37,14 @@ export class PatientClient extends Asker {
       if (isSame && isSteady && this.world.sharing === null)
         this.world.wrong('waited as told', `${gateway.name} refuses ${this.address} again: ${refusedBy}`);
       scope = refusedBy;
-      if (response?.status === 429) await this.world.pause(waitOf(response));
+      if (response?.status === 429) await this.world.pause(this.#patience(draws) * waitOf(response));
       else if (draws.percent(20)) await this.world.pause(draws.between(0, 2_000));
     }
+  }
+
+  /** For how much of the time that it was told it waits. */
+  #patience(draws: Draws): number {
+    return this.world.sharing === null || draws.percent(30) ? 1 : draws.between(0.2, 1);
   }
 
   async #ask(gateway: WorldGateway): Promise<Response | null> {

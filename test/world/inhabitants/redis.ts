@@ -23,6 +23,8 @@ export class WorldRedis implements Inhabitant {
   readonly model: RedisModel;
   /** Called when it has lost some of what it was told, or its clock has stepped. */
   onLoss: () => void = () => {};
+  /** When something goes wrong with it, by the plan. */
+  readonly faultsMs: number[] = [];
   readonly #world: World;
   readonly #draws: Draws;
   #process: Process | null = null;
@@ -79,7 +81,9 @@ export class WorldRedis implements Inhabitant {
         this.#eviction(draws),
         this.#step(draws),
       ]);
-      this.#world.plan.add(draws.between(1_000, 22_000), `redis ${what}`, run);
+      const atMs = draws.between(1_000, 22_000);
+      this.faultsMs.push(atMs);
+      this.#world.plan.add(atMs, `redis ${what}`, run);
     }
   }
 

@@ -11,8 +11,8 @@ const KNOWN_MS = 1_100;
 const CALM_MS = 1_000;
 /** How exact the moments are of what a gateway did alone: a fresh allowance is told when Redis has answered, or has not. */
 const MOMENT_MS = 1_000;
-/** How exact the moments are at which a place is taken and free. */
-const PLACE_MS = 20;
+/** How exact the moments are at which a place is taken and free: Redis dates what it decides by a clock of its own, and its reply takes time. */
+const PLACE_MS = 250;
 
 /**
  * While a gateway counts by itself, it admits no more than its share of each limit, and refuses nothing below it: the limit divided by the gateways that it
@@ -42,15 +42,17 @@ function decidedMs({ sharing }: World, { name }: WorldGateway, { decidedAt }: De
 }
 
 function judgeReturn(world: World, gateway: WorldGateway, life: Life, each: Decision): void {
-  const { beganMs, loggedMs, requestId, decision } = each;
+  const { atMs, beganMs, cameMs, loggedMs, requestId, decision } = each;
   const redisMs = decidedMs(world, gateway, each);
   const wrong = (what: string) =>
     world.wrong('counted again', `${gateway.name}: ${requestId} was ${decision}, ${what}`);
   const fromMs = beganMs - RETURN_MS;
   const isQuiet = fromMs > life.fromMs && world.troubles.isQuiet(gateway.name, fromMs, loggedMs);
   if (redisMs === null && isQuiet) wrong('and Redis was there and was not asked');
-  if (redisMs !== null && decision !== 'admitted' && beganMs > redisMs + KNOWN_MS)
-    wrong(`as Redis said ${(beganMs - redisMs).toFixed()} ms before`);
+  // What a gateway decides itself is dated then, by its own clock. If that is wrong, Redis may once have said the same moment.
+  const isOwn = Math.abs(cameMs - atMs) < KNOWN_MS;
+  if (redisMs !== null && decision !== 'admitted' && cameMs > redisMs + KNOWN_MS && !isOwn)
+    wrong(`as Redis said ${(cameMs - redisMs).toFixed()} ms before`);
 }
 
 function judgeRefusal(world: World, { name }: WorldGateway, { decision, requestId }: Decision): void {
@@ -69,7 +71,8 @@ function judgeAlone(world: World, gateway: WorldGateway, life: Life, decisions: 
   const share = (rules: readonly Held[]) => sharesOf(world, name, life, rules);
   judgeLife(world, name, life, alone, MOMENT_MS, share);
   const places = share([{ fromMs: 0, rule: { units: world.mostHeld, periodMs: 1, algorithm: 'fixed' } }]);
-  for (const each of alone) if (each.bucket === 'held') judgePlace(world, gateway, places, each, decisions);
+  for (const each of alone)
+    if (each.bucket === 'held') judgePlace(world, gateway, places, each, { decisions, alone });
 }
 
 /** Those that are certainly in flight hold places of this gateway, whoever has admitted them. */
@@ -77,24 +80,35 @@ function judgePlace(
   world: World,
   gateway: WorldGateway,
   shares: readonly Held[],
-  { decision, requestId, who, atMs, isDoubtful }: Decision,
-  decisions: readonly Decision[],
+  each: Decision,
+  { decisions, alone }: { readonly decisions: readonly Decision[]; readonly alone: readonly Decision[] },
 ): void {
-  const held = shares.findLast(({ fromMs }) => fromMs <= atMs);
-  const isKnown = held?.isDoubtful !== true && isDoubtful !== true;
-  if (decision !== 'admitted' || held === undefined || !isKnown) return;
-  const { units } = held.rule;
-  const inFlight = decisions.filter(
-    each =>
-      each.bucket === 'held' &&
-      each.decision === 'admitted' &&
-      each.who === who &&
-      // Redis dates what it decides by a clock of its own.
-      (decidedMs(world, gateway, each) ?? each.atMs) < atMs - PLACE_MS &&
-      each.loggedMs > atMs + PLACE_MS,
+  const { decision, requestId, who, atMs, beganMs, cameMs, isDoubtful } = each;
+  if (decision !== 'admitted' || isDoubtful === true) return;
+  const holdsPlace = (other: Decision) =>
+    other.bucket === 'held' &&
+    other.decision === 'admitted' &&
+    other.who === who &&
+    other.loggedMs > Math.max(atMs, cameMs) + PLACE_MS;
+  // One clock orders these exactly.
+  const before = alone.slice(0, alone.indexOf(each)).filter(other => other.isDoubtful !== true);
+  const ids = new Set([requestId, ...before.map(other => other.requestId)]);
+  const earlier = decisions.filter(
+    other =>
+      !ids.has(other.requestId) && (decidedMs(world, gateway, other) ?? other.atMs) < beganMs - PLACE_MS,
   );
-  if (inFlight.length >= units)
-    world.wrong('own shares', `${gateway.name}: ${requestId} is one more than ${units} in flight`);
+  const inFlight = [...before, ...earlier].filter(holdsPlace).length;
+  const most = mostUnits(shares, atMs - MOMENT_MS, atMs + PLACE_MS);
+  if (inFlight >= most)
+    world.wrong('own shares', `${gateway.name}: ${requestId} is one more than ${most} in flight`);
+}
+
+/** The largest share that was possible then. */
+function mostUnits(shares: readonly Held[], fromMs: number, untilMs: number): number {
+  const possible = shares.filter(
+    (each, i) => each.fromMs <= untilMs && (shares[i + 1]?.fromMs ?? untilMs) >= fromMs,
+  );
+  return Math.max(...possible.map(({ rule }) => rule.units));
 }
 
 /** The shares that a gateway has had of a limit, one after the other. */

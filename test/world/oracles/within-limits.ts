@@ -13,6 +13,8 @@ export interface LimitRule {
 export interface Decision {
   readonly requestId: string;
   /** When its request had come. */
+  readonly cameMs: number;
+  /** The same, or when it was decided, if that was before: a gateway may remember a refusal. */
   readonly beganMs: number;
   /** By the clock that the gateway counts by. */
   readonly atMs: number;
@@ -242,11 +244,12 @@ export function decisionsIn(life: Life, wallOffsetsMs: readonly number[]): reado
     if ((line.type !== 'access' && line.type !== 'admission') || typeof line.decision !== 'string') continue;
     const requestId = String(line.requestId);
     const decidedAt = Number(line.decidedAt);
-    const trueMs = trueOf(decidedAt, atMs - Number(line.durationMs ?? 1_000), offsetsMs);
+    const cameMs = atMs - Number(line.durationMs ?? 1_000);
+    const trueMs = trueOf(decidedAt, cameMs, offsetsMs);
     decisions.set(requestId, {
       ...{ requestId, loggedMs: atMs, decision: line.decision, draws: String(line.draws ?? 'all') },
-      ...{ atMs: trueMs, decidedAt },
-      beganMs: Math.min(trueMs, atMs - Number(line.durationMs ?? 1_000)),
+      ...{ atMs: trueMs, decidedAt, cameMs },
+      beganMs: Math.min(trueMs, cameMs),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,
     });
