@@ -44,7 +44,7 @@ function overloadLevels({ output }: GatewayProcess): string[] {
   return lines.map(line => JSON.parse(line).level);
 }
 
-test('a process that falls behind says so once, stays healthy, serves what is under way, and recovers', async () => {
+test('a process that falls behind says so once each time, stays healthy, serves what is under way, and recovers', async () => {
   const { gateway, finish } = await front();
   const stream = await gateway.connect();
   await stream.send(head('GET /stream'));
@@ -57,10 +57,14 @@ test('a process that falls behind says so once, stays healthy, serves what is un
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 1]]));
   finish();
   expect((await stream.answer()).body.toString()).toBe('helloagain');
-  await waitFor('it has recovered', () => overloadLevels(gateway).length > 1);
-  expect(overloadLevels(gateway)).toEqual(['error', 'info']);
+  // A busy machine may have made it late again: each time is counted once, and its beginning and its end are said once.
+  await waitFor('it has recovered, each time', async () => {
+    const times = (await gateway.metric('weir_overloads_total')).get('') ?? 0;
+    return times > 0 && overloadLevels(gateway).length === 2 * times;
+  });
+  const levels = overloadLevels(gateway);
+  expect(levels).toEqual(levels.map((_, i) => (i % 2 === 0 ? 'error' : 'info')));
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 0]]));
-  expect(await gateway.metric('weir_overloads_total')).toEqual(new Map([['', 1]]));
 });
 
 test('a worker that falls behind refuses its own clients, while the other one serves', async () => {
