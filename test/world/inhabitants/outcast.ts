@@ -91,11 +91,22 @@ export class Outcast extends Asker {
   }
 
   /** Whether the restriction was over by then: lifted, as this gateway must know, or at its end. */
-  #isOver(gateway: WorldGateway, { goneMs, life, lift }: Ban, atMs: number): boolean {
+  #isOver(gateway: WorldGateway, { fromMs, goneMs, life, lift }: Ban, atMs: number): boolean {
     const { sharing, troubles } = this.world;
     if (lift !== null && mustKnow(this.world, lift, gateway, atMs)) return true;
+    if (atMs <= goneMs) return false;
+    if (sharing === null) return gateway.lives.length === life;
+    return !troubles.hasStepped(0, atMs) && !this.#mayReturn(fromMs);
+  }
+
+  /** Whether a gateway may have begun it anew, and told all others: its clock was set back, so that what it kept seems fresh. */
+  #mayReturn(sinceMs: number): boolean {
+    const { gateways, keepsState } = this.world;
+    const isSetBack = ({ host: { wallOffsetsMs } }: WorldGateway) =>
+      wallOffsetsMs.some((offsetMs, i) => offsetMs < (wallOffsetsMs[i - 1] ?? offsetMs));
     return (
-      atMs > goneMs && (sharing === null ? gateway.lives.length === life : !troubles.hasStepped(0, atMs))
+      keepsState &&
+      gateways.some(each => isSetBack(each) && each.lives.some(({ fromMs }) => fromMs > sinceMs))
     );
   }
 }
