@@ -42,8 +42,9 @@ class Operator {
   /** Number of the configuration that serves. */
   generation = 2;
   bad = 0;
-  /** How many first pieces rested for so long that they were taken. */
+  /** How many first pieces rested for so long that they were taken, and how many files that were empty in between. */
   rested = 0;
+  restedEmpty = 0;
 
   /** @param sees whether a customer was told of this limit */
   constructor(gateway: GatewayProcess, upstreamPort: number, sees: (limit: number) => boolean) {
@@ -70,13 +71,18 @@ class Operator {
     if (good.includes(change)) await serves(this.#gateway, ++this.generation);
   }
 
-  /** Waits until what is bad now is refused, and after `mend` is good again. */
-  async #refused(mend: () => Promise<void>): Promise<void> {
-    await refusals(this.#gateway, ++this.bad);
+  /** Waits until what `spoil` makes bad is refused, and after `mend` is good again. */
+  async #refused(spoil: () => Promise<void>, mend: () => Promise<void>): Promise<void> {
+    const [refused, unchanged] = [await this.#count('refused'), await this.#count('unchanged')];
+    await spoil();
+    await refusals(this.#gateway, refused + 1);
     await mend();
-    const unchanged = async () =>
-      (await this.#gateway.metric('weir_config_reloads_total')).get('{outcome="unchanged"}') === this.bad;
-    await waitFor('it is as it was', unchanged);
+    await waitFor('it is as it was', async () => (await this.#count('unchanged')) === unchanged + 1);
+    this.bad++;
+  }
+
+  async #count(outcome: string): Promise<number> {
+    return (await this.#gateway.metric('weir_config_reloads_total')).get(`{outcome="${outcome}"}`) ?? 0;
   }
 
   async #number(turn: number): Promise<void> {
@@ -86,8 +92,11 @@ class Operator {
   async #brokenLimits(turn: number): Promise<void> {
     const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
     const text = await readFile(path, 'utf8');
-    await replaceFile(path, `global: { user: ${turn}\n`);
-    await this.#refused(() => replaceFile(path, text));
+    const broken = `global: { user: ${turn}\n`;
+    await this.#refused(
+      () => replaceFile(path, broken),
+      () => replaceFile(path, text),
+    );
   }
 
   async #upstream(turn: number): Promise<void> {
@@ -107,6 +116,7 @@ class Operator {
   /** Written in two pieces, of which the first is a whole file of other limits: taken, it would have a number of its own. */
   async #half(turn: number): Promise<void> {
     const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
+    const refused = await this.#count('refused');
     const beganMs = performance.now();
     writeFileSync(path, stringify(limits(2 * ALL + turn)));
     // Blocks: customers in this event loop would come in between, and after 100 ms the gateway rightly takes the first piece.
@@ -121,14 +131,17 @@ class Operator {
       this.rested++;
       this.generation++;
     }
+    if (isLate) this.restedEmpty += (await this.#count('refused')) - refused;
     expect(generation).toBe(this.generation + 1);
   }
 
   async #missing(): Promise<void> {
     const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
     const text = await readFile(path, 'utf8');
-    await unlink(path);
-    await this.#refused(() => writeFile(path, text));
+    await this.#refused(
+      () => unlink(path),
+      () => replaceFile(path, text),
+    );
   }
 
   async #routes(turn: number): Promise<void> {
@@ -140,8 +153,10 @@ class Operator {
   async #brokenGateway(): Promise<void> {
     const { configFile } = this.#gateway;
     const text = await readFile(configFile, 'utf8');
-    await replaceFile(configFile, `${text}\nupstreems: {}\n`);
-    await this.#refused(() => replaceFile(configFile, text));
+    await this.#refused(
+      () => replaceFile(configFile, `${text}\nupstreems: {}\n`),
+      () => replaceFile(configFile, text),
+    );
   }
 
   async #secret(turn: number): Promise<void> {
@@ -244,7 +259,7 @@ test(
     });
     expect(operator.generation - 2 - operator.rested + operator.bad).toBe(RELOADS);
     const reloads = await gateway.metric('weir_config_reloads_total');
-    expect(reloads.get('{outcome="refused"}')).toBe(operator.bad);
+    expect(reloads.get('{outcome="refused"}')).toBe(operator.bad + operator.restedEmpty);
     // One principal: what it has drawn is what was sent, through all configurations.
     const sent = customers.reduce((sum, { counted }) => sum + counted, 0);
     const { limit, remaining } = customers
