@@ -119,8 +119,8 @@ const neverWait = () => {
   throw new LockTaken();
 };
 
-/** How much of each table is compared. What a few records need lies at its beginning. */
-const COMPARED_BYTES = 20_000;
+/** How much of each table is compared: all heads of the smallest one of limits, and what a few records need, which lies at its beginning. */
+const COMPARED_BYTES = 40_000;
 
 function digestOf({ handover }: SharedMemory): string {
   const hash = createHash('sha1');

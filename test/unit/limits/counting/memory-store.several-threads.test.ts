@@ -33,7 +33,7 @@ function after(counts: Counts, set: LimitSet): Counts {
 
 const THREADS = 3;
 /** Few records are used. */
-const COPIED_BYTES = 20_000;
+const COPIED_BYTES = 40_000;
 const HISTORIES = Math.ceil(Number(process.env['HISTORIES'] ?? 2_500) / 25);
 const STEPS = 200;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
