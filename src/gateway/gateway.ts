@@ -1,7 +1,7 @@
 import type { GatewayError } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { RequestGeneration } from '../runtime/index.ts';
-import { type Downstream, Exchange, type Served } from './exchange/index.ts';
+import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
@@ -28,13 +28,15 @@ const LASTING_MS = 1_000;
  *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/identify.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
- * 12. `over`             gives back what it held, applies its outcome, and records it      (gateway.ts, ledger.ts)
+ *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
+ *     `leave`            gives up its places as soon as its response is here whole        (gateway.ts, exchange/exchange.ts)
+ * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
  * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `fault` ends it: for a failure of the gateway, for
- * what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once.
+ * what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once. A client decides when it reads its response, so nothing that others wait for waits for step 12.
  */
-export class Gateway {
+export class Gateway implements Settler {
   readonly #state: GatewayState;
 
   constructor(parts: GatewayDependencies) {
@@ -59,7 +61,7 @@ export class Gateway {
   /** Step 1: begins an exchange. Its listener then calls `run`, and `over` at its end. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
-    const exchange = new Exchange(downstream, state);
+    const exchange = new Exchange(downstream, state, this);
     state.inFlight++;
     state.listener.started();
     return exchange;
@@ -101,14 +103,28 @@ export class Gateway {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    // Nothing is left to refuse: a client that is slow to read gets the whole response, often the very refusal that restricted it.
-    if (exchange.response.isWhole) return;
+    // Nothing is left to refuse: a client gets the whole of a refusal, which may be the very one that restricted it.
+    if (exchange.response.isWhole || exchange.offence !== null) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
     if (stop === null) return;
     if (stop.refusedToken === null) this.#noteRestricted(exchange, stop.error, limiting.memory.nowMs());
     else exchange.refusedToken = stop.refusedToken;
     exchange.fault(stop.error);
+  }
+
+  /** Step 11, once the status is known: returns units of limits, and counts offences of the sender. */
+  settle(exchange: Exchange): void {
+    try {
+      applyOutcome(exchange, this.#state);
+    } catch (fault) {
+      exchange.response.error = errors.internalFault(fault);
+    }
+  }
+
+  /** Step 11, once the response is here whole: makes room for others. */
+  leave(exchange: Exchange): void {
+    exchange.leave(this.#state);
   }
 
   /**
@@ -127,17 +143,11 @@ export class Gateway {
     } catch (fault) {
       response.error = errors.internalFault(fault);
     }
-    // 12c. Make room for others.
-    exchange.upstreamPermit?.giveBack();
+    // 12c. Do what could not be done before, if its client left before it had a whole response.
+    exchange.whole();
     exchange.place?.leave();
-    exchange.leave(state);
-    // 12d. Return units of limits, and count offences of the sender.
-    try {
-      applyOutcome(exchange, state);
-    } catch (fault) {
-      response.error = errors.internalFault(fault);
-    }
-    // 12e. Record it: for metrics, the log and spans.
+    state.inFlight--;
+    // 12d. Record it: for metrics, the log and spans.
     state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
   }
 
@@ -208,8 +218,6 @@ export class Gateway {
       serve(exchange, this.#state);
       return;
     }
-    // Return the permit now: a client that is slow to read its refusal must not keep others out.
-    exchange.upstreamPermit?.giveBack();
     if (refusal.status === 429) this.#noteRestricted(exchange, refusal, this.#momentOf(exchange));
     exchange.answerError(refusal);
   }

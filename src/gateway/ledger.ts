@@ -7,7 +7,7 @@ import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';
 
-/** Step 12d: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
+/** Step 11: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
 export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { limiting } = state;
   const { destination, ruling, addressKey, webhook, response } = exchange;
@@ -86,7 +86,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
   };
 }
 
-/** Step 12e: the record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
+/** Step 12d: the record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
 export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   try {
     return recordOf(exchange, nowMs);

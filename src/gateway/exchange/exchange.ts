@@ -50,6 +50,8 @@ export class Exchange {
   readonly arrival: Arrival;
   readonly requestId: string;
   readonly response: ExchangeResponse;
+  readonly #settler: Settler;
+  #isSettled = false;
   /** Its place in a trace; `null` if the gateway takes no part in traces. */
   readonly trace: Trace | null;
 
@@ -67,9 +69,9 @@ export class Exchange {
   webhook = '';
   /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0 if none did. */
   restrictedAtMs = 0;
-  /** Set at its end, if it counts towards a restriction. */
+  /** Set once its status is known, if it counts towards a restriction. */
   offence: core.MomentRecord | null = null;
-  /** Set at its end, if it gave a unit back to a resource limit because the upstream denied its caller access. */
+  /** Set once its status is known, if it gave a unit back to a resource limit because the upstream denied its caller access. */
   returned: core.MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: core.Timer | null = null;
@@ -100,9 +102,10 @@ export class Exchange {
   #standing: Standing | null = null;
 
   // Step 1. The configuration that serves now is taken once: a reload changes nothing for this exchange.
-  constructor(downstream: Downstream, state: GatewayState) {
+  constructor(downstream: Downstream, state: GatewayState, settler: Settler) {
     const { generation, clock } = state;
     this.downstream = downstream;
+    this.#settler = settler;
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.dialect = dialectOf(downstream, this.arrival.host, generation.snapshot.routes);
     this.translation = this.dialect.translation(downstream.fields);
@@ -114,7 +117,7 @@ export class Exchange {
     this.arrivedAtMs = clock.epochMs();
     this.startedAtMs = clock.monotonicMs();
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
-    this.response = new ExchangeResponse(downstream, this.translation);
+    this.response = new ExchangeResponse(downstream, this.translation, this);
     const { tracing } = generation.snapshot;
     this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.randomHex);
   }
@@ -227,10 +230,32 @@ export class Exchange {
     this.upstreamPermit?.giveBack();
   }
 
-  /** Counts it as in flight no more: it is over, or a WebSocket has taken its place. */
-  leave(state: GatewayState): void {
-    state.inFlight--;
-    if (this.hasPermit) state.permits.giveBack(this.addressKey);
+  /** Notes that the head of a response is about to be sent. The status of a call is told at its end. */
+  begun(): void {
+    if (this.dialect.protocol === null) this.settle();
+  }
+
+  /**
+   * Notes that the whole response is here. What is left is to deliver it, which only its client can delay: so it gives up its places
+   * among the requests in flight, and to its upstream.
+   */
+  whole(): void {
+    this.settle();
+    this.upstreamPermit?.giveBack();
+    this.#settler.leave(this);
+  }
+
+  /** Applies its outcome, once: as soon as its status is known, or at its end if it never gets one. */
+  settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#settler.settle(this);
+  }
+
+  /** Gives up its place among the requests in flight. May be called again. */
+  leave({ permits }: GatewayState): void {
+    if (this.hasPermit) permits.giveBack(this.addressKey);
+    this.hasPermit = false;
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */
@@ -297,7 +322,15 @@ export interface UpstreamLeg {
   abandoned(): void;
 }
 
-/** What the limits decided about a request: for its response, its record, and the unit to return at its end. */
+/** Does what follows from a response, whatever its client does with it. Must not throw. */
+export interface Settler {
+  /** Applies the outcome to limits: returns units, and counts offences. */
+  settle(exchange: Exchange): void;
+  /** Lets others take its place among the requests in flight. May be called again. */
+  leave(exchange: Exchange): void;
+}
+
+/** What the limits decided about a request: for its response, its record, and the unit to return once its status is known. */
 interface Ruling extends core.DecisionRecord {
   /** The state of its bucket, for the client; `null` if no bucket took part. */
   readonly rate: RateReport | null;
@@ -364,10 +397,16 @@ export class ExchangeResponse {
   isOver = false;
   readonly #downstream: Downstream;
   readonly #translation: WebCall | null;
+  readonly #owner: Pick<Exchange, 'begun' | 'whole'>;
 
-  constructor(downstream: Downstream, translation: WebCall | null) {
+  constructor(
+    downstream: Downstream,
+    translation: WebCall | null,
+    owner: Pick<Exchange, 'begun' | 'whole'>,
+  ) {
     this.#downstream = downstream;
     this.#translation = translation;
+    this.#owner = owner;
   }
 
   /** The client still waits for a response: none has begun, and it has not gone. Otherwise stop working for the exchange. */
@@ -391,6 +430,7 @@ export class ExchangeResponse {
     this.outcome = 'answered';
     this.status = status;
     this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
+    this.#owner.whole();
     this.#downstream.answer(rendered.status, rendered.reason, fields, body, close);
     return SERVED;
   }
@@ -407,6 +447,7 @@ export class ExchangeResponse {
     this.outcome = outcome;
     this.status = status;
     this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
+    this.#owner.whole();
     this.#downstream.answer(status, reason, fields, body, close);
     return SERVED;
   }
@@ -414,6 +455,7 @@ export class ExchangeResponse {
   /** Begins a response whose body follows. */
   begin(status: number, reason: string, fields: core.Fields): void {
     this.status = status;
+    this.#owner.begun();
     this.#downstream.head(status, reason, fields);
   }
 
@@ -445,6 +487,7 @@ export class ExchangeResponse {
   #endWith(trailers: core.Fields, outcome: core.Outcome): boolean {
     if (this.#translation === null) {
       this.outcome = outcome;
+      this.#owner.whole();
       this.#downstream.end(trailers);
       return true;
     }
@@ -452,6 +495,7 @@ export class ExchangeResponse {
     if (last === null) return false;
     this.outcome = outcome;
     this.bytesSent += last.length;
+    this.#owner.whole();
     this.#downstream.write(last, null);
     this.#downstream.end(NO_FIELDS);
     return true;

@@ -31,6 +31,7 @@ const GENERATION = {
     routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },
   },
 } as unknown as Generation;
+const NO_SETTLER = { settle: () => {}, leave: () => {} };
 const STATE = {
   generation: GENERATION,
   clock: stillClock,
@@ -90,7 +91,7 @@ export class RecordingGateway {
   }
 
   accept(downstream: Http1Downstream): Exchange {
-    const exchange = new Exchange(downstream, STATE) as Entry;
+    const exchange = new Exchange(downstream, STATE, NO_SETTLER) as Entry;
     this.#entries.push({ exchange, body: '', taken: false, over: false, why: null });
     return exchange;
   }
