@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Clock, type Files, thisMachine } from '../core/index.ts';
+import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
 import { mostLimits } from '../limits/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
@@ -38,6 +38,8 @@ interface LoadOptions {
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
   readonly files?: Files;
+  /** What the process that will serve may use: defaults of caps follow its memory. Default: what this one may, by its `/proc`. */
+  readonly machine?: Machine;
 }
 
 /** A valid configuration. */
@@ -49,6 +51,8 @@ export interface LoadedConfig {
   readonly readings: Readings;
   /** What the files contain, for other threads. */
   readonly contents: ConfigBytes;
+  /** What the process may use, by which defaults were chosen. */
+  readonly machine: Machine;
   readonly warnings: readonly Diagnostic[];
   /** Hints: the operator may want to know them, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
@@ -73,7 +77,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const read = await readSources(path, options, contents);
   read.readings.release();
   if (!read.ok) return read;
-  const { sources, readings, diagnostics } = read;
+  const { sources, readings, diagnostics, machine } = read;
   const snapshot = compile.compileGateway(sources, options.generation);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...diagnostics, tooMany], readings);
@@ -83,6 +87,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     files: sources.files,
     readings,
     contents,
+    machine,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
@@ -94,6 +99,7 @@ interface SoundSources {
   readonly sources: Parameters<typeof compile.compileGateway>[0];
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
+  readonly machine: Machine;
 }
 
 async function readSources(
@@ -107,7 +113,9 @@ async function readSources(
     file.add([], NAME_THE_GATEWAY);
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
+  const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
   fillAnsweredRoutes(file);
+  compile.fillMemoryDefaults(file, machine);
   const gateway = schemas.validate(file, schemas.gatewaySchema, schemas.gatewayJsonSchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
@@ -133,14 +141,14 @@ async function readSources(
     limits,
     ...read,
     store: read.store,
-    workers: await compile.countWorkers(gateway.workers, readings.files),
+    workers: compile.countWorkers(gateway.workers, machine),
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,
   };
-  return { ok: true, sources, readings, diagnostics };
+  return { ok: true, sources, readings, diagnostics, machine };
 }
 
 /**

@@ -4,7 +4,7 @@ export * from './error.ts';
 export type * from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
-export { type Machine, readMachine } from './machine.ts';
+export { type Machine, readMachine, usableMemory } from './machine.ts';
 export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';

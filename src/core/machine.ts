@@ -15,6 +15,11 @@ export interface Machine {
   readonly memoryLimitBytes: number;
 }
 
+/** Returns the memory that a process may use, in bytes. */
+export function usableMemory({ memoryBytes, memoryLimitBytes }: Machine): number {
+  return Math.min(memoryBytes, memoryLimitBytes);
+}
+
 /** Where `reusePort` of Node spreads connections. */
 const SHARING_PORTS: ReadonlySet<string> = new Set(['linux', 'freebsd', 'sunos', 'aix']);
 

@@ -159,9 +159,9 @@ export class ControlPlane implements Workers {
     for (const { hosted } of this.#planes.values()) hosted.end();
   }
 
-  #configOf({ snapshot, contents }: LoadedConfig): PlaneConfig {
+  #configOf({ snapshot, contents, machine }: LoadedConfig): PlaneConfig {
     const { path, env } = this.#options;
-    return { path, env: { ...env }, generation: snapshot.generation, bytes: contents };
+    return { path, env: { ...env }, generation: snapshot.generation, bytes: contents, machine };
   }
 
   #serving(): Plane[] {

@@ -92,8 +92,11 @@ function ownPart(snapshot: Snapshot, workers: number): Snapshot {
   return { ...snapshot, caps: { ...snapshot.caps, tlsHandshakes } };
 }
 
-async function compile({ path, env, generation, bytes }: PlaneConfig, { clock }: System): Promise<Snapshot> {
-  const loaded = await loadConfig(path, { env, clock, generation, files: filesIn(bytes) });
+async function compile(
+  { path, env, generation, bytes, machine }: PlaneConfig,
+  { clock }: System,
+): Promise<Snapshot> {
+  const loaded = await loadConfig(path, { env, clock, generation, machine, files: filesIn(bytes) });
   if (loaded.ok) return loaded.snapshot;
   throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
 }

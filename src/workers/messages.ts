@@ -1,6 +1,6 @@
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
 import type { ConfigBytes } from '../config/index.ts';
-import type { Fact, MemoryHandover } from '../core/index.ts';
+import type { Fact, Machine, MemoryHandover } from '../core/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
 import type { BoundAddresses } from '../server/index.ts';
 import type { CheckState, LookupAnswer, LookupQuestion } from '../upstream/index.ts';
@@ -13,6 +13,8 @@ export interface PlaneConfig {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly generation: number;
   readonly bytes: ConfigBytes;
+  /** What the process may use. */
+  readonly machine: Machine;
 }
 
 /** What a worker is told when it is started. */

@@ -489,6 +489,7 @@ describe('weir explain', () => {
         'Authorization: passed on unchanged',
         "Host: the client's own",
         'body: any size; at least 240B/s on average, else 408',
+        'client reads: at least 240B/s of what waits for it on average, else its connection ends',
         'semicolons: refused with 400',
         'upstream 429: rewritten unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',

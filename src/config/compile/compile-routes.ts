@@ -78,7 +78,7 @@ function compileForwarding(
   config: RouteConfig,
   name: RouteName,
   upstreamName: string,
-  { config: { upstreams: configs }, upstreams, requirements }: RouteContext,
+  { config: { upstreams: configs, min_read_rate: minReadRate }, upstreams, requirements }: RouteContext,
 ): model.ForwardRoute {
   const upstream = upstreams.get(upstreamName);
   const defaults = configs[upstreamName]?.timeouts;
@@ -86,7 +86,13 @@ function compileForwarding(
     throw new Error(`a route to the upstream ${upstreamName} was not checked`);
   const serves = config.grpc === undefined ? 'paths' : 'calls';
   const timeouts = timeoutsOf(config.timeouts, defaults);
-  const policies = compilePolicies(config, serves, { id: name.id, upstream, timeouts, requirements });
+  const policies = compilePolicies(config, serves, {
+    id: name.id,
+    upstream,
+    timeouts,
+    minReadRate,
+    requirements,
+  });
   return {
     kind: 'forward',
     id: name.id,
@@ -104,12 +110,13 @@ function compileAnswered(
   config: RouteConfig,
   { id, parameters }: RouteName,
   answer: model.AnswerRoute['answer'],
-  { requirements }: RouteContext,
+  { config: { min_read_rate: minReadRate }, requirements }: RouteContext,
 ): model.AnswerRoute {
   const policies = compilePolicies(config, 'paths', {
     id,
     upstream: null,
     timeouts: NO_TIMEOUTS,
+    minReadRate,
     requirements,
   });
   return { kind: 'answer', id, parameters, upstream: null, answer, ...policies };

@@ -84,6 +84,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
     resourceMetadata:
       config.protected_resource === undefined ? null : metadataUrlOf(config.protected_resource.resource),
     timeouts: timeoutsOf(config),
+    minReadRate: config.min_read_rate,
     caps: capsOf(config),
     http2: http2Of(
       config,
@@ -178,6 +179,7 @@ function capsOf({ caps }: GatewayConfig): model.Snapshot['caps'] {
     headBytes: caps.head,
     fields: caps.fields,
     limitKeys: caps.limit_keys,
+    bufferedBytes: caps.buffered,
   };
 }
 

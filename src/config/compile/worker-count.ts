@@ -1,4 +1,4 @@
-import { type Files, type Machine, readMachine } from '../../core/index.ts';
+import type { Machine } from '../../core/index.ts';
 import type { WorkersModel } from '../model/index.ts';
 import { type GatewayConfig, MOST_WORKERS } from '../schema/index.ts';
 
@@ -7,9 +7,9 @@ const MIB = 1024 ** 2;
 const BASE_BYTES = 150 * MIB;
 const WORKER_BYTES = 60 * MIB;
 
-/** Says how many workers there are. With `auto`, reads what this process may use. */
-export async function countWorkers(workers: GatewayConfig['workers'], files: Files): Promise<WorkersModel> {
-  return workers === 'auto' ? workersOf(await readMachine(files)) : { count: workers, why: null };
+/** Says how many workers there are. With `auto`, it depends on the machine. */
+export function countWorkers(workers: GatewayConfig['workers'], machine: Machine): WorkersModel {
+  return workers === 'auto' ? workersOf(machine) : { count: workers, why: null };
 }
 
 /** Counts as many workers as the processors serve and the memory holds, at least one. What allows the fewest decides. */

@@ -41,6 +41,11 @@ export interface Snapshot {
   /** Where clients learn whose tokens are accepted (RFC 9728), which every challenge names; `null` if nowhere. */
   readonly resourceMetadata: string | null;
   readonly timeouts: TimeoutsModel;
+  /**
+   * The slowest that a client may take the gateway's own answers, on the average of `timeouts.clientReadMs`, in bytes a second;
+   * `null`: any rate. Routes have their own.
+   */
+  readonly minReadRate: number | null;
   readonly caps: CapsModel;
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
@@ -148,6 +153,8 @@ export interface CapsModel {
   readonly fields: number;
   /** The most limit counters in memory; a further one takes the place of another. */
   readonly limitKeys: number;
+  /** The most bytes that wait for clients, or are kept of their bodies, in all threads together. */
+  readonly bufferedBytes: number;
 }
 
 /** What a connection over HTTP/2 may take. */

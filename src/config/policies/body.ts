@@ -1,6 +1,6 @@
 import type { BodyTerms } from '../../http1/index.ts';
 import { compareMaxima, compareSizes } from '../difference.ts';
-import { formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
+import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 interface BodyModel {
@@ -51,7 +51,3 @@ export const body = routePolicy({
     ),
   ],
 });
-
-function formatRate(bytesPerS: number | null): string {
-  return bytesPerS === null ? 'off' : `${formatSize(bytesPerS)}/s`;
-}

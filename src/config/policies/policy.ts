@@ -18,6 +18,8 @@ export interface PolicyContext {
   /** `null` if the route is answered without one. */
   readonly upstream: UpstreamModel | null;
   readonly timeouts: RouteTimeouts;
+  /** The slowest that clients may read where a route does not say so, in bytes a second; `null`: any rate. */
+  readonly minReadRate: number | null;
   /** What all routes require. */
   readonly requirements: Requirements;
 }

@@ -5,6 +5,7 @@ import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, otherWordsOf, type PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
+import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
@@ -28,6 +29,7 @@ const POLICIES = [
   upstream429,
   cors,
   body,
+  reading,
   timeouts,
   requestHeaders,
   responseHeaders,
@@ -40,6 +42,7 @@ const EXPLAINED = beginningWith([
   stripPrefix,
   rewriteLocation,
   body,
+  reading,
   semicolons,
   upstream429,
   timeouts,
@@ -52,6 +55,7 @@ const COMPARED = beginningWith([
   semicolons,
   websocket,
   body,
+  reading,
   timeouts,
   cors,
 ]);

@@ -50,6 +50,8 @@ export class ConfigWatcher {
   #generation: number;
   /** The room for counters, which a reload cannot change. */
   readonly #limitKeys: number;
+  /** What the process may use: V8 and the tables were given their parts of it when it started. */
+  readonly #machine: LoadedConfig['machine'];
   /** The readings of the last look, if they were new. */
   #seen: Readings | null = null;
   #watches = true;
@@ -68,6 +70,7 @@ export class ConfigWatcher {
     this.#taken = loaded.readings;
     this.#generation = loaded.snapshot.generation;
     this.#limitKeys = loaded.snapshot.caps.limitKeys;
+    this.#machine = loaded.machine;
     this.#folders = new FolderWatch(
       options.files,
       () => this.#lookSoon(),
@@ -153,6 +156,7 @@ export class ConfigWatcher {
         clock,
         files,
         limitKeys,
+        machine: this.#machine,
         generation: this.#generation + 1,
       });
       if (this.#stopped) return;

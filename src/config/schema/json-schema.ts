@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { isByMemory } from '../values/index.ts';
 import { gatewaySchema } from './gateway/gateway-schema.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { testSchema } from './test-schema.ts';
@@ -27,7 +28,14 @@ export function testJsonSchema(): JsonSchema {
 
 /** Names the schema after the file beside the configuration in which editors find it. */
 function draft7(name: string, schema: z.ZodType): JsonSchema {
-  const made = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+  const made = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    // A default that follows the machine is told in words.
+    override: ({ zodSchema, jsonSchema }) => {
+      if (isByMemory(zodSchema)) delete jsonSchema.default;
+    },
+  });
   allowVariables(made);
   return { $id: `${name}.schema.json`, title: `${name}.yaml of Weir`, ...made };
 }

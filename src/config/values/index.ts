@@ -2,6 +2,7 @@
 // that decides. A message that begins with "expected" gets the written value added, unless the schema hides it (secrecy.ts).
 
 export * from './addresses.ts';
+export * from './by-memory.ts';
 export { parseHost, routeHosts } from './hosts.ts';
 export * from './meaning.ts';
 export * from './patterns.ts';

@@ -114,6 +114,11 @@ export function formatSize(bytes: number): string {
   return `${bytes}${units[unit]}`;
 }
 
+/** Formats bytes a second as `rateOrOff` reads them: `240B/s`, or `off`. */
+export function formatRate(bytesPerS: number | null): string {
+  return bytesPerS === null ? 'off' : `${formatSize(bytesPerS)}/s`;
+}
+
 /** A quota such as `20/5s`. */
 export function quota() {
   return z

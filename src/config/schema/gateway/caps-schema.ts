@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, duration, durationOrOff, means, size } from '../../values/index.ts';
+import { byMemory, count, duration, durationOrOff, means, rateOrOff, size } from '../../values/index.ts';
 
 /** The most threads that serve clients. */
 export const MOST_WORKERS = 256;
@@ -44,6 +44,13 @@ export const capsSchema = z
       .describe(
         'Maximum number of limit counters in memory, at 80 to 90 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
       ),
+    buffered: byMemory(
+      size({ min: '1MiB', max: '1024GiB' })
+        .prefault('1GiB')
+        .describe(
+          'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections end, those first whose clients take the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
+        ),
+    ),
   })
   .prefault({})
   .describe(
@@ -78,6 +85,13 @@ export const clientTimeoutsSchema = z
   .prefault({})
   .describe('How long to wait for clients. The duration of a whole request is not limited.');
 means('maximum', clientTimeoutsSchema);
+
+/** `min_read_rate` of gateway.yaml. */
+export const minReadRateSchema = rateOrOff()
+  .prefault('240B/s')
+  .describe(
+    'Minimum rate, on the average of timeouts.client_read, at which a client reads while anything waits for it; below it its connection ends. Routes may say otherwise. off: no minimum.',
+  );
 
 /** `shutdown` of gateway.yaml. */
 export const shutdownSchema = z

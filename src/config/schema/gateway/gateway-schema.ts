@@ -119,6 +119,7 @@ export const gatewaySchema = z.strictObject({
       'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
     ),
   timeouts: caps.clientTimeoutsSchema,
+  min_read_rate: caps.minReadRateSchema,
   caps: caps.capsSchema,
   http2: caps.http2Schema,
   shutdown: caps.shutdownSchema,

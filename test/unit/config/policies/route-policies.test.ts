@@ -33,6 +33,8 @@ const KEYS: readonly string[] = [
   'max_body: 1MiB',
   'min_body_rate: off',
   'min_body_rate: 1KiB/s',
+  'min_read_rate: off',
+  'min_read_rate: 1KiB/s',
   'timeouts: { first_byte: 10s }',
   'timeouts: { idle: 10m }',
   'timeouts: { websocket_idle: 1h }',
@@ -40,7 +42,7 @@ const KEYS: readonly string[] = [
   'response_headers: { set: { X-Frame-Options: DENY }, remove: [Server] }',
 ];
 const ALL =
-  'methods: [GET, POST], authentication: optional, close_at_expiry: true, strip_prefix: /a, rewrite_location: true, semicolons: pass, webhook: true, websocket: true, global_limit: exempt, upstream_429: pass, cors: false, max_body: 1MiB, min_body_rate: off, timeouts: { first_byte: 10s, idle: 10m, websocket_idle: 1h }';
+  'methods: [GET, POST], authentication: optional, close_at_expiry: true, strip_prefix: /a, rewrite_location: true, semicolons: pass, webhook: true, websocket: true, global_limit: exempt, upstream_429: pass, cors: false, max_body: 1MiB, min_body_rate: off, min_read_rate: off, timeouts: { first_byte: 10s, idle: 10m, websocket_idle: 1h }';
 const ENV = { SECRET: 'hunter2' };
 const PATH = 'path: "/a/{id}", upstream: api';
 const CALL = 'grpc: a.B/C, upstream: calls';

@@ -260,6 +260,7 @@ limits: "\${A}"
       '.state',
       '.limits',
       '.timeouts',
+      '.min_read_rate',
       '.caps',
       '.http2',
       '.shutdown',

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+const MARKS = z.registry<Record<string, never>>();
+
+/**
+ * Marks a key whose default follows the memory that the process may use: the loader fills it in before it validates a file
+ * (`compile/memory-defaults.ts`), so the default of the schema is only the most that it can be.
+ */
+export function byMemory<Schema extends z.ZodType>(schema: Schema): Schema {
+  MARKS.add(schema, {});
+  return schema;
+}
+
+/** Whether the default of a key follows the memory. */
+export function isByMemory(schema: z.core.$ZodType): boolean {
+  return MARKS.has(schema as z.ZodType);
+}
