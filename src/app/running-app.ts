@@ -41,7 +41,7 @@ import {
   Overload,
   openState,
 } from '../runtime/index.ts';
-import { type BoundAddresses, Listeners, TicketKeys } from '../server/index.ts';
+import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
@@ -69,6 +69,8 @@ class RunningApp implements PlaneApp {
   /** Where offences and budgets are counted. */
   readonly #memory: TableMemory;
   readonly #ticketKeys: TicketKeys;
+  /** What is held for the clients of all threads. */
+  readonly #buffered: Buffered;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
@@ -118,6 +120,8 @@ class RunningApp implements PlaneApp {
     const instance =
       (this.#memory.isShared ? shared.thread?.replicaId : null) ?? randomName(system.randomBytes);
     this.#observation = this.#makeObservation(snapshot, instance, worker !== undefined);
+    const { files } = system;
+    this.#buffered = new Buffered({ memory: this.#memory, files, listener: this.#observation.connections });
     this.#transports = new Transports(upstream =>
       openTransport(upstream, system, this.#observation.upstreams, shared),
     );
@@ -141,6 +145,7 @@ class RunningApp implements PlaneApp {
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
       clientConnections: () => this.#service.connections,
+      bufferedBytes: () => this.#buffered.bytes,
       upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),
       endpoints: () => endpointsViews(this.#reports.endpoints(this.#transports.states)),
       limitCounts: () => this.#limiting.counts,
@@ -241,6 +246,7 @@ class RunningApp implements PlaneApp {
       ...this.#system,
       connectionListener: this.#observation.connections,
       newPermits,
+      buffered: this.#buffered,
       ticketKeys: this.#ticketKeys,
     });
   }

@@ -23,17 +23,34 @@ export class TurnWriter implements TurnTask {
   readonly #socket: Socket;
   readonly #source: GatheredBytes;
   readonly #written: () => Written | undefined;
+  readonly #left: () => void;
   #phase: 'held' | 'open' | 'finished' = 'held';
   /** True while the system does not take all that was written. */
   #isFull = false;
   #willFlush = false;
 
-  /** @param written called before each write; returns what to call once it is done. Nothing is written before `open` is called */
-  constructor(socket: Socket, source: GatheredBytes, written: () => Written | undefined = () => undefined) {
+  /**
+   * Nothing is written before `open` is called.
+   *
+   * @param written called before each write; returns what to call once it is done
+   * @param left called after a write of which the system has not taken everything
+   */
+  constructor(
+    socket: Socket,
+    source: GatheredBytes,
+    written: () => Written | undefined = () => undefined,
+    left: () => void = () => {},
+  ) {
     this.#socket = socket;
     this.#source = source;
     this.#written = written;
+    this.#left = left;
     socket.on('drain', () => this.#onDrain());
+  }
+
+  /** True while the system does not take all that was written, and so much waits that no more is written. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   /** Writes what has been gathered, and from now on also what comes. */
@@ -76,7 +93,9 @@ export class TurnWriter implements TurnTask {
   #write(bytes: Buffer): void {
     if (bytes.length === 0) return;
     this.#isFull = !this.#socket.write(bytes, this.#written());
-    if (this.#socket.writableLength > 0) this.#source.lend();
+    const isLeft = this.#socket.writableLength > 0;
+    if (isLeft) this.#source.lend();
     this.#source.writable = !this.#isFull;
+    if (isLeft) this.#left();
   }
 }

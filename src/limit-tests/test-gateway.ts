@@ -147,6 +147,7 @@ class TestDownstream implements Downstream {
   readonly clientCertificate = null;
   readonly memory = new ConnectionMemory(true);
   readonly bytesReceived = 0;
+  readonly keeps = () => {};
   /** The fields of the response, as the gateway hands them to its listener. */
   received: Fields = [];
   readonly #over = Promise.withResolvers<void>();

@@ -222,6 +222,8 @@ const CONNECTIONS: MethodNames<core.ConnectionListener> = {
   proxyHeaderRefused: true,
   handshakeEnded: true,
   http2Closed: true,
+  readTooSlowly: true,
+  buffersFull: true,
 };
 
 const UPSTREAMS: MethodNames<core.UpstreamListener> = {

@@ -221,6 +221,14 @@ export class RecentErrors implements Partial<Heard> {
     this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
   }
 
+  readTooSlowly(): void {
+    this.#note(this.#kinds, 'client reads too slowly', null);
+  }
+
+  buffersFull(connections: number, bytes: number): void {
+    this.#note(this.#kinds, 'caps.buffered', `${connections} connections ended, which held ${bytes} bytes`);
+  }
+
   evicted({ reason }: core.EvictionEvent): void {
     this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
   }

@@ -4,6 +4,7 @@ import type { ConnectionListener, GatewayError, Random, RandomBytes, TimerClock 
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import type { DateField } from '../http1/index.ts';
+import type { Buffered } from './buffered.ts';
 
 /** The other end of a connection, and how it connected. */
 export interface ConnectedClient {
@@ -121,6 +122,8 @@ export interface ListenerState {
   readonly randomBytes: RandomBytes;
   readonly date: DateField;
   readonly connectionListener: ConnectionListener;
+  /** What all connections hold for their clients. */
+  readonly buffered: Buffered;
   /** The timeouts. A reload may change them, and all members below. */
   timeouts: TimeoutsModel;
   trustedProxies: AddressSet;

@@ -12,6 +12,7 @@ import {
   UnknownMethod,
 } from '../http1/index.ts';
 import { BodyPace } from './body-pace.ts';
+import { HELD_BYTES, type Holder, type Holding } from './buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
 import type { Http1Phase } from './http1-lateness.ts';
@@ -19,7 +20,7 @@ import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY } from './htt
 import { SwitchedConnection } from './switched-connection.ts';
 
 /** A client's connection over HTTP/1.1: serves one request after the other, and times every wait. */
-export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
+export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, Holder {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
@@ -37,6 +38,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   #halfClosed = false;
   #retired = false;
   readonly #readPause = new ReadPause();
+  readonly #holding: Holding;
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
   readonly #endReads: () => void;
@@ -48,8 +50,13 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
-    this.#watch = new ClientWatch(socket, this.#reader, state);
-    this.#responseEnd = new ResponseEnd(socket, () => this.#endExchange(true));
+    this.#holding = state.buffered.open(this, client.peer);
+    this.#watch = new ClientWatch(socket, this.#reader, this.#holding, state);
+    this.#responseEnd = new ResponseEnd(
+      socket,
+      () => this.#endExchange(true),
+      () => this.count(),
+    );
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
     for (const [event, handler] of this.#handlers) socket.on(event, handler);
     this.#endReads = readDirectly(socket, bytes => this.#onBytes(bytes));
@@ -57,6 +64,25 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   get draining(): boolean {
     return this.#state.draining || this.#retired || this.#reader.over;
+  }
+
+  get takenBytes(): number {
+    return this.socket.bytesWritten - this.socket.writableLength;
+  }
+
+  /** Ends the connection at once: it holds too much. */
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  count(): void {
+    const { body, waiting } = this.#reader;
+    const { writableLength, destroyed } = this.socket;
+    const kept = this.#phase.name === 'exchange' ? this.#phase.downstream.kept : 0;
+    // What a body that stands still has passed on last waits for its upstream.
+    const passed = body?.started === true && body.paused ? PASSED_BYTES : 0;
+    const bytes = destroyed ? 0 : writableLength + waiting + kept + passed;
+    this.#holding.set(bytes === 0 ? 0 : bytes + HELD_BYTES);
   }
 
   terms(kept: boolean, chunked: boolean): ResponseTerms {
@@ -95,8 +121,13 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const { socket } = this;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#endReads();
+    const minReadRate = this.#phase.name === 'exchange' ? this.#phase.exchange.minReadRate : null;
     this.#phase = CLOSED;
-    SwitchedConnection.begin(this.#accepted, socket, this.#reader.takeUnread(), successor, this.#state);
+    this.#holding.set(0);
+    const { peer } = this.client;
+    const early = this.#reader.takeUnread();
+    const switching = { accepted: this.#accepted, bytes: socket, peer, minReadRate, early, successor };
+    SwitchedConnection.begin(switching, this.#state);
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {
@@ -118,6 +149,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   bodyFlowChanged(): void {
     if (this.#reader.body?.flows !== true) this.#watch.bodyStoodStill();
     this.#read();
+    this.count();
   }
 
   bodyTooLarge(): void {
@@ -131,7 +163,9 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     if (late === 'close') this.socket.destroy();
     else if (late !== null) this.refuse(late);
     if (phase.name === 'exchange' && this.#watch.isFullTooLong(nowMs)) this.#dropRequestsBehind();
+    this.count();
     if (this.#readPause.isOver()) this.#read();
+    else this.#regulate();
   }
 
   /**
@@ -157,6 +191,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 
   #onDrain(): void {
+    this.count();
     if (this.#phase.name === 'exchange') this.#phase.exchange.drained();
   }
 
@@ -164,6 +199,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#reader.giveUp();
     this.#endExchange(false);
     this.#phase = CLOSED;
+    this.#holding.set(0);
   }
 
   /** Reads as many of the waiting bytes as the reader wants. */
@@ -205,7 +241,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   /** Pauses or resumes reading from the socket. */
   #regulate(): void {
-    const wanted = this.#reader.wantsMore && !this.#readPause.isOn;
+    const wanted = this.#reader.wantsMore && !this.#readPause.isOn && !this.#holding.isOverShare;
     if (wanted && this.socket.isPaused()) this.socket.resume();
     else if (!wanted && !this.socket.isPaused()) this.socket.pause();
   }
@@ -217,6 +253,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#watch.exchangeEnded();
     this.#state.gateway.over(exchange, delivered);
     if (this.socket.destroyed) return;
+    if (this.#holding.bytes > 0) this.count();
     if (exchange.isShed) this.#readPause.begin();
     if (downstream.keepsConnection && !this.#reader.over) this.#nextRequest();
     else this.#close(downstream.lingers || this.#reader.over);
@@ -255,6 +292,9 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 }
 
+/** Most that a body passes on before it stands still: a read of the socket. */
+const PASSED_BYTES = 65_536;
+
 /** How many sweeps a pause lasts: the third is a second away or a bit more, as `Retry-After` says. */
 const SWEEPS = 3;
 
@@ -284,7 +324,9 @@ const MAX_FULL_MS = 5_000;
 
 /** Measures how long a connection waits for its client. Only sweeps read the clock. */
 class ClientWatch {
+  readonly #socket: Socket;
   readonly #reader: RequestReader;
+  readonly #holding: Holding;
   readonly #state: ListenerState;
   readonly #stall = new StallTimer();
   readonly #pace = new BodyPace();
@@ -292,8 +334,10 @@ class ClientWatch {
   /** When a sweep first found the reader full behind the present exchange; `null` if it is not. */
   #fullSinceMs: number | null = null;
 
-  constructor(socket: Socket, reader: RequestReader, state: ListenerState) {
+  constructor(socket: Socket, reader: RequestReader, holding: Holding, state: ListenerState) {
+    this.#socket = socket;
     this.#reader = reader;
+    this.#holding = holding;
     this.#state = state;
     this.#progress = new SocketProgress(socket);
   }
@@ -321,10 +365,23 @@ class ClientWatch {
     const moved = this.#progress.moved(phase.name === 'lingering' || body?.flows === true);
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     const isTooSlow = body !== null && this.#pace.isTooSlow(nowMs, body);
-    const late = clientLateness(phase, this.#state, { nowMs, waitedMs, isTooSlow, insideHead, halfClosed });
+    const readsTooSlowly = this.#readsTooSlowly(nowMs, phase);
+    const wait = { nowMs, waitedMs, isTooSlow, readsTooSlowly, insideHead, halfClosed };
+    const late = clientLateness(phase, this.#state, wait);
     if (late !== 'not awaited') return late;
     this.#stall.begin();
     return null;
+  }
+
+  #readsTooSlowly(nowMs: number, phase: Http1Phase): boolean {
+    if (phase.name !== 'exchange' || this.#socket.writableLength === 0) {
+      this.#holding.pace.rest();
+      return false;
+    }
+    const { clientReadMs } = this.#state.timeouts;
+    const isSlow = this.#holding.isTooSlow(nowMs, { clientReadMs, minBytesPerS: phase.exchange.minReadRate });
+    if (isSlow) this.#state.connectionListener.readTooSlowly();
+    return isSlow;
   }
 
   /** Whether requests behind a slow one have filled the reader for too long. Ask at each sweep during an exchange. */

@@ -21,6 +21,8 @@ export interface ConnectionSide {
   terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** Called when the last byte of the response has been written. */
   answered(): void;
+  /** Counts what is held for the client: some of it waits. */
+  count(): void;
   /** Breaks the connection off with RST. */
   reset(): void;
   /** Called when a 101 was written: the connection is the successor's. */
@@ -52,6 +54,8 @@ export class Http1Downstream implements Downstream, TurnTask {
    * client could lose the response (RFC 9112, 9.6).
    */
   lingers = false;
+  /** How many bytes of the body are kept. */
+  kept = 0;
   readonly #connection: ConnectionSide;
   #chunked = false;
   #gathers = false;
@@ -105,6 +109,11 @@ export class Http1Downstream implements Downstream, TurnTask {
     return this.requestBody.withTerms(terms);
   }
 
+  keeps(bytes: number): void {
+    this.kept = bytes;
+    this.#connection.count();
+  }
+
   /** Does nothing: HTTP/1.1 has no tables. */
   neverIndex(): void {}
 
@@ -149,7 +158,9 @@ export class Http1Downstream implements Downstream, TurnTask {
       this.#gather();
       writeChunk(socket, chunk, taken);
     }
-    if (socket.writableLength >= socket.writableHighWaterMark) this.turnEnded();
+    if (socket.writableLength < socket.writableHighWaterMark) return true;
+    this.turnEnded();
+    if (socket.writableLength > 0) this.#connection.count();
     return socket.writableLength < socket.writableHighWaterMark;
   }
 
@@ -236,11 +247,16 @@ function mayHaveBody(method: string, status: number): boolean {
 export class ResponseEnd implements TurnTask {
   readonly #socket: Socket;
   readonly #ended: () => void;
+  readonly #left: () => void;
 
-  /** @param ended called once for each response, when its last byte has been sent */
-  constructor(socket: Socket, ended: () => void) {
+  /**
+   * @param ended called once for each response, when its last byte has been sent
+   * @param left called if some of it waits for the client
+   */
+  constructor(socket: Socket, ended: () => void, left: () => void = () => {}) {
     this.#socket = socket;
     this.#ended = ended;
+    this.#left = left;
   }
 
   /** Waits for the end of the turn: the response leaves then, and the upstream connection that brought it is idle. */
@@ -251,8 +267,12 @@ export class ResponseEnd implements TurnTask {
   turnEnded(): void {
     // What was still to be sent is lost. 'close' follows, and ends the exchange as not delivered.
     if (this.#socket.destroyed) return;
-    if (this.#socket.writableLength === 0) this.#ended();
-    else this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
+    if (this.#socket.writableLength === 0) {
+      this.#ended();
+      return;
+    }
+    this.#left();
+    this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
   }
 }
 

@@ -21,6 +21,8 @@ interface Wait {
   readonly waitedMs: number;
   /** True if the body misses its rate or its deadline. */
   readonly isTooSlow: boolean;
+  /** True if the client takes too little of what was written to it. */
+  readonly readsTooSlowly: boolean;
   /** True if a part of a head has come. */
   readonly insideHead: boolean;
   /** True if the client has closed its side. */
@@ -65,11 +67,11 @@ function latenessOfHead(
 function latenessInExchange(
   { awaitsReader, awaitsClient }: Http1Downstream,
   { timeouts }: ListenerState,
-  { waitedMs, isTooSlow, halfClosed }: Wait,
+  { waitedMs, isTooSlow, readsTooSlowly, halfClosed }: Wait,
 ): Lateness {
   if (isTooSlow) return errors.bodyTooSlow();
   if (halfClosed) return closeIf(waitedMs >= HALF_CLOSED_MS);
-  if (awaitsReader) return closeIf(waitedMs > timeouts.clientReadMs);
+  if (awaitsReader) return closeIf(readsTooSlowly);
   if (!awaitsClient) return 'not awaited';
   return waitedMs > timeouts.clientBodyIdleMs ? errors.clientTooSlow() : null;
 }

@@ -2,8 +2,9 @@ import type * as config from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { finishedWithin, ownMemory, ownPermits, pause } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { AddressSet } from '../http/index.ts';
+import { type AddressSet, addressKey } from '../http/index.ts';
 import { DateField } from '../http1/index.ts';
+import type { Buffered, ShareOwner } from './buffered.ts';
 import type { ListenerState } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
@@ -11,6 +12,8 @@ import { TicketKeys } from './ticket-keys.ts';
 import { Handshakes, TlsTermination } from './tls-termination.ts';
 
 const SWEEP_MS = 500;
+/** How often a thread looks whether all threads together hold too much: another may have noticed, and its clients may all read. */
+const CHECK_MS = 50;
 
 /** What the listeners work with, and their limits. */
 export interface ListenersOptions
@@ -22,6 +25,8 @@ export interface ListenersOptions
   readonly limits?: Pick<config.LimitsModel, 'ipv6Prefix'>;
   /** Makes the permits of connections. Default: permits of this gateway alone. */
   readonly newPermits?: core.NewPermits | undefined;
+  /** Counts what is held for clients. */
+  readonly buffered: Buffered;
   /** Default: keys of these listeners alone. */
   readonly ticketKeys?: TicketKeys;
 }
@@ -53,8 +58,9 @@ export class Listeners {
   readonly #redirect: Listener | null;
   readonly #grpc: Listener | null;
   readonly #all: readonly Listener[];
+  readonly #ipv6Prefix: number | undefined;
   #sweeper: core.Timer | null = null;
-
+  #checker: core.Timer | null = null;
   constructor({
     listen,
     gateway,
@@ -62,6 +68,7 @@ export class Listeners {
     random,
     randomBytes,
     network,
+    buffered,
     connectionListener,
     timeouts,
     caps,
@@ -71,12 +78,15 @@ export class Listeners {
     newPermits = ownPermits,
     ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
   }: ListenersOptions) {
+    this.#ipv6Prefix = limits?.ipv6Prefix;
+    this.#useBuffered(buffered, caps, trustedProxies);
     this.#state = {
       gateway,
       clock,
       random,
       randomBytes,
       connectionListener,
+      buffered,
       date: new DateField(),
       timeouts,
       trustedProxies,
@@ -111,6 +121,7 @@ export class Listeners {
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
     if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
     this.#handshakes.use(caps.tlsHandshakes);
+    this.#useBuffered(this.#state.buffered, caps, trustedProxies);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
     this.#state.keepAliveHint = keepAliveHintOf(timeouts);
@@ -133,7 +144,9 @@ export class Listeners {
     const http = await this.#http.listen(shared?.http);
     const redirect = (await this.#redirect?.listen(shared?.redirect ?? undefined)) ?? null;
     const grpc = (await this.#grpc?.listen(shared?.grpc ?? undefined)) ?? null;
-    this.#sweeper = this.#state.clock.every(SWEEP_MS, () => this.#sweep());
+    const { clock } = this.#state;
+    this.#sweeper = clock.every(SWEEP_MS, () => this.#sweep());
+    if (shared !== undefined) this.#checker = clock.every(CHECK_MS, () => this.#state.buffered.check());
     return { http, redirect, grpc };
   }
 
@@ -157,19 +170,31 @@ export class Listeners {
   async #close(): Promise<void> {
     this.#state.draining = true;
     await Promise.all(this.#all.map(listener => listener.drain()));
-    this.#state.clock.cancel(this.#sweeper);
+    this.#stopSweeping();
   }
 
   /** Breaks off the connections that are left. */
   destroy(): void {
-    this.#state.clock.cancel(this.#sweeper);
+    this.#stopSweeping();
     for (const listener of this.#all) listener.destroy();
+  }
+
+  #useBuffered(buffered: Buffered, { bufferedBytes }: config.CapsModel, trusted: AddressSet): void {
+    const ownersOf = (address: string): ShareOwner[] =>
+      trusted.has(address) ? [] : [{ key: addressKey(address, this.#ipv6Prefix), shares: 1 }];
+    buffered.use({ capBytes: bufferedBytes, ownersOf });
+  }
+
+  #stopSweeping(): void {
+    this.#state.clock.cancel(this.#sweeper);
+    this.#state.clock.cancel(this.#checker);
   }
 
   #sweep(): void {
     const now = this.#state.clock.monotonicMs();
     if (this.#ticketKeys.renew(now)) for (const listener of this.#all) listener.renewTls();
     for (const listener of this.#all) listener.sweep(now);
+    this.#state.buffered.sweep(now, this.#state.timeouts.clientReadMs);
   }
 }
 

@@ -1,38 +1,62 @@
 import type { Socket } from 'node:net';
-import { SocketStream } from '../core/index.ts';
+import { SocketStream, type TimerClock } from '../core/index.ts';
 import type { Successor } from '../gateway/index.ts';
+import { HELD_BYTES, type Holder, type Holding } from './buffered.ts';
 import type { Accepted, ClientConnection, ListenerState } from './client-connection.ts';
 
+/** A connection whose protocol is switched. */
+interface Switching {
+  readonly accepted: Accepted;
+  /** Carries its bytes: the accepted socket, or TLS over it. */
+  readonly bytes: Socket;
+  /** The address of the client. */
+  readonly peer: string;
+  /** The fewest bytes a second that the client has to take, on average; `null` for no limit. */
+  readonly minReadRate: number | null;
+  /** What was already read of the other protocol. */
+  readonly early: Buffer;
+  readonly successor: Successor;
+}
+
 /** The last stage of a connection that switched to another protocol. */
-export class SwitchedConnection implements ClientConnection {
+export class SwitchedConnection implements ClientConnection, Holder {
   readonly socket: Socket;
   readonly #bytes: Socket;
   readonly #successor: Successor;
+  readonly #minBytesPerS: number | null;
   readonly #state: ListenerState;
-  /** How many bytes the system had taken at the last sweep. */
-  #taken = 0;
-  /** When a sweep first found that the client takes none of what is written to it; `null` if it does. */
-  #stuckSinceMs: number | null = null;
+  readonly #holding: Holding;
 
-  /** @param early what was already read of the other protocol */
-  static begin(
-    accepted: Accepted,
-    bytes: Socket,
-    early: Buffer,
-    successor: Successor,
-    state: ListenerState,
-  ): void {
+  static begin(switching: Switching, state: ListenerState): void {
+    const { accepted, bytes, early, successor } = switching;
+    const connection = new SwitchedConnection(switching, state);
     // Start it before it becomes the stage, which ends it at once while the gateway drains.
-    successor.start(new SocketStream(bytes, early, state.clock));
-    accepted.become(new SwitchedConnection(accepted.socket, bytes, successor, state));
+    successor.start(new CountedStream(bytes, early, state.clock, () => connection.count()));
+    accepted.become(connection);
   }
 
-  /** @param bytes carries its bytes: the accepted socket, or TLS over it */
-  constructor(socket: Socket, bytes: Socket, successor: Successor, state: ListenerState) {
-    this.socket = socket;
+  constructor({ accepted, bytes, peer, minReadRate, successor }: Switching, state: ListenerState) {
+    this.socket = accepted.socket;
     this.#bytes = bytes;
     this.#successor = successor;
+    this.#minBytesPerS = minReadRate;
     this.#state = state;
+    this.#holding = state.buffered.open(this, peer);
+    bytes.on('close', () => this.#holding.set(0));
+  }
+
+  get takenBytes(): number {
+    return this.#bytes.bytesWritten - this.#bytes.writableLength;
+  }
+
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  /** Counts what is held for the client. */
+  count(): void {
+    const bytes = this.#bytes.destroyed ? 0 : this.#bytes.writableLength;
+    this.#holding.set(bytes === 0 ? 0 : bytes + HELD_BYTES);
   }
 
   refuse(): void {
@@ -40,7 +64,11 @@ export class SwitchedConnection implements ClientConnection {
   }
 
   sweep(nowMs: number): void {
-    if (this.#isStuck(nowMs)) this.socket.destroy();
+    this.count();
+    if (this.#isReadTooSlowly(nowMs)) {
+      this.#state.connectionListener.readTooSlowly();
+      this.socket.destroy();
+    }
     this.#successor.sweep(nowMs);
   }
 
@@ -48,12 +76,25 @@ export class SwitchedConnection implements ClientConnection {
     this.#successor.drain();
   }
 
-  #isStuck(nowMs: number): boolean {
-    const { bytesWritten, writableLength } = this.#bytes;
-    const taken = bytesWritten - writableLength;
-    if (writableLength === 0 || taken !== this.#taken) this.#stuckSinceMs = null;
-    else this.#stuckSinceMs ??= nowMs;
-    this.#taken = taken;
-    return this.#stuckSinceMs !== null && nowMs - this.#stuckSinceMs > this.#state.timeouts.clientReadMs;
+  #isReadTooSlowly(nowMs: number): boolean {
+    if (this.#holding.bytes === 0) return false;
+    const { clientReadMs } = this.#state.timeouts;
+    return this.#holding.isTooSlow(nowMs, { clientReadMs, minBytesPerS: this.#minBytesPerS });
+  }
+}
+
+/** A client's end of a connection whose protocol was switched: tells when something waits for the client. */
+class CountedStream extends SocketStream {
+  readonly #left: () => void;
+
+  constructor(socket: Socket, early: Buffer, clock: TimerClock, left: () => void) {
+    super(socket, early, clock);
+    this.#left = left;
+  }
+
+  override write(bytes: Uint8Array): boolean {
+    const isTaken = super.write(bytes);
+    if (!isTaken) this.#left();
+    return isTaken;
   }
 }

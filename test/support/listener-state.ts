@@ -2,6 +2,7 @@ import type { Gateway } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/http/index.ts';
 import { DateField } from '../../src/http1/index.ts';
 import type { ListenerState } from '../../src/server/client-connection.ts';
+import { ownBuffered } from './own-buffered.ts';
 import { stillClock } from './still-clock.ts';
 
 /** What connections share where nothing else is said: no time goes by. */
@@ -12,7 +13,11 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     random: () => 0,
     randomBytes: count => Buffer.alloc(count),
     date: new DateField(),
-    connectionListener: { proxyHeaderRefused: () => {}, handshakeEnded: () => {}, http2Closed: () => {} },
+    connectionListener: {
+      ...{ proxyHeaderRefused: () => {}, handshakeEnded: () => {}, http2Closed: () => {} },
+      ...{ readTooSlowly: () => {}, buffersFull: () => {} },
+    },
+    buffered: ownBuffered(),
     trustedProxies: new AddressSet([]),
     timeouts: {
       tlsHandshakeMs: 10_000,

@@ -67,6 +67,7 @@ export class ScriptedClient {
       {
         wake: () => void this.wakes++,
         settingsRead: () => this.told.push('settled'),
+        isOverShare: false,
         shutDownSeen: () => this.session.goAway(ErrorCode.NO_ERROR),
         goaway: code => this.told.push(`goaway ${code}`),
         request: (stream, section, ends) => {

@@ -250,6 +250,14 @@ export const HTTP2_FAULTS = [
 ] as const;
 export type Http2FaultReason = (typeof HTTP2_FAULTS)[number];
 
+/** Why a connection or stream ended whose client had not read what was sent to it. */
+export const READER_ENDS = [
+  /** The client took less than `min_read_rate` on average, or nothing for `timeouts.client_read`. */
+  'slow',
+  /** All clients together left more unread than `caps.buffered`. */
+  'buffered',
+] as const;
+
 /** Hears how connections begin and end. Called for each of them: must be quick and must not throw. */
 export interface ConnectionListener {
   /** @param peer address of the connection's other end */
@@ -257,6 +265,10 @@ export interface ConnectionListener {
   /** @param listener its key under `listen` */
   handshakeEnded(listener: string, outcome: HandshakeOutcome): void;
   http2Closed(fault: Http2FaultReason): void;
+  /** A client took too little of what was sent to it, so that its connection or stream ended. */
+  readTooSlowly(): void;
+  /** More was held for clients than `caps.buffered` lets, so that connections ended, which held so many bytes. */
+  buffersFull(connections: number, bytes: number): void;
 }
 
 /** A configuration in use, or about to be. */

@@ -47,6 +47,8 @@ export interface Downstream {
   /** The request's body, subject to these terms. Called at most once, and only if the framing says there is one. */
   body(terms: BodyTerms): BodySource;
 
+  /** Notes that so many bytes of the body are kept, instead of passed on. They count as held for the client until the exchange is over. */
+  keeps(bytes: number): void;
   /** Keeps fields of the response with these names out of compression tables. Call it before they are sent. */
   neverIndex(names: FieldNames): void;
   /** Sends a whole response in one write; every character of the body is one byte. */

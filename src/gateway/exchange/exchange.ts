@@ -173,6 +173,12 @@ export class Exchange {
     return shown !== null && downstream.memory.thumbprintOf(shown) === certificate;
   }
 
+  /** The fewest bytes a second that its client has to take of the response, on average; `null` for no limit. */
+  get minReadRate(): number | null {
+    const { route } = this.destination;
+    return route?.kind === 'forward' ? route.minReadRate : this.snapshot.minReadRate;
+  }
+
   /** True if it was refused because the process is too far behind. */
   get isShed(): boolean {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
@@ -399,11 +405,7 @@ export class ExchangeResponse {
   readonly #translation: WebCall | null;
   readonly #owner: Pick<Exchange, 'begun' | 'whole'>;
 
-  constructor(
-    downstream: Downstream,
-    translation: WebCall | null,
-    owner: Pick<Exchange, 'begun' | 'whole'>,
-  ) {
+  constructor(downstream: Downstream, translation: WebCall | null, owner: Pick<Exchange, 'begun' | 'whole'>) {
     this.#downstream = downstream;
     this.#translation = translation;
     this.#owner = owner;

@@ -133,7 +133,10 @@ function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) =>
     chunk: bytes => {
       if (!exchange.response.isAwaited) return true;
       if (whole.length + bytes.length > maxBytes) exchange.answerError(errors.bodyTooLarge());
-      else whole = joined.join(whole, bytes);
+      else {
+        whole = joined.join(whole, bytes);
+        exchange.downstream.keeps(whole.length);
+      }
       return true;
     },
     end: () => {

@@ -43,6 +43,10 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #rest: Buffer | null = null;
   #restAt = 0;
   #hasRead = false;
+  /** How many bytes of responses were written, without the frames around them. */
+  #responseBytes = 0;
+  /** How many bytes of bodies were used up, but not allowed again because the connection holds too much. */
+  #withheld = 0;
   /** True if handlers hold parts of the bytes that are being read. */
   #areKept = false;
   readonly release = null;
@@ -56,6 +60,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     super(options, { isServer: true, settings, grade: gradeRequestField }, () => owner.wake());
     this.#options = options;
     this.#owner = owner;
+  }
+
+  /** How many bytes of heads and bodies of responses were written. Nothing else that a client makes us write counts as taken by it. */
+  get responseBytes(): number {
+    return this.#responseBytes + this.sending.sentBytes;
   }
 
   /** True if bytes were read that wait for their turn: read no more, and call `readOn` in the next turn of the event loop. */
@@ -120,6 +129,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   /** Lets counts of what floods sink with time, and frees what an idle connection does not need. Call it at each sweep. */
   sweep(nowMs: number): void {
     this.#floods.sweep(nowMs);
+    this.used(0);
     if (!this.#hasRead) {
       this.writer.rest();
       this.decoder.forget();
@@ -135,7 +145,17 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     ends: boolean,
     neverIndexed: FieldNames,
   ): void {
-    this.writer.headers(stream.id, this.encoder.encode(fields, neverIndexed, status), ends);
+    const block = this.encoder.encode(fields, neverIndexed, status);
+    this.#responseBytes += block.length;
+    this.writer.headers(stream.id, block, ends);
+  }
+
+  /** Lets the client send as much again, unless its connection holds too much: what comes later is not read then. */
+  override used(bytes: number): void {
+    this.#withheld += bytes;
+    if (this.#withheld === 0 || this.#owner.isOverShare) return;
+    super.used(this.#withheld);
+    this.#withheld = 0;
   }
 
   override cancel(stream: ServerStream, code: number): void {
@@ -248,7 +268,8 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#works(1);
     if (this.#phase === 'gone') return;
     this.#lastServed = id;
-    const isFull = this.writer.length + this.sending.waiting > this.#options.maxUnsent;
+    const isFull =
+      this.writer.length + this.sending.waiting > this.#options.maxUnsent || this.#owner.isOverShare;
     if (isFull || this.streams.size >= this.#options.maxStreams) {
       this.#refuse(id, isFull ? ErrorCode.ENHANCE_YOUR_CALM : ErrorCode.REFUSED_STREAM);
       return;
@@ -304,6 +325,8 @@ export interface ServerSessionOptions extends SessionOptions {
 
 /** Holds the connection of a session. */
 export interface ServerSessionOwner {
+  /** True while more is held for the connection's client than its share: no stream is opened, and no body is read on. */
+  readonly isOverShare: boolean;
   /** Called when there is something to take and write by the end of this turn of the event loop. */
   wake(): void;
   /**

@@ -12,6 +12,8 @@ export interface Sender {
   readonly id: number;
   /** How many bytes the other side accepts on the stream. Below 0 if it has made its windows smaller. */
   sendWindow: number;
+  /** How many bytes of DATA were sent on the stream. */
+  sentBytes: number;
   /** What has to wait; `null` until something does. */
   outgoing: OutgoingBytes | null;
   /** From 0, the most urgent, to 7 (RFC 9218, 4.1). */
@@ -33,11 +35,18 @@ export class Sending {
   readonly #ready = new ReadyStreams();
   /** How many bytes wait on all streams. */
   waiting = 0;
+  /** How many bytes of DATA were sent on all streams. */
+  sentBytes = 0;
   /** How many pieces of DATA were sent that the other side may acknowledge one by one: as its windows parted them, at most 4 KiB each. */
   pieces = 0;
 
   constructor(writer: FrameWriter) {
     this.#writer = writer;
+  }
+
+  /** Whether streams wait for the connection's window or the socket. */
+  get isBlocked(): boolean {
+    return this.#ready.size > 0;
   }
 
   /** Whether something waits that could be sent now. */
@@ -148,7 +157,9 @@ export class Sending {
 
   #count(stream: Sender, bytes: number): void {
     this.#window -= bytes;
+    this.sentBytes += bytes;
     stream.sendWindow -= bytes;
+    stream.sentBytes += bytes;
     this.pieces += 1 + (bytes >> PIECE_BITS);
   }
 }
@@ -236,6 +247,8 @@ export class ReceiveWindow {
   #left: number;
   /** How many bytes have been used up and are not allowed again yet. */
   #used = 0;
+  /** How many bytes came and are not used up. */
+  held = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -245,6 +258,7 @@ export class ReceiveWindow {
   /** Counts bytes that came. Throws Http2Fault if they are more than was allowed. */
   take(bytes: number): void {
     this.#left -= bytes;
+    this.held += bytes;
     if (this.#left < 0)
       throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'more than the window of the connection');
   }
@@ -252,6 +266,7 @@ export class ReceiveWindow {
   /** Counts bytes that take no memory any more. Returns by how many bytes to open the window again: 0 until half of it is used up. */
   use(bytes: number): number {
     this.#used += bytes;
+    this.held -= bytes;
     if (this.#used < this.#max / 2) return 0;
     const used = this.#used;
     this.#left += used;

@@ -75,6 +75,21 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return this.writer.length;
   }
 
+  /** The number of bytes of bodies that wait for a window of the other side, or for the socket. */
+  get waiting(): number {
+    return this.sending.waiting;
+  }
+
+  /** Whether a body waits for something else than a window of its own stream. */
+  get isBlocked(): boolean {
+    return this.sending.isBlocked;
+  }
+
+  /** The number of bytes that came and whose windows are not opened again, since their handlers have not taken them yet. */
+  get held(): number {
+    return this.#window.held;
+  }
+
   /**
    * Returns what is to be written. The next frame overwrites the bytes, unless `lend` was called: then they stay until `giveBack` is.
    */

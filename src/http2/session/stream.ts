@@ -41,6 +41,7 @@ class HeldPart {
 export abstract class Stream implements Sender {
   readonly id: number;
   sendWindow: number;
+  sentBytes = 0;
   outgoing: OutgoingBytes | null = null;
   urgency = 3;
   isIncremental = true;

@@ -9,7 +9,7 @@ const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
   late: 'closed connections whose PROXY header did not arrive in time',
 };
 
-/** Logs connections that never came to a request. */
+/** Logs connections that never came to a request, and those that ended for lack of memory. */
 export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionListener> {
   /** Anyone who reaches the port can cause these lines. */
   const counts = new OncePerMinute(clock);
@@ -17,6 +17,13 @@ export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionList
     proxyHeaderRefused(reason, address) {
       const connections = counts.count(reason);
       if (connections > 0) log.warn({ type: 'proxy', reason, address, connections }, MESSAGES[reason]);
+    },
+    buffersFull(ended, bytes) {
+      const times = counts.count('buffersFull');
+      if (times === 0) return;
+      const message =
+        'ended connections of clients that do not read: more waited for them than caps.buffered';
+      log.warn({ type: 'caps', cap: 'buffered', ended, bytes, times }, message);
     },
   };
 }

@@ -7,10 +7,15 @@ export function connectionMetrics(set: MetricSet): core.ConnectionListener {
   const proxyHeaderFaults = set.counter('weir_proxy_header_faults_total');
   const handshakes = set.counter('weir_tls_handshakes_total');
   const http2Faults = set.counter('weir_http2_faults_total');
+  const readers = set.counter('weir_readers_ended_total');
   return {
     proxyHeaderRefused: fault => proxyHeaderFaults.of(fault).count++,
     handshakeEnded: (listener, outcome) => handshakes.of(listener).of(outcome).count++,
     http2Closed: fault => http2Faults.of(fault).count++,
+    readTooSlowly: () => readers.of('slow').count++,
+    buffersFull: connections => {
+      readers.of('buffered').count += connections;
+    },
   };
 }
 

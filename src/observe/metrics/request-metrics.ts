@@ -8,6 +8,8 @@ import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
   clientConnections(): number;
+  /** What is held for clients. */
+  bufferedBytes(): number;
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
   /** Default: there are none. */
   readonly workers?: { readonly count: number } | undefined;
@@ -98,6 +100,7 @@ export class ExchangeMetrics implements core.ExchangeListener {
     const labels = { version: readVersion(), node: process.versions.node };
     this.#set.gauge('weir_build_info').set(workers ? { ...labels, workers: workers.count } : labels, 1);
     this.#set.read('weir_client_connections', () => gauges.clientConnections());
+    this.#set.read('weir_buffered_bytes', () => gauges.bufferedBytes());
     this.#set.read('weir_upstream_connections', () =>
       Array.from(gauges.upstreamConnections(), ([upstream, connections]) => [{ upstream }, connections]),
     );

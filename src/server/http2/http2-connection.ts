@@ -11,6 +11,7 @@ import type {
   ServerStream,
 } from '../../http2/index.ts';
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../http2/index.ts';
+import { DELIVERY_BYTES, HELD_BYTES, type Holder, type Holding } from '../buffered.ts';
 import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';
@@ -35,7 +36,7 @@ type Http2Phase =
   | 'closing';
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
-export class Http2Connection implements ClientConnection, SessionSide, ServerSessionOwner {
+export class Http2Connection implements ClientConnection, SessionSide, ServerSessionOwner, Holder {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
@@ -48,6 +49,14 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   readonly #streams = new Roster<Http2Downstream>();
   /** Streams that are closed, but whose last bytes are not written yet. */
   #leaving: Http2Downstream[] = [];
+  /** How many streams were answered, and wait for their client to read. */
+  #undelivered = 0;
+  /** How many bytes of requests are kept. */
+  #kept = 0;
+  readonly #maxStreams: number;
+  readonly #holding: Holding;
+  /** True while nothing is read, since the client does not read. */
+  #isHeldBack = false;
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
   #phase: Http2Phase = 'preface';
@@ -67,15 +76,32 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#state = state;
     this.#phaseSinceMs = state.clock.monotonicMs();
     this.#heads = new HeadReader(state.randomBytes);
+    this.#holding = state.buffered.open(this, client.peer);
+    this.#maxStreams = state.http2.maxStreams;
     this.#session = new ServerSession(sessionOptions(state, serves), this);
-    this.#writer = new TurnWriter(socket, this.#session, () => this.#writing());
+    this.#writer = new TurnWriter(
+      socket,
+      this.#session,
+      () => this.#writing(),
+      () => this.count(),
+    );
     readDirectly(socket, bytes => this.#read(bytes));
     // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
     socket.on('end', () => this.#end());
     // 'close' follows. TLS that breaks leaves its socket open.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onClose());
+    socket.on('drain', () => this.#onDrain());
     this.#writer.open();
+  }
+
+  /** The bytes of responses that the system has taken. */
+  get takenBytes(): number {
+    return this.#session.responseBytes - this.#session.unwritten - this.socket.writableLength;
+  }
+
+  get isOverShare(): boolean {
+    return this.#holding.isOverShare;
   }
 
   get gateway(): Gateway {
@@ -100,9 +126,22 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#giveUp(ErrorCode.ENHANCE_YOUR_CALM);
   }
 
+  /** Ends the connection at once: it holds too much, or its client does not read. */
+  cut(): void {
+    this.socket.destroy();
+    this.#enter('closing');
+    this.#session.lose();
+  }
+
   sweep(nowMs: number): void {
     for (const stream of this.#streams) stream.sweep(nowMs, this.#state);
     this.#session.sweep(nowMs);
+    if (this.#isReadTooSlowly(nowMs)) {
+      this.readTooSlowly();
+      this.cut();
+      return;
+    }
+    this.count();
     this.#sweepLiveness(nowMs);
     const { timeouts } = this.#state;
     const idleMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
@@ -163,6 +202,30 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     }
   }
 
+  answered(): void {
+    this.#undelivered++;
+  }
+
+  readTooSlowly(): void {
+    this.#state.connectionListener.readTooSlowly();
+    // Nothing else is under way that its client may read.
+    if (this.#streams.size === 0) this.#giveUp(ErrorCode.ENHANCE_YOUR_CALM);
+  }
+
+  keeps(change: number): void {
+    this.#kept += change;
+    this.count();
+  }
+
+  /** Counts what the connection holds for its client. */
+  count(): void {
+    const { unwritten, waiting, held } = this.#session;
+    const all = this.socket.destroyed
+      ? 0
+      : this.socket.writableLength + unwritten + waiting + held + this.#kept;
+    this.#holding.set(all === 0 ? 0 : all + HELD_BYTES + this.#undelivered * DELIVERY_BYTES);
+  }
+
   streamClosed(downstream: Http2Downstream, answered: boolean): void {
     const isUnwritten = answered && this.#session.unwritten > 0;
     if (isUnwritten && this.#phase !== 'closing') this.#leaving.push(downstream);
@@ -188,11 +251,18 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#leaving = [];
     return error => {
       for (const stream of leaving) this.#over(stream, !error);
+      if (this.#isHeldBack) this.#readOn();
     };
+  }
+
+  #onDrain(): void {
+    this.count();
+    if (this.#isHeldBack) this.#readOn();
   }
 
   #over(downstream: Http2Downstream, delivered: boolean): void {
     this.#streams.delete(downstream);
+    if (downstream.isResponded) this.#undelivered--;
     downstream.over(delivered);
     if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }
@@ -207,10 +277,35 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
       this.#faulty(fault);
       return;
     }
-    if (this.#session.isBehind) {
-      this.socket.pause();
-      inNextTurn(() => this.#read(null));
-    } else if (this.socket.isPaused()) this.socket.resume();
+    this.#readOn();
+  }
+
+  /** Reads on, unless the client does not: what waits to be written counts as in flight. */
+  #readOn(): void {
+    const isWaiting = this.#leaving.length > 0 && this.#streams.size >= this.#maxStreams;
+    this.#isHeldBack = this.#phase !== 'closing' && (isWaiting || this.#writer?.isFull === true);
+    const { isBehind } = this.#session;
+    if (this.#isHeldBack || isBehind) this.socket.pause();
+    else if (this.socket.isPaused()) this.socket.resume();
+    if (isBehind && !this.#isHeldBack) inNextTurn(() => this.#read(null));
+  }
+
+  /** Whether the client takes too little of what is sent to it, on all streams whose own windows are open. */
+  #isReadTooSlowly(nowMs: number): boolean {
+    const { pace } = this.#holding;
+    if (this.#phase === 'closing' || (this.socket.writableLength === 0 && !this.#session.isBlocked)) {
+      pace.rest();
+      return false;
+    }
+    const { clientReadMs } = this.#state.timeouts;
+    return this.#holding.isTooSlow(nowMs, { clientReadMs, minBytesPerS: this.#minReadRate });
+  }
+
+  /** The lowest rate that a stream asks for. */
+  get #minReadRate(): number | null {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { exchange } of this.#streams) least = Math.min(least, exchange.minReadRate ?? 0);
+    return least > 0 && least < Number.POSITIVE_INFINITY ? least : null;
   }
 
   #faulty(fault: unknown): void {
@@ -226,7 +321,9 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   #sweepLiveness(nowMs: number): void {
     const { keepAliveMs: pingIntervalMs, clientReadMs: pingTimeoutMs } = this.#state.timeouts;
     const terms = { pingIntervalMs, pingTimeoutMs };
-    const next = this.#liveness.sweep(nowMs, this.socket.bytesRead, this.#streams.size === 0, terms);
+    // While nothing is read, silence says nothing.
+    const isIdle = this.#streams.size === 0 || this.#isHeldBack;
+    const next = this.#liveness.sweep(nowMs, this.socket.bytesRead, isIdle, terms);
     if (next === 'give up') this.socket.destroy();
     else if (next === 'ping' && this.#liveness.ping()) this.#session.sendPing();
   }
@@ -261,6 +358,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     const leaving = this.#leaving;
     this.#leaving = [];
     for (const stream of leaving) this.#over(stream, false);
+    this.#holding.set(0);
   }
 
   #enter(phase: Http2Phase): void {

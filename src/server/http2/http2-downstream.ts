@@ -7,8 +7,10 @@ import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { RequestHandler, ServerStream } from '../../http2/index.ts';
 import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
+import type { ReadTerms } from '../read-pace.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
+import { type ReadStream, StreamReadPace } from './stream-read-pace.ts';
 import { StreamTunnel } from './stream-tunnel.ts';
 
 /** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
@@ -26,6 +28,14 @@ export interface SessionSide {
   readonly clock: core.TimerClock;
   /** True while the gateway drains. */
   readonly draining: boolean;
+  /** Called once the whole response was handed to the session. */
+  answered(): void;
+  /** Counts what is held for the client: some of it waits. */
+  count(): void;
+  /** Called when a stream has ended because its client took too little of it. */
+  readTooSlowly(): void;
+  /** Notes that so many bytes more of requests are kept, or fewer. */
+  keeps(change: number): void;
   /**
    * Called once, when the stream is closed.
    *
@@ -50,12 +60,15 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   readonly exchange: Exchange;
   readonly #connection: SessionSide;
   #response: 'none' | 'begun' | 'ended' | 'closed' = 'none';
+  #isResponded = false;
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: core.FieldNames = NO_NAMES;
   /** Give back the bytes that wait to be sent. */
   #releases: core.Release[] = [];
   /** Takes the place of the exchange where it became a WebSocket. */
   #tunnel: StreamTunnel | null = null;
+  /** How many bytes of its body are kept. */
+  #kept = 0;
   /** Times the stream; made by the first sweep that finds it, since most are gone before. */
   #waits: StreamWaits | null = null;
 
@@ -102,6 +115,11 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return this.requestBody?.bytes ?? 0;
   }
 
+  /** Whether the whole response was handed to the session. */
+  get isResponded(): boolean {
+    return this.#isResponded;
+  }
+
   body(terms: BodyTerms): core.BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
     return this.requestBody.withTerms(terms);
@@ -132,14 +150,21 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       return this.#response !== 'closed';
     }
     if (release !== null) this.#releases.push(release);
+    this.#connection.count();
     return false;
+  }
+
+  keeps(bytes: number): void {
+    this.#connection.keeps(bytes - this.#kept);
+    this.#kept = bytes;
   }
 
   end(trailers: core.Fields): void {
     if (this.#response !== 'begun') return;
-    this.#response = 'ended';
+    this.#respond('ended');
     this.stream.end(trailers, this.#neverIndexedBack);
     this.#dropRequest();
+    if (this.stream.unsent > 0) this.#connection.count();
   }
 
   /** Answers 200, which stands for the 101 of HTTP/1.1 (RFC 8441, 5). */
@@ -209,16 +234,20 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 
   /** Ends the exchange if its sender may not go on, or is late. */
   sweep(nowMs: number, state: ListenerState): void {
+    const { clientReadMs } = state.timeouts;
+    const readTerms = { clientReadMs, minBytesPerS: this.exchange.minReadRate };
     if (this.#tunnel !== null) {
-      this.#tunnel.sweep(nowMs, state.timeouts.clientReadMs);
+      if (this.#tunnel.sweep(nowMs, readTerms)) this.#connection.readTooSlowly();
       return;
     }
     state.gateway.review(this.exchange);
     if (this.#response === 'closed') return;
     this.#waits ??= new StreamWaits();
-    const late = this.#waits.lateness(nowMs, this, state.timeouts);
-    if (late === 'reset') this.abort('client');
-    else if (late === 'enough') this.stream.dropRest();
+    const late = this.#waits.lateness(nowMs, this, state.timeouts.clientBodyIdleMs, readTerms);
+    if (late === 'reset') {
+      this.abort('client');
+      this.#connection.readTooSlowly();
+    } else if (late === 'enough') this.stream.dropRest();
     else if (late !== null) this.exchange.fault(late);
   }
 
@@ -252,10 +281,17 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     const isPlain = this.framing.upgrade === 'none';
     const out = isPlain ? fields : withoutFields(fields, name => UPGRADE_FIELDS.has(name.toLowerCase()));
     const hasDate = firstValue(fields, 'date') !== undefined;
-    this.#response = ends ? 'ended' : 'begun';
+    this.#respond(ends ? 'ended' : 'begun');
     const dated = hasDate ? out : [...out, 'date', this.#connection.date];
     this.stream.respond(status, dated, ends, this.#neverIndexedBack);
     if (ends) this.#dropRequest();
+  }
+
+  #respond(response: 'begun' | 'ended'): void {
+    this.#response = response;
+    if (response !== 'ended') return;
+    this.#isResponded = true;
+    this.#connection.answered();
   }
 
   /** Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). */
@@ -268,6 +304,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #close(answered: boolean): void {
     if (this.#response === 'closed') return;
     this.#response = 'closed';
+    if (this.#kept > 0) this.keeps(0);
     // An error costs more than the rest of a stream's end.
     if (this.#releases.length > 0) this.#giveBack(new Error('the stream is closed'));
     this.#connection.streamClosed(this, answered);
@@ -303,31 +340,27 @@ type StreamLateness = core.GatewayError | 'reset' | 'enough' | null;
 /** Measures how long a stream waits for its client. Ask at each sweep, and only then. */
 export class StreamWaits {
   readonly #pace = new BodyPace();
+  readonly #readPace = new StreamReadPace();
   readonly #stall = new StallTimer();
   #bytesReceived = 0;
-  #unread = 0;
   #isAnsweredEarly = false;
 
   lateness(
     nowMs: number,
     { requestBody: body, bytesReceived, stream, exchange, isAnsweredEarly, awaitsClient }: WaitingStream,
-    timeouts: Pick<TimeoutsModel, 'clientReadMs' | 'clientBodyIdleMs'>,
+    clientBodyIdleMs: TimeoutsModel['clientBodyIdleMs'],
+    readTerms: ReadTerms,
   ): StreamLateness {
-    // Bytes of the response that the client has not taken yet.
-    const unread = stream.unsent;
+    if (this.#readPace.isTooSlow(nowMs, stream, readTerms)) return 'reset';
     const moved =
-      bytesReceived !== this.#bytesReceived ||
-      unread !== this.#unread ||
-      isAnsweredEarly !== this.#isAnsweredEarly;
+      bytesReceived !== this.#bytesReceived || stream.unsent > 0 || isAnsweredEarly !== this.#isAnsweredEarly;
     this.#bytesReceived = bytesReceived;
-    this.#unread = unread;
     this.#isAnsweredEarly = isAnsweredEarly;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     if (isAnsweredEarly) return waitedMs >= DROPPED_MAX_MS ? 'enough' : null;
     if (!exchange.dialect.isPaced) return null;
     if (body?.done === false && this.#isTooSlow(nowMs, body)) return errors.bodyTooSlow();
-    if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
-    if (awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? errors.clientTooSlow() : null;
+    if (awaitsClient) return waitedMs > clientBodyIdleMs ? errors.clientTooSlow() : null;
     this.#stall.begin();
     return null;
   }
@@ -342,7 +375,7 @@ export class StreamWaits {
 /** A stream as `StreamWaits` sees it. */
 interface WaitingStream extends Pick<Http2Downstream, 'bytesReceived' | 'awaitsClient' | 'isAnsweredEarly'> {
   readonly requestBody: MeasuredBody | null;
-  readonly stream: Pick<ServerStream, 'unsent'>;
+  readonly stream: ReadStream;
   readonly exchange: { readonly dialect: Pick<Exchange['dialect'], 'isPaced'> };
 }
 

@@ -1,6 +1,8 @@
-import { type ByteSink, type ByteStream, StallTimer, type Timer, type TimerClock } from '../../core/index.ts';
+import type { ByteSink, ByteStream, Timer, TimerClock } from '../../core/index.ts';
 import type { Successor } from '../../gateway/index.ts';
 import { ErrorCode, type ServerStream } from '../../http2/index.ts';
+import type { ReadTerms } from '../read-pace.ts';
+import { StreamReadPace } from './stream-read-pace.ts';
 
 /** For a client that takes no more bytes. */
 const END_SOON_MS = 5_000;
@@ -16,8 +18,7 @@ export class StreamTunnel implements ByteStream {
   #isGone = false;
   readonly #waiting: (() => void)[] = [];
   #ending: Timer | null = null;
-  readonly #stall = new StallTimer();
-  #unsent = 0;
+  readonly #pace = new StreamReadPace();
 
   /** @param over called once, when the stream is closed */
   constructor(stream: ServerStream, successor: Successor, clock: TimerClock, over: () => void) {
@@ -92,13 +93,12 @@ export class StreamTunnel implements ByteStream {
     for (const then of this.#waiting) then();
   }
 
-  /** @param readMs how long the client may take nothing of what is written to it */
-  sweep(nowMs: number, readMs: number): void {
-    const { unsent } = this.#stream;
-    const moved = unsent === 0 || unsent !== this.#unsent;
-    this.#unsent = unsent;
-    if (this.#stall.waitedMs(nowMs, moved) > readMs) this.destroy();
+  /** Returns whether it ended because the client takes too little of what is written to it. */
+  sweep(nowMs: number, terms: ReadTerms): boolean {
+    const isSlow = this.#pace.isTooSlow(nowMs, this.#stream, terms);
+    if (isSlow) this.destroy();
     this.#successor.sweep(nowMs);
+    return isSlow;
   }
 
   drain(): void {

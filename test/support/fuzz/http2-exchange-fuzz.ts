@@ -105,6 +105,7 @@ class Talk {
     return new ServerSession(options, {
       wake: () => {},
       settingsRead: () => {},
+      isOverShare: false,
       shutDownSeen: () => this.#ours.goAway(0),
       goaway: code => code > 0 && this.#findings.push(`Node goes away with ${code}`),
       request: (stream, section, ends) => {

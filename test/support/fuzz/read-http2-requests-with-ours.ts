@@ -19,6 +19,7 @@ export function readHttp2RequestsWithOurs(pieces: readonly Buffer[]): ReadonlyMa
   const session = new ServerSession(REQUEST_BOUNDS, {
     wake: () => {},
     settingsRead: () => {},
+    isOverShare: false,
     shutDownSeen: () => {},
     goaway: () => {},
     request: (stream, section, ends) => {

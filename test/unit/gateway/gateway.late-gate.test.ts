@@ -92,7 +92,7 @@ function request(responses: number[]): Downstream {
     },
     ...{ memory: new ConnectionMemory(true), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
     switchProtocols: () => false,
-    neverIndex: nothing,
+    ...{ neverIndex: nothing, keeps: nothing },
     ...{ abort: () => responses.push(0), write: () => true },
     body: () => {
       throw new Error('there is no body');

@@ -7,6 +7,7 @@ import { Limiting, Overload } from '../../../src/runtime/index.ts';
 import { Listeners } from '../../../src/server/index.ts';
 import { expectError } from '../../support/error-object.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
+import { ownBuffered } from '../../support/own-buffered.ts';
 import { head } from '../../support/requests.ts';
 import { header, openRaw } from '../../support/wire/index.ts';
 
@@ -28,6 +29,7 @@ const listener = {
     beat: silent,
   },
   ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },
+  ...{ readTooSlowly: silent, buffersFull: silent },
   ...{ began: silent, ended: silent, unlistedProxy: silent },
 };
 
@@ -55,7 +57,14 @@ async function listening() {
     },
   });
   const listeners = new Listeners({
-    ...{ ...snapshot, ...thisMachine, gateway, random: () => 0, connectionListener: listener },
+    ...{
+      ...snapshot,
+      ...thisMachine,
+      gateway,
+      random: () => 0,
+      connectionListener: listener,
+      buffered: ownBuffered(),
+    },
   });
   onTestFinished(() => listeners.destroy());
   const { http } = await listeners.listen();

@@ -46,6 +46,7 @@ function thread(
   });
   observation.observe({
     clientConnections: () => 3,
+    bufferedBytes: () => 4_096,
     upstreamConnections: () => [['api', 2]],
     endpoints: () => [],
     limitCounts: () => ({ keys: 5, callerOverflows: 2, concurrent: [], partitions: [] }),

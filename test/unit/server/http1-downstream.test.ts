@@ -29,6 +29,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     draining,
     terms: (kept, chunked) => ({ date: 'now', keepAliveHint: kept ? 'timeout=5' : null, chunked }),
     answered: () => side.answered++,
+    count: () => {},
     reset: () => side.resets++,
     switched: () => {},
   };

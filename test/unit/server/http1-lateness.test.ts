@@ -14,7 +14,10 @@ const STATE = {
     maxConnectionAgeMs: null,
   },
 };
-const WAIT = { nowMs: 100_000, waitedMs: 0, isTooSlow: false, insideHead: false, halfClosed: false };
+const WAIT = {
+  ...{ nowMs: 100_000, waitedMs: 0, isTooSlow: false, readsTooSlowly: false },
+  ...{ insideHead: false, halfClosed: false },
+};
 
 /** The status that the client is answered with, or what becomes of its connection. */
 function of(phase: Http1Phase, wait: Partial<typeof WAIT>, draining = false): unknown {
@@ -49,8 +52,8 @@ describe('in an exchange', () => {
     ['its body is late', { awaitsClient: true }, { waitedMs: 4_001 }, 408],
     ['its body comes in time', { awaitsClient: true }, { waitedMs: 4_000 }, null],
     ['its body comes too slowly', { awaitsReader: true }, { isTooSlow: true }, 408],
-    ['it does not take the response', { awaitsReader: true }, { waitedMs: 5_001 }, 'close'],
-    ['it takes the response in time', { awaitsReader: true, awaitsClient: true }, { waitedMs: 5_000 }, null],
+    ['it takes the response too slowly', { awaitsReader: true }, { readsTooSlowly: true }, 'close'],
+    ['it takes the response in time', { awaitsReader: true, awaitsClient: true }, { waitedMs: 5_001 }, null],
     ['it has closed its side', {}, { halfClosed: true, waitedMs: 1_000 }, 'close'],
     ['it has just closed its side', { awaitsReader: true }, { halfClosed: true, waitedMs: 999 }, null],
   ] as const)('%s', (_, downstream, wait, late) => {

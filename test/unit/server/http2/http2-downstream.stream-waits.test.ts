@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
 import { StreamWaits } from '../../../../src/server/http2/http2-downstream.ts';
 
-const TIMEOUTS = { clientBodyIdleMs: 1_000, clientReadMs: 2_000 };
+const READ_TERMS = { clientReadMs: 2_000, minBytesPerS: 10 };
 
 /** A stream in some state, swept twice a second. */
 class Swept {
-  readonly stream = { unsent: 0 };
+  readonly stream = { unsent: 0, sendWindow: 0, sentBytes: 0 };
   readonly requestBody = { terms: NO_TERMS, flows: true, bytes: 0, stoodStill: false, done: false };
   readonly exchange: { dialect: { isPaced: boolean } };
   bytesReceived = 0;
@@ -24,7 +24,7 @@ class Swept {
     for (const end = this.#nowMs + ms; this.#nowMs < end; ) {
       this.#nowMs += 500;
       between();
-      const late = this.#waits.lateness(this.#nowMs, this, TIMEOUTS);
+      const late = this.#waits.lateness(this.#nowMs, this, 1_000, READ_TERMS);
       if (late !== null) return late;
     }
     return null;
@@ -40,13 +40,30 @@ describe('a stream', () => {
     const swept = new Swept();
     swept.stream.unsent = 100;
     expect(swept.during(2_500)).toBeNull();
-    expect(swept.during(500)).toBe('reset');
+    expect(swept.during(1_000)).toBe('reset');
   });
 
-  test('is not late while its client takes something now and then', () => {
+  test('is reset when its client takes a byte now and then, and less than min_read_rate', () => {
     const swept = new Swept();
     swept.stream.unsent = 100_000;
-    expect(swept.during(30_000, () => swept.stream.unsent--)).toBeNull();
+    expect(swept.during(10_000, () => swept.stream.sentBytes++)).toBe('reset');
+  });
+
+  test('is not late while its client takes as much as min_read_rate on average', () => {
+    const swept = new Swept();
+    swept.stream.unsent = 100_000;
+    let sweeps = 0;
+    const takesInBursts = () => {
+      if (++sweeps % 2 === 0) swept.stream.sentBytes += 12;
+    };
+    expect(swept.during(60_000, takesInBursts)).toBeNull();
+  });
+
+  test('is not late while it waits for something else than its own window', () => {
+    const swept = new Swept();
+    swept.stream.unsent = 100_000;
+    swept.stream.sendWindow = 1;
+    expect(swept.during(60_000)).toBeNull();
   });
 
   test('is answered 408 when its body pauses for client_body, and not while it comes', () => {
@@ -74,11 +91,12 @@ describe('a stream', () => {
     expect(swept.during(30_000)).toBeNull();
   });
 
-  test('is never late where its dialect sets no pace, as that of a gRPC call', () => {
+  test('may send as it likes where its dialect sets no pace, as that of a gRPC call, but has to read', () => {
     const swept = new Swept(false);
     swept.awaitsClient = true;
-    swept.stream.unsent = 100;
     expect(swept.during(1_000_000)).toBeNull();
+    swept.stream.unsent = 100;
+    expect(swept.during(10_000)).toBe('reset');
   });
 
   test('that was answered before its end has a second left, however long it waited before', () => {
