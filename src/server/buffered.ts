@@ -4,10 +4,15 @@ import { atTurnEnd, Roster } from '../core/index.ts';
 import { kernelName, readKernelQueues } from './kernel-queues.ts';
 import { PARTS, ReadPace, type ReadTerms } from './read-pace.ts';
 
-/** What a connection takes besides the bytes that it holds: its objects, those of its exchange, and memory around the bytes. */
-export const HELD_BYTES = 32_768;
-/** What a response takes besides its bytes until its client has read it: the objects of its stream and its exchange. */
-export const DELIVERY_BYTES = 8_192;
+/**
+ * What a connection takes besides the bytes that wait on it: memory around them, such as the rest of what was read from the upstream at
+ * once, and objects of the exchange (`npm run caps`).
+ */
+export const WRITING_BYTES = 131_072;
+/** What a connection takes that keeps a part of a request, besides that part. */
+export const KEEPING_BYTES = 16_384;
+/** What each stream of HTTP/2 takes, besides its bytes, until its client has read the response. */
+export const STREAM_BYTES = 12_288;
 
 /** A connection that holds memory for its client. */
 export interface Holder {

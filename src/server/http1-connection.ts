@@ -12,7 +12,7 @@ import {
   UnknownMethod,
 } from '../http1/index.ts';
 import { BodyPace } from './body-pace.ts';
-import { HELD_BYTES, type Holder, type Holding } from './buffered.ts';
+import { type Holder, type Holding, KEEPING_BYTES, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
 import type { Http1Phase } from './http1-lateness.ts';
@@ -82,7 +82,8 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     // What a body that stands still has passed on last waits for its upstream.
     const passed = body?.started === true && body.paused ? PASSED_BYTES : 0;
     const bytes = destroyed ? 0 : writableLength + waiting + kept + passed;
-    this.#holding.set(bytes === 0 ? 0 : bytes + HELD_BYTES);
+    const around = writableLength > 0 ? WRITING_BYTES : KEEPING_BYTES;
+    this.#holding.set(bytes === 0 ? 0 : bytes + around);
   }
 
   terms(kept: boolean, chunked: boolean): ResponseTerms {

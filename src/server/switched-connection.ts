@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { SocketStream, type TimerClock } from '../core/index.ts';
 import type { Successor } from '../gateway/index.ts';
-import { HELD_BYTES, type Holder, type Holding } from './buffered.ts';
+import { type Holder, type Holding, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ListenerState } from './client-connection.ts';
 
 /** A connection whose protocol is switched. */
@@ -56,7 +56,7 @@ export class SwitchedConnection implements ClientConnection, Holder {
   /** Counts what is held for the client. */
   count(): void {
     const bytes = this.#bytes.destroyed ? 0 : this.#bytes.writableLength;
-    this.#holding.set(bytes === 0 ? 0 : bytes + HELD_BYTES);
+    this.#holding.set(bytes === 0 ? 0 : bytes + WRITING_BYTES);
   }
 
   refuse(): void {

@@ -11,7 +11,7 @@ import type {
   ServerStream,
 } from '../../http2/index.ts';
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../http2/index.ts';
-import { DELIVERY_BYTES, HELD_BYTES, type Holder, type Holding } from '../buffered.ts';
+import { type Holder, type Holding, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
 import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';
@@ -49,8 +49,6 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   readonly #streams = new Roster<Http2Downstream>();
   /** Streams that are closed, but whose last bytes are not written yet. */
   #leaving: Http2Downstream[] = [];
-  /** How many streams were answered, and wait for their client to read. */
-  #undelivered = 0;
   /** How many bytes of requests are kept. */
   #kept = 0;
   readonly #maxStreams: number;
@@ -202,10 +200,6 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     }
   }
 
-  answered(): void {
-    this.#undelivered++;
-  }
-
   readTooSlowly(): void {
     this.#state.connectionListener.readTooSlowly();
     // Nothing else is under way that its client may read.
@@ -223,7 +217,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     const all = this.socket.destroyed
       ? 0
       : this.socket.writableLength + unwritten + waiting + held + this.#kept;
-    this.#holding.set(all === 0 ? 0 : all + HELD_BYTES + this.#undelivered * DELIVERY_BYTES);
+    this.#holding.set(all === 0 ? 0 : all + KEEPING_BYTES + this.#streams.size * STREAM_BYTES);
   }
 
   streamClosed(downstream: Http2Downstream, answered: boolean): void {
@@ -262,7 +256,6 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   #over(downstream: Http2Downstream, delivered: boolean): void {
     this.#streams.delete(downstream);
-    if (downstream.isResponded) this.#undelivered--;
     downstream.over(delivered);
     if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }

@@ -28,8 +28,6 @@ export interface SessionSide {
   readonly clock: core.TimerClock;
   /** True while the gateway drains. */
   readonly draining: boolean;
-  /** Called once the whole response was handed to the session. */
-  answered(): void;
   /** Counts what is held for the client: some of it waits. */
   count(): void;
   /** Called when a stream has ended because its client took too little of it. */
@@ -60,7 +58,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   readonly exchange: Exchange;
   readonly #connection: SessionSide;
   #response: 'none' | 'begun' | 'ended' | 'closed' = 'none';
-  #isResponded = false;
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: core.FieldNames = NO_NAMES;
   /** Give back the bytes that wait to be sent. */
@@ -115,11 +112,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return this.requestBody?.bytes ?? 0;
   }
 
-  /** Whether the whole response was handed to the session. */
-  get isResponded(): boolean {
-    return this.#isResponded;
-  }
-
   body(terms: BodyTerms): core.BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
     return this.requestBody.withTerms(terms);
@@ -161,7 +153,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 
   end(trailers: core.Fields): void {
     if (this.#response !== 'begun') return;
-    this.#respond('ended');
+    this.#response = 'ended';
     this.stream.end(trailers, this.#neverIndexedBack);
     this.#dropRequest();
     if (this.stream.unsent > 0) this.#connection.count();
@@ -281,17 +273,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     const isPlain = this.framing.upgrade === 'none';
     const out = isPlain ? fields : withoutFields(fields, name => UPGRADE_FIELDS.has(name.toLowerCase()));
     const hasDate = firstValue(fields, 'date') !== undefined;
-    this.#respond(ends ? 'ended' : 'begun');
+    this.#response = ends ? 'ended' : 'begun';
     const dated = hasDate ? out : [...out, 'date', this.#connection.date];
     this.stream.respond(status, dated, ends, this.#neverIndexedBack);
     if (ends) this.#dropRequest();
-  }
-
-  #respond(response: 'begun' | 'ended'): void {
-    this.#response = response;
-    if (response !== 'ended') return;
-    this.#isResponded = true;
-    this.#connection.answered();
   }
 
   /** Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). */
