@@ -29,11 +29,13 @@ interface ShownParts {
   readonly reports: WorkerReports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;
+  /** Resolves once all threads of the process know what this one has learnt so far. */
+  readonly allKnow: () => Promise<void>;
 }
 
 /** What the admin listener shows of a gateway, read at each request for it. */
 export function adminView(parts: ShownParts): AdminView {
-  const { clock, generations, watcher, observation, limiting, reports, notReady } = parts;
+  const { clock, generations, watcher, observation, limiting, reports, notReady, allKnow } = parts;
   const sources = {
     ...parts,
     startedAtMs: clock.epochMs(),
@@ -78,6 +80,7 @@ export function adminView(parts: ShownParts): AdminView {
         return sources.endpoints();
       },
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
+      allKnow,
     },
   };
 }

@@ -84,6 +84,8 @@ class RunningApp implements PlaneApp {
   readonly #limiting: Limiting;
   readonly #overload: Overload;
   readonly #unlistedProxies: UnlistedProxies;
+  /** Resolves once all threads of the process know what this one has learnt so far. */
+  readonly #allKnow: () => Promise<void>;
   readonly #gateway: Gateway;
   /** Serves the clients. */
   readonly #service: Service;
@@ -132,6 +134,7 @@ class RunningApp implements PlaneApp {
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#workers = workers ?? null;
     this.#reports = workers?.reports ?? new WorkerReports(clock);
+    this.#allKnow = async () => shared.thread?.allKnow();
     this.#reports.follow(growth => this.#observation.add(growth));
     this.#generations = this.#makeGenerations(snapshot, shared);
     this.#limiting = this.#makeLimiting(snapshot, newSharedStore, shared);
@@ -291,6 +294,7 @@ class RunningApp implements PlaneApp {
           listener: this.#observation.notices,
           budget: budget('failed notices', NOTICE_BUDGET),
           soon: run => this.#memory.soon(run),
+          allKnow: this.#allKnow,
           seen: new SeenNotices({ clock: this.#clock, claim }),
         },
       },
@@ -370,6 +374,7 @@ class RunningApp implements PlaneApp {
       transports: this.#transports,
       reports: this.#reports,
       notReady: () => this.#notReady(),
+      allKnow: this.#allKnow,
     });
     const dependencies = { ...this.#system, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>

@@ -33,6 +33,8 @@ export interface NoticesDependencies {
   /** Bounds the bad notices of an address. Several threads may share it, so it is asked by `soon`. */
   readonly budget: CheckBudget;
   readonly soon: TableMemory['soon'];
+  /** Resolves once all threads of the process refuse what this one has learnt to refuse so far. */
+  readonly allKnow: () => Promise<void>;
   readonly clock: Clock;
   readonly listener: NoticeListener;
 }
@@ -58,7 +60,7 @@ export class Notices {
     this.#dependencies = dependencies;
   }
 
-  /** Judges a notice and applies it. Never rejects. */
+  /** Judges a notice and applies it, in all threads before the response says so. Never rejects. */
   async take(request: NoticeRequest): Promise<NoticeResponse> {
     const { budget, soon, listener } = this.#dependencies;
     const { kind, address } = request;
@@ -76,6 +78,7 @@ export class Notices {
       listener.noticeReceived({ ...told, outcome: 'refused', flaw, claim });
       return refusedNotice(descriptionOf(verdict));
     }
+    if (verdict.kind !== 'undecided') await this.#dependencies.allKnow();
     const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
     listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
     return verdict.kind === 'undecided' ? undecidedNotice(RETRY_MS) : acceptedNotice(kind);

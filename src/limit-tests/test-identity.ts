@@ -32,6 +32,7 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const notices = {
     ...{ clock, listener: silent<NoticeListener>(), budget, soon: memory.soon },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
+    allKnow: () => Promise.resolve(),
   };
   const shared = { ...thisMachine, clock, random: () => 0, revocations, notices, budget };
   const live = new Identity(model, {

@@ -3,6 +3,7 @@ export {
   type LoggingOptions,
   type LogLosses,
   makeLogger,
+  OncePerMinute,
   type PathNaming,
   pseudonymOf,
   standardOutput,

@@ -52,6 +52,7 @@ export class Identity {
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget;
+  readonly #allKnow: NoticesDependencies['allKnow'];
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
@@ -60,6 +61,7 @@ export class Identity {
     const known = before === null ? [] : before.#providers;
     this.#model = model;
     this.#budget = dependencies.budget;
+    this.#allKnow = dependencies.notices.allKnow;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
       const own = { ...shared, budget, listener: listenerOf(each.label) };
@@ -74,10 +76,11 @@ export class Identity {
     );
   }
 
-  /** Refuses the tokens of the caller's session from now on. */
-  endSession({ issuer, session, subject, issuedAtS }: Caller): void {
+  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ThreadPart.allKnow`. */
+  endSession({ issuer, session, subject, issuedAtS }: Caller): Promise<void> {
     const provider = this.#providers.find(each => each.issuer === issuer);
     provider?.revocations.endSession(session, issuedAtS, subject ?? NO_SUBJECT);
+    return this.#allKnow();
   }
 
   /** Whether the provider of this caller still holds its token valid: see `Introspection.ask`. */

@@ -43,9 +43,10 @@ export class SignOut {
   /**
    * Signs a client out. Returns the client's error, or `null` if all went well. Never rejects, and cannot be cancelled.
    *
-   * @param endSession ends the session in the gateways; called unless the body is wrong, and once more when the provider is done
+   * @param endSession ends the session in the gateways, and resolves once all threads of this one know; called unless the body is wrong,
+   *   and once more when the provider is done
    */
-  async run(body: Buffer, address: string, endSession: () => void): Promise<GatewayError | null> {
+  async run(body: Buffer, address: string, endSession: () => Promise<void>): Promise<GatewayError | null> {
     const startedMs = this.#parts.clock.monotonicMs();
     const { outcome, error } = await this.#run(body, address, endSession);
     const durationMs = this.#parts.clock.monotonicMs() - startedMs;
@@ -53,10 +54,17 @@ export class SignOut {
     return error;
   }
 
-  async #run(body: Buffer, address: string, endSession: () => void): Promise<Ended> {
+  async #run(body: Buffer, address: string, endSession: () => Promise<void>): Promise<Ended> {
     const refreshToken = readRefreshToken(body);
     if (refreshToken instanceof GatewayError) return { outcome: 'bad_body', error: refreshToken };
-    endSession();
+    const known = endSession();
+    const ended = await this.#endRefreshToken(refreshToken, address);
+    // End the session again: another tab of the client may have refreshed its tokens meanwhile.
+    await Promise.all([known, endSession()]);
+    return ended;
+  }
+
+  async #endRefreshToken(refreshToken: string, address: string): Promise<Ended> {
     if (this.#ends === 'nothing') return SUCCESS;
     const { inFlight } = this.#parts;
     if (!inFlight.take(address)) return signOutFailure('overloaded');
@@ -67,8 +75,6 @@ export class SignOut {
       return signOutFailure(outcome, cause);
     } finally {
       inFlight.giveBack(address);
-      // End the session again: another tab of the client may have refreshed its tokens meanwhile.
-      endSession();
     }
   }
 

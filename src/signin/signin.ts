@@ -108,12 +108,12 @@ export class SignIn {
   /**
    * The path `sign_in.sign_out`: ends the refresh token in the body at the provider, in the same way.
    *
-   * @param endSession ends the client's session in the gateways; called unless the body is wrong
+   * @param endSession ends the client's session in the gateways: see `SignOut.run`
    */
   async signOut(
     body: Buffer,
     address: string,
-    endSession: () => void,
+    endSession: () => Promise<void>,
   ): Promise<SignInResponse | GatewayError> {
     return (await this.#signOut.run(body, address, endSession)) ?? SIGNED_OUT;
   }

@@ -3,7 +3,7 @@ import { filesIn, loadConfig, type Snapshot } from '../config/index.ts';
 import { type LockWait, SharedMemory, type System } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
 import type { Logger } from '../observe/index.ts';
-import { LinkedFacts } from './facts-hub.ts';
+import { LinkedFacts, lateLog } from './facts-hub.ts';
 import type { Link } from './link.ts';
 import type { PlaneConfig, PlaneSeed } from './messages.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
@@ -33,7 +33,7 @@ export function runDataPlane(
     memory,
     newPermits: new SharedPermits(memory, permitKeys).named,
     newRetryCounts: new SharedRetryCounts(memory).named,
-    thread: new LinkedFacts(replicaId, link),
+    thread: new LinkedFacts(replicaId, link, { clock: system.clock, late: lateLog(log, system.clock) }),
     issuers: board.issuers,
     checks: board.topic('checks'),
     lookups: board.lookups,

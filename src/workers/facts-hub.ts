@@ -1,10 +1,20 @@
-import type { Claims, Clock, Fact, Facts, FactTopic } from '../core/index.ts';
-import { inNextTurn, RecentMap } from '../core/index.ts';
+import type { Claims, Clock, Fact, Facts, FactTopic, TimerClock } from '../core/index.ts';
+import { finishedWithin, inNextTurn, RecentMap } from '../core/index.ts';
+import { type Logger, OncePerMinute } from '../observe/index.ts';
 import type { Replication, ThreadPart } from '../runtime/index.ts';
 import type { Link } from './link.ts';
 
 /** More names than are claimed before the first of them expires. The one that was claimed longest ago is forgotten. */
 const MAX_CLAIMED = 100_000;
+/** How long an answer waits for threads to know what it says. */
+const KNOWN_MS = 1_000;
+
+/** How long a thread waits for the others, and what it does when that is over. */
+interface Patience {
+  readonly clock: TimerClock;
+  /** Called for each answer that goes out although a thread may not know yet. */
+  readonly late: () => void;
+}
 
 /** Facts that one thread holds, by topic. */
 class Topics {
@@ -35,17 +45,19 @@ class Topics {
 export class FactsHub implements ThreadPart {
   readonly isMain = true;
   readonly replicaId: string;
-  readonly #clock: Clock;
+  readonly #patience: Patience;
   readonly #topics = new Topics();
   readonly #links = new Set<Link>();
+  /** The workers that have asked what the others know. Until then one serves nobody, and so is not waited for. */
+  readonly #informed = new Set<Link>();
   readonly #claimed = new RecentMap<number>(MAX_CLAIMED);
   /** Told by other processes in this turn of the event loop. */
   #told: Fact[] = [];
   #beyond: Replication | null = null;
 
-  constructor(replicaId: string, clock: Clock) {
+  constructor(replicaId: string, patience: Patience) {
     this.replicaId = replicaId;
-    this.#clock = clock;
+    this.#patience = patience;
   }
 
   join(beyond: Replication | null): Replication {
@@ -62,6 +74,10 @@ export class FactsHub implements ThreadPart {
     return { facts, claims, feed: exceeded => beyond?.feed(exceeded) ?? null };
   }
 
+  allKnow(): Promise<void> {
+    return waitFor(this.#othersKnow(null), this.#patience);
+  }
+
   /** Makes a worker one of those that inform each other, until it is disconnected. */
   connect(link: Link): void {
     this.#links.add(link);
@@ -71,13 +87,18 @@ export class FactsHub implements ThreadPart {
         this.#pass(fact, link);
       }
     });
-    link.on('factsWanted', topic => link.post('facts', this.#topics.everything(topic)));
+    link.on('factsWanted', topic => {
+      this.#informed.add(link);
+      link.post('facts', this.#topics.everything(topic));
+    });
+    link.answer('factsKnown', () => this.#othersKnow(link));
     link.on('withdrawal', ({ name, value }) => this.#beyond?.facts.withdraw(name, value));
     link.answer('claim', ({ name, forMs }) => this.#claim(name, forMs));
   }
 
   disconnect(link: Link): void {
     this.#links.delete(link);
+    this.#informed.delete(link);
   }
 
   #join(topic: string, holder: FactTopic): void {
@@ -94,6 +115,7 @@ export class FactsHub implements ThreadPart {
 
   /** Tells all threads what other processes have told, of which there may be thousands at once. */
   #tell(): void {
+    if (this.#told.length === 0) return;
     for (const link of this.#links) link.post('facts', this.#told);
     this.#told = [];
   }
@@ -103,8 +125,16 @@ export class FactsHub implements ThreadPart {
     if (!this.#topics.isOfProcess(fact.name)) this.#beyond?.facts.post(fact);
   }
 
+  /** Messages arrive in order, so a worker that answers knows what it was told before. One that is gone serves nobody. */
+  async #othersKnow(asking: Link | null): Promise<null> {
+    this.#tell();
+    const others = [...this.#informed].filter(link => link !== asking);
+    await Promise.allSettled(others.map(link => link.ask('factsKnown', null)));
+    return null;
+  }
+
   async #claim(name: string, forMs: number): Promise<boolean> {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#patience.clock.monotonicMs();
     if ((this.#claimed.get(name) ?? 0) > nowMs) return false;
     this.#claimed.set(name, nowMs + forMs);
     return this.#beyond === null || this.#beyond.claims.claim(name, forMs);
@@ -116,14 +146,21 @@ export class LinkedFacts implements ThreadPart {
   readonly isMain = false;
   readonly replicaId: string;
   readonly #link: Link;
+  readonly #patience: Patience;
   readonly #topics = new Topics();
 
-  constructor(replicaId: string, link: Link) {
+  constructor(replicaId: string, link: Link, patience: Patience) {
     this.replicaId = replicaId;
     this.#link = link;
+    this.#patience = patience;
     link.on('facts', facts => {
       for (const fact of facts) this.#topics.learn(fact);
     });
+    link.answer('factsKnown', async () => null);
+  }
+
+  allKnow(): Promise<void> {
+    return waitFor(this.#link.ask('factsKnown', null), this.#patience);
   }
 
   /** Offences go to Redis from here: a message to the main thread costs no less. */
@@ -141,6 +178,23 @@ export class LinkedFacts implements ThreadPart {
     const claims: Claims = { claim: (name, forMs) => link.ask('claim', { name, forMs }) };
     return { facts, claims, feed: exceeded => beyond?.feed(exceeded) ?? null };
   }
+}
+
+/** Says that answers went out before all workers knew, once a minute: while a worker hangs, each sign-out is one. */
+export function lateLog(log: Logger, clock: Clock): () => void {
+  const counts = new OncePerMinute(clock);
+  return () => {
+    const answers = counts.count('late');
+    if (answers > 0)
+      log.warn(
+        { type: 'worker', answers, waitedMs: KNOWN_MS },
+        'a worker hangs: answers went out before all workers knew what they say',
+      );
+  };
+}
+
+async function waitFor(known: Promise<null>, { clock, late }: Patience): Promise<void> {
+  if (!(await finishedWithin(KNOWN_MS, known, clock))) late();
 }
 
 function topicOf(name: string): string {

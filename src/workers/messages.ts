@@ -88,6 +88,8 @@ export interface Questions {
   report: { readonly asked: ReportExtent; readonly answer: WorkerReport };
   /** Stops serving, as the configuration says. Answers whether all requests were finished. */
   drain: { readonly asked: null; readonly answer: boolean };
+  /** To a worker: answered once it knows all that it was told before. To the main thread: once all other workers do. */
+  factsKnown: { readonly asked: null; readonly answer: null };
   /** To the main thread: whether nobody has claimed this name in that time. */
   claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
   /** To the main thread: look this name up, unless that was done lately. */

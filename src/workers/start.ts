@@ -4,7 +4,7 @@ import { randomName, SharedMemory } from '../core/index.ts';
 import { SharedPermits } from '../limits/index.ts';
 import { SharedLookups } from '../upstream/index.ts';
 import { ControlPlane } from './control-plane.ts';
-import { FactsHub } from './facts-hub.ts';
+import { FactsHub, lateLog } from './facts-hub.ts';
 import type { PlaneHost } from './hosts.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { StateBoard } from './state-board.ts';
@@ -16,7 +16,7 @@ export async function startWithWorkers(
 ): Promise<App> {
   const { clock, randomBytes } = options.system;
   const { loaded } = options.source;
-  const facts = new FactsHub(randomName(randomBytes), clock);
+  const facts = new FactsHub(randomName(randomBytes), { clock, late: lateLog(options.log, clock) });
   const board = new StateBoard(new SharedLookups(options.system));
   const state = await openStateOf(loaded.snapshot, options);
   const workerCount = loaded.snapshot.workers.count;

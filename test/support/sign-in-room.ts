@@ -96,7 +96,7 @@ export function openSignInRoom(
     },
     async signOut(body, address = '192.0.2.1') {
       let ended = false;
-      const end = () => {
+      const end = async () => {
         ended = true;
       };
       const response = await theSignIn.signOut(Buffer.from(JSON.stringify(body)), address, end);

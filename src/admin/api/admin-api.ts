@@ -15,7 +15,10 @@ import {
 import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
-export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {}
+export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {
+  /** Resolves once all threads of the process know what was changed so far. */
+  allKnow(): Promise<void>;
+}
 
 /** The paths of the API, with their operations by method. The last segment may be a parameter. */
 const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
@@ -82,8 +85,9 @@ export class AdminApi {
     const [, id = ''] = resource.path.exec(path) ?? [];
     const call = { id, query: new URLSearchParams(query), body: body.value };
     const reply = await OPERATIONS[operation.operationId](call, this.#sources);
-    if (!(reply instanceof GatewayError) && reply.change !== null)
-      this.#listener.changed({ ...reply.change, by: peerOf(request) });
+    if (reply instanceof GatewayError || reply.change === null) return reply;
+    this.#listener.changed({ ...reply.change, by: peerOf(request) });
+    await this.#sources.allKnow();
     return reply;
   }
 

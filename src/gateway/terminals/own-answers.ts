@@ -42,12 +42,10 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
 function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
   if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken));
-  const endSession = () => generation.identity?.endSession(caller);
-  if (caller.issuer !== signIn.issuer) {
-    // Its refresh token belongs to another provider than the one that would get it.
-    endSession();
-    return exchange.answerError(errors.signedInElsewhere());
-  }
+  const endSession = async () => generation.identity?.endSession(caller);
+  // Its refresh token belongs to another provider than the one that would get it.
+  if (caller.issuer !== signIn.issuer)
+    return answerLater(exchange, endSession(), () => exchange.answerError(errors.signedInElsewhere()));
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
 

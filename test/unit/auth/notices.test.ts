@@ -38,6 +38,27 @@ describe('a not-before push', () => {
     expect(refusal(room, OLD)).toBe('not_before');
   });
 
+  it('is answered once all threads know, whether it changes anything or not; a refused one at once', async () => {
+    const waiting: (() => void)[] = [];
+    const allKnow = () => new Promise<void>(resolve => waiting.push(resolve));
+    const room = await openNotices(undefined, { allKnow });
+    let isAnswered = false;
+    const answered = () => {
+      isAnswered = true;
+    };
+    for (const id of ['1', '2']) {
+      isAnswered = false;
+      const expiration = START_S + (id === '1' ? 30 : 29);
+      const answer = room.push({ ...PUSH, id, expiration }).finally(answered);
+      await vi.waitFor(() => expect(waiting).toHaveLength(1));
+      expect([refusal(room, OLD), isAnswered]).toEqual(['not_before', false]);
+      waiting.pop()?.();
+      expect(await answer).toBe(204);
+    }
+    expect(flaws(room)).toEqual(['accepted', 'outdated']);
+    expect([await room.push({ ...PUSH, id: '2' }), waiting]).toEqual([400, []]);
+  });
+
   it('works once', async () => {
     const room = await openNotices();
     expect([await room.push(), await room.push()]).toEqual([204, 400]);

@@ -14,6 +14,7 @@ import { freePort } from '../../support/free-port.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { waitFor } from '../../support/wait.ts';
+import { patience } from './thread-parts.ts';
 
 const wait = () => {
   throw new Error('nobody waits here');
@@ -81,7 +82,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
   const control = new ControlPlane({
     ...{ loaded: await load(1), path, env: {}, host, system, memory },
     permits: new SharedPermits(memory, 16),
-    facts: new FactsHub('replica', clock),
+    facts: new FactsHub('replica', patience(clock)),
     board: new StateBoard(new SharedLookups(system)),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });

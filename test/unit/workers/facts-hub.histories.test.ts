@@ -21,7 +21,7 @@ import { Random } from '../../support/random.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 import { MortalMemory } from '../limits/mortal-threads.ts';
 import { NaiveLimiter } from '../limits/naive-limiter.ts';
-import { quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
+import { patience, quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
 
 const HISTORIES = Math.ceil(Number(process.env['HISTORIES'] ?? 2_500) / 50);
 const STEPS = 200;
@@ -126,7 +126,7 @@ interface Worker {
 /** A gateway of two workers in one thread, and what it should do. */
 class History {
   readonly #clock = new FrozenClock();
-  readonly #hub = new FactsHub('process', this.#clock);
+  readonly #hub = new FactsHub('process', patience(this.#clock));
   readonly #memory = SharedMemory.create(WORKERS, randomBytes, neverWait);
   readonly #main: Limiting;
   readonly #workers: Worker[] = [];
@@ -179,7 +179,7 @@ class History {
     const memory = new MortalMemory(shared, COPIED_BYTES);
     const [link, other] = linkInThread();
     this.#hub.connect(link);
-    const limiting = this.#newLimiting(new LinkedFacts('process', other), memory);
+    const limiting = this.#newLimiting(new LinkedFacts('process', other, patience(this.#clock)), memory);
     this.#workers[at] = { limiting, memory, link };
   }
 

@@ -4,13 +4,15 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { REVOCATION_LIMITS, Revocations } from '../../../src/auth/index.ts';
 import type { Snapshot } from '../../../src/config/index.ts';
 import type { Fact, FactTopic, RestrictionEvent, RestrictionReason } from '../../../src/core/index.ts';
+import { digestOf } from '../../../src/core/index.ts';
 import { digestOfWhom } from '../../../src/limits/index.ts';
+import { makeLogger } from '../../../src/observe/index.ts';
 import { Limiting, type Replication, type ThreadPart } from '../../../src/runtime/index.ts';
-import { FactsHub, LinkedFacts } from '../../../src/workers/facts-hub.ts';
+import { FactsHub, LinkedFacts, lateLog } from '../../../src/workers/facts-hub.ts';
 import { linkInThread, type Packet, PacketLink } from '../../../src/workers/link.ts';
+import { HandClock } from '../../support/hand-clock.ts';
 import { Random } from '../../support/random.ts';
 import { waitFor } from '../../support/wait.ts';
-import { FrozenClock } from '../limits/frozen-clock.ts';
 import { quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -18,16 +20,20 @@ const ISSUER = 'https://id.example.com/realms/main';
 const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n';
 const quiet = () => {};
 
-let clock: FrozenClock;
+let clock: HandClock;
 let hub: FactsHub;
 let snapshot: Snapshot;
 /** What the process reports. */
 let told: string[];
+/** How many answers went out before all knew. */
+let lateAnswers: number;
+const late = () => void lateAnswers++;
 
 beforeEach(async () => {
-  clock = new FrozenClock();
-  hub = new FactsHub('process', clock);
+  clock = new HandClock();
+  hub = new FactsHub('process', { clock, late });
   told = [];
+  lateAnswers = 0;
   snapshot = await snapshotOf(RULE);
 });
 
@@ -44,10 +50,12 @@ const listener = {
 
 /** What a thread knows. */
 class Plane {
+  readonly thread: ThreadPart;
   readonly limiting: Limiting;
   readonly revocations = new Revocations(REVOCATION_LIMITS, clock, quiet);
 
   constructor(thread: ThreadPart) {
+    this.thread = thread;
     const listeners = { listener, storeListener: quietStoreListener };
     const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, thread };
     this.limiting = new Limiting(snapshot.limits, dependencies);
@@ -67,6 +75,16 @@ class Plane {
     return this.limiting.restrictions.addressWaitMs(ADDRESS);
   }
 
+  /** Ends a session, and tells the others. */
+  signOut(): void {
+    this.revocations.of(ISSUER).endSession('session');
+  }
+
+  get refusesSession(): boolean {
+    const issuedAtS = Math.floor(clock.epochMs() / 1_000) - 1;
+    return this.revocations.of(ISSUER).refusal({ issuedAtS, subject: null, session: 'session' }) !== null;
+  }
+
   /** Whether it refuses each of these addresses. */
   refuses(...keys: readonly string[]): readonly boolean[] {
     return keys.map(key => this.limiting.restrictions.isRestricted(offenceOf(key)));
@@ -75,7 +93,7 @@ class Plane {
 
 const offenceOf = (key: string) =>
   ({ kind: 'address', key, webhook: '', reason: 'invalid_requests' }) as const;
-const digestOf = (key: string) => digestOfWhom({ kind: 'address', key, webhook: '' });
+const digestOfAddress = (key: string) => digestOfWhom({ kind: 'address', key, webhook: '' });
 
 function mainPlane(): Plane {
   return new Plane(hub);
@@ -84,7 +102,7 @@ function mainPlane(): Plane {
 function worker(): Plane {
   const [mine, other] = linkInThread();
   hub.connect(mine);
-  return new Plane(new LinkedFacts('process', other));
+  return new Plane(new LinkedFacts('process', other, { clock, late }));
 }
 
 describe('a restriction', () => {
@@ -102,7 +120,7 @@ describe('a restriction', () => {
     mainPlane();
     const [mine, other] = linkInThread();
     hub.connect(mine);
-    const dead = new Plane(new LinkedFacts('process', other));
+    const dead = new Plane(new LinkedFacts('process', other, { clock, late }));
     dead.restrict();
     hub.disconnect(mine);
     const next = worker();
@@ -116,7 +134,7 @@ describe('a restriction', () => {
   test('that is lifted by one is over in all, and one that began after the lift is not', () => {
     const [main, one, two] = [mainPlane(), worker(), worker()];
     one.restrict();
-    expect(main.limiting.restrictions.lift(digestOf(ADDRESS))).toBe(true);
+    expect(main.limiting.restrictions.lift(digestOfAddress(ADDRESS))).toBe(true);
     for (const plane of [main, one, two]) expect(plane.refuses(ADDRESS)).toEqual([false]);
     expect(told).toEqual([`restricted ${ADDRESS}`, `released ${ADDRESS}`]);
     two.restrict();
@@ -129,7 +147,7 @@ describe('a restriction', () => {
     for (const [at, { limiting }] of planes.entries())
       limiting.restrictions.onLift(({ key }, seesToIt) => void heard.push(`${at} ${key} ${seesToIt}`));
     planes[1]?.restrict();
-    planes[0]?.limiting.restrictions.lift(digestOf(ADDRESS));
+    planes[0]?.limiting.restrictions.lift(digestOfAddress(ADDRESS));
     expect(heard.sort()).toEqual([`0 ${ADDRESS} true`, `1 ${ADDRESS} false`, `2 ${ADDRESS} false`]);
   });
 
@@ -192,23 +210,37 @@ test('a restriction ends in all threads at the same millisecond, also one that o
 });
 
 /** Three workers whose packets wait until the test hands one over. */
-function slowWorkers(): { readonly planes: readonly Plane[]; readonly lines: readonly Line[] } {
+function slowWorkers() {
   const lines: Line[] = [];
+  const links: { readonly mine: PacketLink; readonly other: PacketLink }[] = [];
   const planes = [1, 2, 3].map(() => {
     const toMain: Packet[] = [];
     const toWorker: Packet[] = [];
     const mine = new PacketLink(packet => toWorker.push(structuredClone(packet)));
     const other = new PacketLink(packet => toMain.push(structuredClone(packet)));
     lines.push({ to: mine, packets: toMain }, { to: other, packets: toWorker });
+    links.push({ mine, other });
     hub.connect(mine);
-    return new Plane(new LinkedFacts('process', other));
+    return new Plane(new LinkedFacts('process', other, { clock, late }));
   });
-  return { planes, lines };
+  return { planes, lines, links };
 }
 
 interface Line {
   readonly to: PacketLink;
   readonly packets: Packet[];
+}
+
+/** Answers are made in later microtasks. */
+const settle = () => new Promise(setImmediate);
+
+/** Asks a thread to say when all know. */
+function asked({ thread }: Plane): { readonly isAnswered: boolean } {
+  const answer = { isAnswered: false };
+  void thread.allKnow().then(() => {
+    answer.isAnswered = true;
+  });
+  return answer;
 }
 
 function handOver({ to, packets }: Line): void {
@@ -221,14 +253,14 @@ test('whatever order threads hear of restrictions and lifts in, they come to agr
   const keys = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
   const outcomes = new Set<string>();
   for (let round = 0; round < 200; round++) {
-    hub = new FactsHub('process', clock);
+    hub = new FactsHub('process', { clock, late });
     const main = mainPlane();
     const { planes: workers, lines } = slowWorkers();
     const planes = [main, ...workers];
     for (let step = 0; step < 60; step++) {
       const [plane, key] = [random.pick(planes), random.pick(keys)];
       if (random.chance(0.2)) plane.restrict(key);
-      else if (random.chance(0.1)) plane.limiting.restrictions.lift(digestOf(key));
+      else if (random.chance(0.1)) plane.limiting.restrictions.lift(digestOfAddress(key));
       else handOver(random.pick(lines));
     }
     while (lines.some(({ packets }) => packets.length > 0)) for (const line of lines) handOver(line);
@@ -247,6 +279,119 @@ test('a revocation that one worker learns refuses the token at all, also at one 
     revocations.of(ISSUER).refusal({ issuedAtS: nowS - 1, subject: null, session: 'session' }),
   );
   expect(refusals).toEqual(Array(4).fill('signed_out'));
+});
+
+describe('an answer that says what a thread has learnt', () => {
+  test('waits until all threads that serve know, in whatever order they are told and begin to serve', async () => {
+    const random = new Random(38);
+    let begunLater = 0;
+    for (let round = 0; round < 100; round++) {
+      hub = new FactsHub('process', { clock, late });
+      const serving = new Set([mainPlane()]);
+      const { planes, lines, links } = slowWorkers();
+      let answer: ReturnType<typeof asked> | null = null;
+      const expectRefusals = () => {
+        if (answer?.isAnswered) for (const each of serving) expect(each.refusesSession).toBe(true);
+      };
+      for (const [at, plane] of planes.entries()) {
+        links[at]?.other.answer('open', async () => null);
+        links[at]?.other.on('commit', () => {
+          if (answer?.isAnswered) begunLater++;
+          serving.add(plane);
+          expectRefusals();
+        });
+        void links[at]?.mine.ask('open', null).then(() => links[at]?.mine.post('commit', 1));
+      }
+      const signsOutAt = random.below(30);
+      for (let step = 0; answer === null || lines.some(({ packets }) => packets.length > 0); step++) {
+        if (step === signsOutAt) {
+          const plane = random.pick([...serving]);
+          plane.signOut();
+          answer = asked(plane);
+        }
+        handOver(random.pick(lines));
+        if (random.chance(0.5) || lines.every(({ packets }) => packets.length === 0)) await settle();
+        expectRefusals();
+      }
+      expect([answer.isAnswered, serving.size]).toEqual([true, 4]);
+    }
+    expect([lateAnswers, clock.isWaiting]).toEqual([0, false]);
+    expect(begunLater).toBeGreaterThan(10);
+  });
+
+  test.each([0, 1])('waits a second for one that hangs, and goes out then (thread %i)', async at => {
+    const main = mainPlane();
+    const { planes: workers, lines } = slowWorkers();
+    const deliver = async (some: readonly Line[]) => {
+      for (let turn = 0; turn < 5; turn++) {
+        for (const line of some) while (line.packets.length > 0) handOver(line);
+        await settle();
+      }
+    };
+    await deliver(lines);
+    const plane = [main, ...workers][at] ?? main;
+    plane.signOut();
+    const answer = asked(plane);
+    await deliver(lines.slice(0, 4));
+    expect([main, ...workers].map(each => each.refusesSession)).toEqual([true, true, true, false]);
+    clock.pass(999);
+    await settle();
+    expect([answer.isAnswered, lateAnswers]).toEqual([false, 0]);
+    clock.pass(1);
+    await settle();
+    expect([answer.isAnswered, lateAnswers]).toEqual([true, 1]);
+    await deliver(lines);
+    expect(workers[2]?.refusesSession).toBe(true);
+  });
+
+  test('does not wait for the main thread if that hangs, for longer than a second', async () => {
+    mainPlane();
+    const [worker] = slowWorkers().planes;
+    const answer = worker && asked(worker);
+    clock.pass(1_000);
+    await settle();
+    expect([answer?.isAnswered, lateAnswers]).toEqual([true, 1]);
+  });
+
+  test('does not wait for one that dies meanwhile, nor for the one in its place before that serves, which knows then', async () => {
+    const main = mainPlane();
+    const [mine, other] = [new PacketLink(() => {}), new PacketLink(() => {})];
+    hub.connect(mine);
+    const dead = new Plane(new LinkedFacts('process', other, { clock, late }));
+    mine.take({ kind: 'message', name: 'factsWanted', value: 'revocation' });
+    main.signOut();
+    const answer = asked(main);
+    await settle();
+    expect(answer.isAnswered).toBe(false);
+    mine.close('it died');
+    hub.disconnect(mine);
+    const packets: Packet[] = [];
+    const link = new PacketLink(packet => packets.push(packet));
+    hub.connect(link);
+    await settle();
+    expect([answer.isAnswered, dead.refusesSession]).toEqual([true, false]);
+    const another = asked(main);
+    await settle();
+    expect([another.isAnswered, packets, lateAnswers]).toEqual([true, [], 0]);
+    expect(worker().refusesSession).toBe(true);
+  });
+
+  test('that did not wait for all is a line of the log, once a minute', () => {
+    const lines: string[] = [];
+    const note = lateLog(makeLogger('info', { write: line => lines.push(line) }), clock);
+    for (let answers = 0; answers < 3; answers++) note();
+    clock.advance(60_000);
+    note();
+    const told = lines.map(line => JSON.parse(line));
+    expect(told).toMatchObject([1, 3].map(answers => ({ type: 'worker', answers, waitedMs: 1_000 })));
+  });
+
+  test('waits for nobody where there are no workers', async () => {
+    const answer = asked(mainPlane());
+    await Promise.resolve();
+    await settle();
+    expect(answer.isAnswered).toBe(true);
+  });
 });
 
 test('a name is claimed by one thread of all, until its time is over', async () => {
@@ -277,14 +422,19 @@ describe('beside other processes', () => {
       claims: { claim: async name => claimed.push(name) === 1 },
       feed: () => ({ left: 0, note: quiet, forget: quiet, start: quiet, stop: quiet }),
     };
-    main = new Plane({ isMain: true, replicaId: 'process', join: () => hub.join(beyond) });
+    main = new Plane({
+      isMain: true,
+      replicaId: 'process',
+      join: () => hub.join(beyond),
+      allKnow: () => hub.allKnow(),
+    });
   });
 
   const names = () => posted.map(({ name }) => name.split(':').slice(0, 3).join(':'));
   const tellOfRestriction = () =>
     topics
       .get('restriction')
-      ?.learn({ name: `address:invalid_requests:${digestOf(ADDRESS)}`, value: 0, forMs: 60_000 });
+      ?.learn({ name: `address:invalid_requests:${digestOfAddress(ADDRESS)}`, value: 0, forMs: 60_000 });
 
   test('they are told what any thread learns, but no restriction in shadow', () => {
     const one = worker();
@@ -304,6 +454,16 @@ describe('beside other processes', () => {
     expect(main.limiting.restrictions.listed.byName(9)).toMatchObject([{ key: ADDRESS }]);
     expect(two.refuses(ADDRESS)).toEqual([true]);
     expect([told.length, posted.length]).toEqual([1, 0]);
+  });
+
+  test('an answer that says what this process has heard from them waits until its threads know, too', async () => {
+    const one = worker();
+    const value = Math.floor(clock.epochMs() / 1_000) + 1;
+    topics.get('revocation')?.learn({ name: `session:${digestOf(ISSUER)}:session`, value, forMs: 60_000 });
+    main.signOut();
+    expect([posted, main.refusesSession, one.refusesSession]).toEqual([[], true, false]);
+    await main.thread.allKnow();
+    expect(one.refusesSession).toBe(true);
   });
 
   test('they are told what is superfluous, and claims are theirs as well', async () => {
@@ -331,7 +491,7 @@ test('it works over the ports of threads as well', async () => {
     port1.on('message', (packet: Packet) => mine.take(packet));
     port2.on('message', (packet: Packet) => other.take(packet));
     hub.connect(mine);
-    return new Plane(new LinkedFacts('process', other));
+    return new Plane(new LinkedFacts('process', other, { clock, late }));
   });
   const [one, two] = workers;
   one?.restrict();

@@ -1,4 +1,5 @@
 import { loadConfig, type Snapshot } from '../../../src/config/index.ts';
+import type { TimerClock } from '../../../src/core/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { tempText } from '../../support/temp.ts';
 
@@ -13,6 +14,9 @@ export const quietStoreListener = {
   ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
   ...{ shareFailed: quiet, subscribed: quiet, beat: quiet },
 };
+
+/** How threads wait that answer each other at once. */
+export const patience = (clock: TimerClock) => ({ clock, late: quiet });
 
 /** Loads a configuration with this limits.yaml. */
 export async function snapshotOf(limitsText: string): Promise<Snapshot> {

@@ -50,6 +50,7 @@ export interface NoticeRoom {
 
 export interface NoticeRoomOptions {
   readonly claim?: (name: string, forMs: number) => Promise<boolean>;
+  readonly allKnow?: () => Promise<void>;
   readonly limit?: number;
   /** Beside the one of the room, which comes first. */
   readonly others?: readonly NoticeIssuer[];
@@ -58,7 +59,7 @@ export interface NoticeRoomOptions {
 /** Of a provider with the given keys, loaded. Time has to be frozen. */
 export async function openNotices(
   provider = new ScriptedIssuer(rsa),
-  { claim = async () => true, limit = 1_000, others = [] }: NoticeRoomOptions = {},
+  { claim = async () => true, allKnow = async () => {}, limit = 1_000, others = [] }: NoticeRoomOptions = {},
 ): Promise<NoticeRoom> {
   const issuer = await noticeIssuer(provider);
   const memory = ownMemory(randomBytes);
@@ -67,6 +68,7 @@ export async function openNotices(
     seen: new SeenNotices({ clock, claim }),
     budget: new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock, memory, 'notices'),
     soon: memory.soon,
+    allKnow,
     clock,
     listener: { noticeReceived: event => events.push(event) },
   });
