@@ -14,6 +14,81 @@ const internal = namesOf(INTERNAL);
 const overrides = namesOf(OVERRIDES);
 const all = [...claims, ...internal, ...overrides];
 
+/** What services get behind these products, as their documentation names it. */
+const TOLD: Readonly<Record<string, readonly string[]>> = {
+  Kong: [
+    'X-Consumer-ID',
+    'X-Consumer-Custom-ID',
+    'X-Consumer-Username',
+    'X-Consumer-Groups',
+    'X-Anonymous-Consumer',
+  ],
+  'plugins of Kong': [
+    'X-Credential-Identifier',
+    'X-Authenticated-Userid',
+    'X-Authenticated-Scope',
+    'X-Authenticated-Groups',
+  ],
+  APISIX: ['X-Userinfo', 'X-ID-Token', 'X-Consumer-Username', 'X-Credential-Identifier'],
+  Google: [
+    'X-Goog-IAP-JWT-Assertion',
+    'X-Goog-Authenticated-User-Email',
+    'X-Apigateway-Api-Userinfo',
+    'X-Endpoint-API-UserInfo',
+  ],
+  Cloudflare: [
+    'Cf-Access-Jwt-Assertion',
+    'Cf-Access-Authenticated-User-Email',
+    'Cf-Client-Cert-Sha256',
+    'CF-Worker',
+  ],
+  AWS: [
+    'x-amzn-oidc-data',
+    'x-amzn-oidc-identity',
+    'x-amzn-mtls-clientcert',
+    'x-amzn-lattice-identity',
+    'x-amzn-ava-user-context',
+  ],
+  Azure: ['X-MS-CLIENT-PRINCIPAL', 'X-MS-CLIENT-PRINCIPAL-NAME', 'X-MS-TOKEN-AAD-ID-TOKEN', 'Disguised-Host'],
+  Vouch: ['X-Vouch-User', 'X-Vouch-IdP-Claims-Email', 'X-Vouch-IdP-AccessToken'],
+  Traefik: ['X-Forwarded-User', 'X-Forwarded-Tls-Client-Cert', 'X-Forwarded-Tls-Client-Cert-Info'],
+  'ingress-nginx': ['ssl-client-cert', 'ssl-client-subject-dn', 'X-SSL-Client-Cert', 'X-SSL-Issuer'],
+  Envoy: ['X-Forwarded-Client-Cert', 'X-Envoy-Internal'],
+  Kubernetes: [
+    'Impersonate-User',
+    'Impersonate-Group',
+    'Impersonate-Uid',
+    'Impersonate-Extra-Scopes',
+    'X-Remote-Extra-A',
+  ],
+  'oauth2-proxy': [
+    'X-Auth-Request-User',
+    'X-Auth-Request-Groups',
+    'X-Forwarded-Email',
+    'X-Forwarded-Access-Token',
+  ],
+  Authelia: ['Remote-User', 'Remote-Groups', 'Remote-Name', 'Remote-Email'],
+  authentik: ['X-authentik-username', 'X-authentik-jwt'],
+  Pomerium: ['X-Pomerium-Jwt-Assertion', 'X-Pomerium-Claim-Email'],
+  Tailscale: ['Tailscale-User-Login', 'Tailscale-App-Capabilities'],
+  Teleport: ['Teleport-Jwt-Assertion'],
+  Ory: ['X-Kratos-Authenticated-Identity-Id'],
+  SiteMinder: ['SM_USER', 'SM_USERDN', 'SM-USER', 'SM_UNIVERSALID'],
+  WebSEAL: ['iv-user', 'iv-groups', 'iv-creds', 'iv-remote-address', 'iv_server_name'],
+  Shibboleth: ['Shib-Session-ID', 'Shib-Identity-Provider', 'REMOTE_USER'],
+  mod_auth_openidc: ['OIDC_CLAIM_sub', 'OIDC_access_token', 'OIDC-Claim-Email'],
+  WSO2: ['X-JWT-Assertion'],
+  Grafana: ['X-WEBAUTH-USER', 'X-Grafana-User', 'X-Grafana-Id'],
+  meshes: ['X-Istio-Attributes', 'l5d-client-id', 'dapr-caller-app-id', 'X-SPIFFE-ID'],
+  'Next.js': [
+    'X-Middleware-Subrequest',
+    'X-Middleware-Rewrite',
+    'X-Invoke-Path',
+    'X-Matched-Path',
+    'X-Now-Route-Matches',
+  ],
+};
+
 /** A field that an entry is for. */
 const sample = (name: string) => name.replace(/\*$/, 'Any');
 
@@ -44,6 +119,10 @@ async function passingByContract(): Promise<readonly string[]> {
 
 test('each name is in one list only, once', () => {
   expect(new Set(all.map(foldName)).size).toBe(all.length);
+});
+
+test.each(Object.entries(TOLD))('what %s tells services does not come from clients', (_, names) => {
+  expect(passing(names)).toEqual([]);
 });
 
 test.each([
