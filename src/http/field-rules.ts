@@ -43,7 +43,9 @@ export class NameTable<T> {
   /** Returns the entry of this name in any spelling, or undefined. */
   find(name: string): NameEntry<T> | undefined {
     const index = this.#slots[slotOf(name)] as number;
-    return index === 0 ? undefined : this.#entries[index]?.find(entry => entry.isFor(name));
+    if (index === 0) return undefined;
+    for (const entry of this.#entries[index] as readonly NameEntry<T>[]) if (entry.isFor(name)) return entry;
+    return undefined;
   }
 }
 
@@ -110,29 +112,27 @@ const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
   foldName(String.fromCharCode(code)).charCodeAt(0),
 );
 
+/** Maps a character code to the low five bits of the code it is folded to, which tell letters apart. */
+const LOW = FOLDED.map(code => code & 31);
+
 /**
- * Returns the slot of a name, by the low five bits of its first, third and sixth character: they tell letters apart, and few names in
- * requests share all three with a reserved one: they tell `Sec-Fetch-Mode` from `Sec-Username`, and `X-Api-Key` from `X-AppEngine-*`.
+ * Returns the slot of a name, by its first, third and sixth character. Few names in requests share all three with a reserved one: they
+ * tell `Sec-Fetch-Mode` from `Sec-Username`, and `X-Api-Key` from `X-AppEngine-*`.
  */
 function slotOf(name: string): number {
   // Reading beyond the end would cost more than the rest: NaN is no index.
-  const sixth = name.length > LAST_READ ? name.charCodeAt(LAST_READ) : HYPHEN;
-  return slotBy(name.charCodeAt(0), name.charCodeAt(2), sixth);
+  const sixth = name.length > LAST_READ ? LOW[name.charCodeAt(LAST_READ)] : 0;
+  return slotBy(name, sixth ?? 0);
 }
 
-function slotBy(first: number, third: number, sixth: number): number {
-  return (
-    (((FOLDED[first] ?? HYPHEN) & 31) << 7) ^
-    (((FOLDED[sixth] ?? HYPHEN) & 31) << 5) ^
-    ((FOLDED[third] ?? HYPHEN) & 31)
-  );
+function slotBy(name: string, sixth: number): number {
+  return ((LOW[name.charCodeAt(0)] ?? 0) << 7) ^ (sixth << 5) ^ (LOW[name.charCodeAt(2)] ?? 0);
 }
 
 /** Returns the slots of the names that an entry may be for: a short prefix does not say their sixth character. */
-function slotsOf({ name, isPrefix }: NameEntry<unknown>): Iterable<number> {
+function slotsOf({ name, isPrefix }: NameEntry<unknown>): readonly number[] {
   if (!isPrefix || name.length > LAST_READ) return [slotOf(name)];
-  const [first, third] = [name.charCodeAt(0), name.charCodeAt(2)];
-  return new Set(Array.from(FOLDED, sixth => slotBy(first, third, sixth)));
+  return Array.from({ length: 32 }, (_, sixth) => slotBy(name, sixth));
 }
 
 /** What happens to a header field of a request. */
