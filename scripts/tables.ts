@@ -4,12 +4,17 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACCESS_FIELDS } from '../src/core/index.ts';
+import * as reserved from '../src/http/reserved-fields.ts';
 import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
 import { ROOT } from './manifest.ts';
 
 const TABLES: Readonly<Record<string, () => string>> = {
   'access log': accessLogTable,
   metrics: metricsTable,
+  'caller fields': () => reservedTable(reserved.CALLER_CLAIMS),
+  'origin fields': () => reservedTable(reserved.ORIGIN_CLAIMS),
+  'internal fields': () => reservedTable(reserved.INTERNAL),
+  'override fields': () => reservedTable(reserved.OVERRIDES),
 };
 const PLACE = /(<!-- ([\w ]+): npm run tables -->\n\n).*?(\n\n<!-- end -->)/gs;
 
@@ -55,6 +60,13 @@ function holdsInWords(holds: (typeof ACCESS_FIELDS)[keyof typeof ACCESS_FIELDS][
   if (type === 'boolean') return '`true`';
   if (type === 'string') return 'format' in holds ? 'ISO 8601' : 'text';
   return typeof type === 'string' ? type : type.join(' or ').replace('string', 'text');
+}
+
+function reservedTable(lists: readonly reserved.ReservedFields[]): string {
+  const rows = lists.map(({ by, tells, names }) => {
+    return `| ${names.map(name => `\`${name}\``).join(', ')} | ${by} | ${tells} |`;
+  });
+  return ['| Fields | Known from | What a service would believe |', '|---|---|---|', ...rows].join('\n');
 }
 
 function metricsTable(): string {

@@ -32,6 +32,7 @@ export type FieldOwner =
   | 'forwarding'
   | 'limits'
   | 'trace'
+  | 'certificate'
   | 'websocket'
   | 'call';
 
@@ -44,7 +45,6 @@ const OF_BOTH = [
   ...withRule(['host'], 'host'),
   ...withRule(['via', 'x-request-id'], 'trace'),
   ...withRule(['x-ratelimit-*', 'ratelimit', 'ratelimit-*', 'retry-after'], 'limits'),
-  ...withRule(['forwarded', 'x-forwarded-*'], 'forwarding'),
   // The key and the protocol of a handshake are agreed by both ends.
   ...withRule(['sec-websocket-*'], 'websocket'),
 ];
@@ -54,11 +54,15 @@ export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
   ...OF_BOTH,
   ...withRule(['expect', 'max-forwards'], 'framing'),
   ...withRule(['authorization'], 'token'),
+  ...withRule(['client-cert', 'client-cert-chain'], 'certificate'),
   ...withRule(['traceparent', 'tracestate'], 'trace'),
 ]);
 
 /** The fields of responses that routes neither set nor remove. */
-export const OWNED_OF_RESPONSES = new NameTable<FieldOwner>(OF_BOTH);
+export const OWNED_OF_RESPONSES = new NameTable<FieldOwner>([
+  ...OF_BOTH,
+  ...withRule(['forwarded', 'x-forwarded-*'], 'forwarding'),
+]);
 
 /** The fields that a gRPC call is made of, in both directions. */
 export const OWNED_OF_CALLS = new NameTable<FieldOwner>(withRule(['content-type', 'grpc-*'], 'call'));

@@ -1,22 +1,23 @@
 import { type Fields, wholeSeconds, withoutFields } from '../core/index.ts';
 import { connectionOptions, hopFieldNames } from '../http1/index.ts';
+import { CALLER_CLAIMS, INTERNAL, namesOf, ORIGIN_CLAIMS, OVERRIDES } from './reserved-fields.ts';
 
 /**
  * Looks header names up as the most careless backend would: ignoring letter case, and treating every character that is not a
  * letter or digit as a hyphen. CGI turns `-` into `_` (RFC 3875, 4.1.18), PHP dots as well, and lighttpd everything, so that
  * `X.Forwarded~For` and `X-Forwarded-For` become one variable.
  *
- * Nearly all names in a request are in no table. Comparing the first and third character rules most of them out, and no
- * lower-case copy is made of any.
+ * Nearly all names in a request are in no table. Comparing three characters rules most of them out, and no lower-case copy is made
+ * of any.
  */
 export class NameTable<T> {
-  /** Holds 1 for each slot with an entry, which is cheaper to read than an empty list. */
-  readonly #taken = new Uint8Array(SLOTS);
-  readonly #slots: NameEntry<T>[][] = Array.from({ length: SLOTS }, () => []);
+  /** For each slot, the index of its entries; 0 for most slots, which have none. */
+  readonly #slots = new Uint16Array(SLOTS);
+  readonly #entries: NameEntry<T>[][] = [[]];
 
   /**
    * @param entries names and their values; of two equal names the last wins. A trailing `*` matches any further characters.
-   *   Whole names go before prefixes, and earlier prefixes before later ones
+   *   Whole names go before prefixes, and longer prefixes before shorter ones
    */
   constructor(entries: Iterable<readonly [string, T]>) {
     const byName = new Map<string, NameEntry<T>>();
@@ -24,12 +25,14 @@ export class NameTable<T> {
       const entry = new NameEntry(name, value);
       byName.set(`${foldName(entry.name)}${entry.isPrefix ? '*' : ''}`, entry);
     }
-    const wholeFirst = [...byName.values()].sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix));
-    for (const entry of wholeFirst) {
-      const slot = slotOf(entry.name);
-      this.#taken[slot] = 1;
-      this.#slots[slot]?.push(entry);
-    }
+    for (const entry of [...byName.values()].sort(byPrecedence))
+      for (const slot of slotsOf(entry)) this.#add(slot, entry);
+  }
+
+  #add(slot: number, entry: NameEntry<T>): void {
+    const index = this.#slots[slot] || this.#entries.push([]) - 1;
+    this.#slots[slot] = index;
+    this.#entries[index]?.push(entry);
   }
 
   /** Returns the value of this name in any spelling, or undefined. */
@@ -39,10 +42,15 @@ export class NameTable<T> {
 
   /** Returns the entry of this name in any spelling, or undefined. */
   find(name: string): NameEntry<T> | undefined {
-    const slot = slotOf(name);
-    if (this.#taken[slot] === 0) return undefined;
-    return this.#slots[slot]?.find(entry => entry.isFor(name));
+    const index = this.#slots[slotOf(name)] as number;
+    if (index === 0) return undefined;
+    for (const entry of this.#entries[index] as readonly NameEntry<T>[]) if (entry.isFor(name)) return entry;
+    return undefined;
   }
+}
+
+function byPrecedence(a: NameEntry<unknown>, b: NameEntry<unknown>): number {
+  return Number(a.isPrefix) - Number(b.isPrefix) || (a.isPrefix ? b.name.length - a.name.length : 0);
 }
 
 /** One name of a table, or all names that begin with it. */
@@ -51,11 +59,14 @@ class NameEntry<T> {
   readonly name: string;
   readonly isPrefix: boolean;
   readonly value: T;
+  readonly #separator: number;
 
   constructor(name: string, value: T) {
     this.isPrefix = name.endsWith('*');
     this.name = this.isPrefix ? name.slice(0, -1) : name;
     this.value = value;
+    const last = this.name.charCodeAt(this.name.length - 1);
+    this.#separator = FOLDED[last] === HYPHEN ? last : HYPHEN;
     if (this.isPrefix && this.name.length < SHORTEST_PREFIX)
       throw new Error(`"${name}" is too short for a prefix`);
   }
@@ -70,12 +81,15 @@ class NameEntry<T> {
     return true;
   }
 
-  /** Whether a `name` that matches this entry is spelt as it was entered, letter case aside, with hyphens after a prefix. */
+  /**
+   * Whether a `name` that matches this entry is spelt as it was entered, letter case aside. After a prefix come hyphens, or the
+   * character that the prefix ends with: `OIDC_*` is for `OIDC_CLAIM_sub`.
+   */
   spells(name: string): boolean {
     for (let i = 0; i < name.length; i++) {
       const code = name.charCodeAt(i);
       if (FOLDED[code] !== HYPHEN) continue;
-      if (code !== (i < this.name.length ? this.name.charCodeAt(i) : HYPHEN)) return false;
+      if (code !== (i < this.name.length ? this.name.charCodeAt(i) : this.#separator)) return false;
     }
     return true;
   }
@@ -87,20 +101,38 @@ export function foldName(name: string): string {
 }
 
 const HYPHEN = 0x2d;
-/** Shortest prefix, since `slotOf` reads this many characters. */
+/** Shortest prefix, since each has a first and a third character. */
 const SHORTEST_PREFIX = 3;
-const SLOTS = 1_024;
+/** The index of the last character that `slotOf` reads. */
+const LAST_READ = 5;
+const SLOTS = 4_096;
 
 /** Maps a character code to the code it is folded to. */
 const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
   foldName(String.fromCharCode(code)).charCodeAt(0),
 );
 
-/** Returns the slot of a name, by the low five bits of two characters: they tell letters apart. */
+/** Maps a character code to the low five bits of the code it is folded to, which tell letters apart. */
+const LOW = FOLDED.map(code => code & 31);
+
+/**
+ * Returns the slot of a name, by its first, third and sixth character. Few names in requests share all three with a reserved one: they
+ * tell `Sec-Fetch-Mode` from `Sec-Username`, and `X-Api-Key` from `X-AppEngine-*`.
+ */
 function slotOf(name: string): number {
-  const first = FOLDED[name.charCodeAt(0)] ?? HYPHEN;
-  const third = FOLDED[name.charCodeAt(2)] ?? HYPHEN;
-  return ((first & 31) << 5) | (third & 31);
+  // Reading beyond the end would cost more than the rest: NaN is no index.
+  const sixth = name.length > LAST_READ ? LOW[name.charCodeAt(LAST_READ)] : 0;
+  return slotBy(name, sixth ?? 0);
+}
+
+function slotBy(name: string, sixth: number): number {
+  return ((LOW[name.charCodeAt(0)] ?? 0) << 7) ^ (sixth << 5) ^ (LOW[name.charCodeAt(2)] ?? 0);
+}
+
+/** Returns the slots of the names that an entry may be for: a short prefix does not say their sixth character. */
+function slotsOf({ name, isPrefix }: NameEntry<unknown>): readonly number[] {
+  if (!isPrefix || name.length > LAST_READ) return [slotOf(name)];
+  return Array.from({ length: 32 }, (_, sixth) => slotBy(name, sixth));
 }
 
 /** What happens to a header field of a request. */
@@ -124,7 +156,9 @@ export type FieldRule =
   | 'origin'
   /** Says who sent the request: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
   | 'caller'
-  /** Reserved for trusted proxies by default, but the operator lets every client send it. */
+  /** Belongs to the framework of a service: not forwarded, whoever sent it. */
+  | 'internal'
+  /** Reserved by default, but the operator lets every client send it. */
   | 'keep';
 
 /** Fields that end at this hop (RFC 9110, 7.6.1) besides those of FRAMING, and the one that asks for an upgrade to HTTP/2. */
@@ -156,11 +190,36 @@ const TRACE: readonly (readonly [string, FieldRule])[] = [
   ['tracestate', 'tracestate'],
 ];
 
+/** The fields that `keep` may bring back, with their rules. */
+const KEEPABLE: readonly (readonly [string, FieldRule])[] = [
+  ...withRule(namesOf(ORIGIN_CLAIMS), 'origin'),
+  // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
+  ['forwarded', 'forwarded'],
+  ...withRule(namesOf(CALLER_CLAIMS), 'caller'),
+  ...withRule(namesOf(INTERNAL), 'internal'),
+];
+
+/** Whether any field by this name, which may end in `*`, is removed by default or by these names under `remove`. */
+export function isKeepable(name: string, remove: readonly string[]): boolean {
+  const reserved = [...KEEPABLE.map(([each]) => each), ...remove];
+  return reserved.some(each => includesName(name, each) || includesName(each, name));
+}
+
+/** Whether all fields that `name` stands for are among those that `names` does; both may end in `*`. */
+function includesName(names: string, name: string): boolean {
+  if (!names.endsWith('*')) return foldName(names) === foldName(name) && !name.endsWith('*');
+  const begin = foldName(names.slice(0, -1));
+  return foldName(name.endsWith('*') ? name.slice(0, -1) : name).startsWith(begin);
+}
+
 /** Names of header fields, in any letter case. */
 interface ForwardingOptions {
-  /** Further fields that only trusted proxies may send. */
+  /** Further fields that only trusted proxies may send, in this spelling; a trailing `*` matches any characters. */
   readonly remove?: readonly string[];
-  /** Reserved fields that every client may send because an application owns them. No effect on fields that the gateway writes or drops. */
+  /**
+   * Reserved fields that every client may send because an application owns them; a trailing `*` matches any characters. No effect on
+   * fields that the gateway writes or drops.
+   */
   readonly keep?: readonly string[];
   /** Fields that only the gateway writes: a client's are dropped. */
   readonly own?: readonly string[];
@@ -189,15 +248,12 @@ export class ForwardingRules {
     this.certificates = certificate !== null;
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
-      ...withRule(ORIGIN_CLAIMS, 'origin'),
-      // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
-      ['forwarded', 'forwarded'],
-      ...withRule(CALLER_CLAIMS, 'caller'),
+      ...KEEPABLE.filter(([reserved]) => !keep.some(kept => includesName(kept, reserved))),
       ...withRule(remove, 'origin'),
       ...withRule(keep, 'keep'),
       ...withRule(HOP_BY_HOP, 'drop'),
       ...withRule(FRAMING, 'drop'),
-      ...withRule(OVERRIDES, 'drop'),
+      ...withRule(namesOf(OVERRIDES), 'drop'),
       ...READ,
       ...(traces ? TRACE : []),
       ...withRule(own, 'drop'),
@@ -210,65 +266,6 @@ export class ForwardingRules {
 export function withRule<const Rule>(names: readonly string[], rule: Rule): (readonly [string, Rule])[] {
   return names.map(name => [name.toLowerCase(), rule] as const);
 }
-
-// Header fields that servers and frameworks believe unchecked, grouped by what they claim. A trailing `*` matches any
-// characters. docs/contract.md, 6.4 lists them for users; a test keeps the two lists equal.
-
-/** Fields that make a backend act on another method or path than the one that was routed and limited. */
-export const OVERRIDES: readonly string[] = [
-  'x-http-method-override',
-  'x-http-method',
-  'x-method-override',
-  'x-method',
-  'http-method-override',
-  'x-original-url',
-  'x-rewrite-url',
-  'x-override-url',
-];
-
-/** Fields that claim where a request came from, which host, scheme or path it was sent to, or what a proxy arranged. */
-export const ORIGIN_CLAIMS: readonly string[] = [
-  ...['forwarded', 'forwarded-*', 'x-forwarded', 'x-forwarded-*', 'x-forward-for', 'x-forwarder-for'],
-  ...['x-forward-proto', 'x-forward-host', 'x-client-real-ip', 'x-real-host', 'remote-host'],
-  ...['x-original-forwarded-for', 'x-originally-forwarded-for', 'x-real-ip', 'client-ip', 'x-client-ip'],
-  ...['true-client-ip', 'x-true-client-ip', 'cluster-client-ip', 'x-cluster-client-ip', 'remote-addr'],
-  ...['x-remote-ip', 'x-remote-addr', 'x-remote-host', 'x-original-remote-addr', 'x-originating-ip'],
-  ...['x-proxyuser-ip', 'proxy-client-ip', 'wl-proxy-*', 'x-custom-ip-authorization'],
-  // Java code looks up CGI variables as if they were header fields.
-  ...['http-client-ip', 'http-forwarded', 'http-forwarded-*', 'http-x-*'],
-  // Set by CDNs and clouds. Envoy even obeys some: timeouts, retries, another destination.
-  ...['ali-cdn-real-ip', 'cdn-src-ip', 'cf-connecting-*', 'cf-ipcountry', 'cf-pseudo-ipv4', 'cf-visitor'],
-  ...[
-    'cloudfront-*',
-    'do-connecting-ip',
-    'fastly-client-ip',
-    'fastly-ssl',
-    'fly-client-ip',
-    'incap-client-ip',
-  ],
-  ...['x-appengine-*', 'x-arr-*', 'x-azure-*', 'x-envoy-*', 'x-nf-client-connection-ip', 'x-sucuri-clientip'],
-  ...['x-vercel-forwarded-for', 'x-vercel-ip-*'],
-  // The original host, scheme and method.
-  ...['x-host', 'x-host-override', 'x-http-host-override', 'x-original-host', 'x-original-method'],
-  ...['front-end-https', 'x-original-proto', 'x-original-scheme', 'x-scheme', 'x-url-scheme'],
-  // The original path. gunicorn strips SCRIPT_NAME from the front of the path (benoitc/gunicorn#2650).
-  ...['script-name', 'x-script-name', 'x-original-uri'],
-  // CGI turns `Proxy` into HTTP_PROXY, which programs use as their outgoing proxy (httpoxy, CVE-2016-5385). The others make
-  // Rack and Symfony tell the server in front which files to send.
-  ...['proxy', 'x-accel-mapping', 'x-sendfile-type'],
-];
-
-/** Fields that claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
-export const CALLER_CLAIMS: readonly string[] = [
-  ...['remote-user', 'remote-name', 'remote-email', 'remote-groups'],
-  ...['x-remote-user', 'x-remote-uid', 'x-remote-group', 'x-remote-groups', 'x-remote-extra-*'],
-  ...['x-auth-user', 'x-auth-request-*', 'x-authentik-*', 'x-pomerium-*', 'x-webauth-*', 'tailscale-user-*'],
-  ...['cf-access-authenticated-user-email'],
-  ...['x-amzn-mtls-*', 'x-amzn-oidc-*', 'x-goog-authenticated-user-*', 'x-ms-client-principal*'],
-  // RFC 9440 and the older names for the same. WebSphere's plug-in has its own, such as $WSRU.
-  ...['client-cert', 'client-cert-chain', 'ssl-client-*', 'x-ssl-client-*', 'x-client-cert*', '$ws*'],
-  ...['x-client-dn', 'x-client-verify'],
-];
 
 /** What happens to a header field of an upstream's response. */
 type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'policy' | 'cors';

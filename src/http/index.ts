@@ -6,6 +6,7 @@ export * from './field-edits.ts';
 export {
   ForwardingRules,
   foldName,
+  isKeepable,
   keepCallTrailers,
   keepResponseFields,
   keepTrailerFields,

@@ -77,6 +77,8 @@ export class RequestHead {
       case 'tracestate':
         if (trusted) this.traceState = this.traceState === null ? value : `${this.traceState},${value}`;
         break;
+      case 'internal':
+        break;
       default:
         if (trusted) this.#believe(rule, name, value);
         else if (rule !== 'request-id') this.#disbelieve(rule, value);

@@ -6,8 +6,11 @@ import { startIssuer } from '../support/test-issuer.ts';
 import { type CapturedRequest, connectRaw, startUpstream, values } from '../support/wire/index.ts';
 
 it('every file of Weir on the page is started here', () => {
-  expect(examples.map(({ file }) => file)).toEqual(['gateway.yaml', 'limits.yaml', 'gateway.yaml']);
-  expect([gatewayYaml('identity_headers'), gatewayYaml('strip_prefix')]).not.toContain('');
+  expect(examples.map(({ file }) => file)).toEqual([
+    ...['gateway.yaml', 'limits.yaml', 'gateway.yaml', 'gateway.yaml'],
+  ]);
+  const words = ['identity_headers', 'X-Consumer-Username', 'strip_prefix'];
+  expect(words.map(gatewayYaml)).not.toContain('');
 });
 
 it('the configuration for the task of the page does what the page says', async () => {
@@ -22,6 +25,24 @@ it('the configuration for the task of the page does what the page says', async (
   expect(values(fields, 'x-ratelimit-limit')).toEqual(['20']);
   const sent = upstream.requests.at(-1)?.fields ?? [];
   expect([values(sent, 'x-auth-subject'), sent.includes('mallory')]).toEqual([['bob'], false]);
+});
+
+it('services learn who calls in the fields that Kong wrote, and only from the gateway', async () => {
+  const [issuer, upstream] = [await startIssuer(), await startUpstream()];
+  const text = placed(gatewayYaml('X-Consumer-Username'), {
+    '0.0.0.0:8080': '127.0.0.1:0',
+    'https://id.example.com/realms/main': issuer.url,
+    '127.0.0.1:3000': `127.0.0.1:${upstream.port}`,
+  });
+  const gateway = await startFile(text);
+  const bearer = issuer.bearer({ sub: '7', preferred_username: 'alice', scope: 'read' });
+  const forged = ['X-Consumer-Username', 'x_consumer_custom_id', 'X-Consumer-Groups', 'X-Anonymous-Consumer'];
+  const request = head('GET /v1/a', bearer, ...forged.map(name => `${name}: mallory`));
+  await expect.poll(async () => (await gateway.ask(request)).status).toBe(200);
+  const sent = upstream.requests.at(-1)?.fields ?? [];
+  expect(sent).not.toContain('mallory');
+  const told = ['x-consumer-username', 'x-consumer-custom-id', 'x-authenticated-scope', 'x-consumer-groups'];
+  expect(told.flatMap(name => values(sent, name))).toEqual(['alice', '7', 'read', 'main-realm']);
 });
 
 describe('the server block of nginx and its counterpart', () => {

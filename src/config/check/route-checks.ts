@@ -1,4 +1,4 @@
-import { AddressSet, foldName } from '../../http/index.ts';
+import { AddressSet, foldName, isKeepable } from '../../http/index.ts';
 import type { RoutePattern } from '../../routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
@@ -36,7 +36,7 @@ function checkForwardingHeaders(file: ConfigFile): void {
     const path = ['forwarding_headers', 'keep', index];
     if (removed.has(foldName(name)))
       file.add(path, `${file.shown(path)} is also listed under "remove": keep one of the two`);
-    else if (RULES_BY_DEFAULT.get(name) === undefined)
+    else if (RULES_BY_DEFAULT.get(name) === undefined && !isKeepable(name, remove))
       file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
   }
 }

@@ -120,6 +120,7 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
   forwarding: 'the gateway says itself where a request came from: see forwarding_headers',
   limits: 'the gateway writes limits into it',
   trace: 'the gateway writes it in every message',
+  certificate: 'the gateway tells the certificate of a client in it: see client_certificates of the listener',
   websocket: 'a WebSocket handshake needs it as it is',
   call: 'gRPC calls need it as it is',
 };
@@ -136,9 +137,8 @@ function whyNotInRequests(name: string, { route, file }: RouteInFile): string | 
   if (typeof certificate === 'string' && foldName(certificate) === foldName(name))
     return 'access_tokens.certificate_field names it';
   const rule = RULES.get(name);
-  if (rule === 'caller') return 'it says who calls: write it under access_tokens.identity_headers';
   if (rule === 'drop') return 'it is always removed, since services may read another method or path from it';
-  if (rule !== undefined) return OWNERS.forwarding;
+  if (rule !== undefined && rule !== 'caller' && rule !== 'internal') return OWNERS.forwarding;
   return isListed(name, file) ? 'it is listed in forwarding_headers, so trusted proxies may send it' : null;
 }
 

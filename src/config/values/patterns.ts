@@ -72,6 +72,13 @@ export function httpToken(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
 
+/** The name of a header field, or the beginning of several with a `*` behind it: at least three characters. */
+export function fieldNames(error: string) {
+  return z
+    .string({ error })
+    .regex(/^([A-Za-z0-9!#$%&'+.^_`|~-]+|[A-Za-z0-9!#$%&'+.^_`|~-]{3,}\*)$/, { error, abort: true });
+}
+
 /** The path of an endpoint that the gateway serves itself: one path, not a pattern. */
 export function ownPath() {
   return routePath().refine(path => !/[{*]/.test(path), {

@@ -172,7 +172,7 @@ describe('values', () => {
     ]),
     [
       'forwarding_headers: ["X Real"]',
-      '1:22: forwarding_headers[0]: expected the name of a header field such as X-Real-IP, found "X Real"',
+      '1:22: forwarding_headers[0]: expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*, found "X Real"',
     ],
     [
       'forwarding_headers: [X-Mine, X.Request_Id]',
@@ -184,8 +184,12 @@ describe('values', () => {
     ],
     [
       'forwarding_headers: { keep: [X Host] }',
-      '1:30: forwarding_headers.keep[0]: expected the name of a header field such as X-Real-IP, found "X Host"',
+      '1:30: forwarding_headers.keep[0]: expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*, found "X Host"',
     ],
+    ...['X-*', 'X-*-User'].map((name): [string, string] => [
+      `forwarding_headers: { remove: [${name}] }`,
+      `1:32: forwarding_headers.remove[0]: expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*, found "${name}"`,
+    ]),
     [
       'forwarding_headers: { kep: [X-Host] }',
       '1:23: forwarding_headers: unknown key "kep", did you mean "keep"?',
@@ -204,6 +208,10 @@ describe('values', () => {
     [
       'forwarding_headers: { keep: [X-Host, X-Mine] }',
       '1:38: warning: forwarding_headers.keep[1]: nothing removes this field: leave it out',
+    ],
+    [
+      'forwarding_headers: { remove: [X-Corp-*], keep: [X-Corp-Id, X-Consumer*, X-Consumer-ID, X-Goog-*, X-Hasura-*] }',
+      '1:99: warning: forwarding_headers.keep[4]: nothing removes this field: leave it out',
     ],
     [
       'forwarding_headers: [X-Mine, HOST]',

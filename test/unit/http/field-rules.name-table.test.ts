@@ -26,8 +26,9 @@ test('a name in any letter case counts as spelt as entered', () => {
   const odd = new NameTable([
     ['X_Corp.User', true],
     ['$ws*', true],
+    ['oidc_*', true],
   ]);
-  for (const name of ['x_corp.user', 'X_CORP.USER', '$WS-RU']) {
+  for (const name of ['x_corp.user', 'X_CORP.USER', '$WS-RU', 'OIDC_CLAIM_sub']) {
     expect(odd.find(name)?.spells(name)).toBe(true);
   }
   for (const name of ['x-corp.user', 'x_corp-user', '-WSRU', '$WS_RU']) {
@@ -35,7 +36,7 @@ test('a name in any letter case counts as spelt as entered', () => {
   }
 });
 
-test('the last of two entries for a name wins, and a whole name wins over a prefix', () => {
+test('the last of two entries for a name wins, a whole name over a prefix, and the longer of two prefixes', () => {
   const twice = new NameTable([
     ['x-a', 1],
     ['x_a', 2],
@@ -43,7 +44,7 @@ test('the last of two entries for a name wins, and a whole name wins over a pref
     ['x-ab*', 4],
     ['X-AB', 5],
   ]);
-  expect(['x-a', 'x-ab', 'x-abc', 'x-b'].map(name => twice.get(name))).toEqual([2, 5, 3, undefined]);
+  expect(['x-a', 'x-ab', 'x-abc', 'x-b'].map(name => twice.get(name))).toEqual([2, 5, 4, undefined]);
 });
 
 test('a prefix that is too short is rejected', () => {
@@ -60,6 +61,18 @@ test('other names are not found, however similar they are', () => {
   for (const name of ['Hosts', 'Hoss', 'Accept', '__proto__', 'constructor', 'x-real-iq', '']) {
     expect(table.get(name)).toBeUndefined();
   }
+});
+
+test('the filter never hides a name that begins with a prefix that was entered', () => {
+  const begin = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{2,9}[A-Za-z0-9_-]$/);
+  const rest = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{0,9}$/);
+  fc.assert(
+    fc.property(begin, rest, (each, more) => {
+      const entered = new NameTable([[`${each}*`, true]]);
+      expect(entered.get(`${each}${more}`)).toBe(true);
+      expect(entered.get(`${each}${more}`.toUpperCase())).toBe(true);
+    }),
+  );
 });
 
 test('the filter never hides a name that was entered', () => {

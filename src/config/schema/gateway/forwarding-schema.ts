@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { duration, httpToken, means, yesOrNo } from '../../values/index.ts';
+import { duration, fieldNames, httpToken, means, yesOrNo } from '../../values/index.ts';
 
-const NAME = 'expected the name of a header field such as X-Real-IP';
+const NAME =
+  'expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*';
 
 /** Fields that cannot be listed, because the gateway needs them to understand a request. */
 const READ_OF_EVERY_REQUEST = new Set([
@@ -18,9 +19,9 @@ const READ_OF_EVERY_REQUEST = new Set([
   'x-request-id',
 ]);
 
-/** The name of a field that only trusted proxies may send. */
+/** The name of a field that only trusted proxies may send, or of several. */
 function removed() {
-  return httpToken(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
+  return fieldNames(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
     error: 'the gateway reads this field in every request: remove it from the list',
   });
 }
@@ -28,10 +29,10 @@ function removed() {
 /** The rules for header fields that hold in every configuration. */
 export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
-/** The name of a field that anyone may send. */
+/** The name of a field that anyone may send, or of several. */
 function kept() {
-  return httpToken(NAME).refine(
-    name => [undefined, 'origin', 'forwarded', 'caller'].includes(RULES_BY_DEFAULT.get(name)),
+  return fieldNames(NAME).refine(
+    name => [undefined, 'origin', 'forwarded', 'caller', 'internal'].includes(RULES_BY_DEFAULT.get(name)),
     {
       error: 'the gateway always writes or removes this field, so it cannot be kept: remove it from the list',
     },
@@ -43,13 +44,13 @@ const both = z.strictObject({
     .array(removed())
     .prefault([])
     .describe(
-      'Additional header fields that only trusted proxies may send; from anyone else they are removed.',
+      'Additional header fields that only trusted proxies may send, in this spelling; from anyone else they are removed. X-Corp-* means all that begin with X-Corp-.',
     ),
   keep: z
     .array(kept())
     .prefault([])
     .describe(
-      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning.',
+      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
     ),
 });
 

@@ -142,11 +142,20 @@ describe('an identity header', () => {
 
   it.each([
     ...['Authorization', 'Host', 'Content-Length', 'connection', 'Via', 'X-Request-Id', 'X-Real-IP'],
-    ...['X-Forwarded-User', 'X-Original-URL', 'x_real_ip'],
+    ...['X-Forwarded-Port', 'X-Original-URL', 'x_real_ip', 'X-Middleware-Subrequest'],
   ])('cannot be %s', async name => {
     expect(await diagnosticsOfHeaders(`${name}: sub`)).toEqual([
       `1:53: access_tokens.identity_headers: the gateway uses "${name}" itself: choose another name`,
     ]);
+  });
+
+  it.each([
+    ...['Remote-User', 'X-Consumer-Username', 'x_userinfo', 'X-Forwarded-User', 'Impersonate-User'],
+    ...['SM_USER', 'OIDC_CLAIM_sub', 'X-Auth-Subject'],
+  ])('may be one in which another gateway names callers: %s', async name => {
+    expect(await diagnosticsOfHeaders(`${name}: sub`)).toEqual([]);
+    const keep = `forwarding_headers: { keep: [X-Consumer-*, X-Auth-Request-*] }\n`;
+    expect(await diagnosticsOfHeaders(`${name}: sub`, keep)).toEqual([]);
   });
 
   it('cannot be one that trusted proxies may send', async () => {

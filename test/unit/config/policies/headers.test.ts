@@ -22,6 +22,8 @@ describe('request_headers', () => {
     '{ set: { X-Plan: "{claim.plan}", X-Where: "{client_address} {route}", X-Id: "a-{request_id}" } }',
     '{ set: { Cookie: a=b }, remove: [Origin, X-Debug] }',
     '{ set: { X-Plan: "{claim.https://example.com/plan}" } }',
+    '{ set: { X-Consumer-Username: main, Remote-User: "{claim.sub}", X-Forwarded-Groups: a }, remove: [X-Userinfo, SM_USER] }',
+    '{ set: { X-Matched-Path: /a }, remove: [X-Middleware-Subrequest] }',
   ])('may be %s', async edits => {
     expect(await request(edits)).toEqual([]);
   });
@@ -38,10 +40,13 @@ describe('request_headers', () => {
     ],
     ['X-Auth-Subject', 'access_tokens.identity_headers sets it from the token'],
     ['x.auth.subject', 'access_tokens.identity_headers sets it from the token'],
-    ['Remote-User', 'it says who calls: write it under access_tokens.identity_headers'],
-    ['Client-Cert', 'it says who calls: write it under access_tokens.identity_headers'],
+    [
+      'Client-Cert',
+      'the gateway tells the certificate of a client in it: see client_certificates of the listener',
+    ],
     ['X-Forwarded-For', 'the gateway says itself where a request came from: see forwarding_headers'],
     ['X-Real-IP', 'the gateway says itself where a request came from: see forwarding_headers'],
+    ['X-Forwarded-Port', 'the gateway says itself where a request came from: see forwarding_headers'],
     ['X-Tenant', 'it is listed in forwarding_headers, so trusted proxies may send it'],
     ['X-RateLimit-Limit', 'the gateway writes limits into it'],
     ['RateLimit', 'the gateway writes limits into it'],
