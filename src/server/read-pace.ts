@@ -8,7 +8,7 @@ export interface ReadTerms {
 
 /** How much a client had taken at a moment. */
 interface Mark {
-  readonly atMs: number;
+  atMs: number;
   bytes: number;
 }
 
@@ -16,6 +16,8 @@ interface Mark {
 export const PARTS = 8;
 /** How many of them are the last seconds. */
 const RECENT_PARTS = 3;
+/** Sweeps that are further apart than this had no chance to write in between: the process stood still. */
+const STILL_MS = 5_000;
 
 /**
  * Measures how fast a client takes what it is owed: bytes that were written and that it has not read. Silence with nothing owed is no
@@ -26,6 +28,7 @@ export class ReadPace {
   #marks: Mark[] = [];
   #bytes = 0;
   #movedAtMs = 0;
+  #sweptAtMs = 0;
   #isLate = false;
 
   /** Whether a sweep has found that something is owed. */
@@ -41,11 +44,13 @@ export class ReadPace {
 
   /**
    * Whether the client is too slow. True only at the second sweep that finds so: a process that was stopped writes between the two what
-   * its clients have long made room for. Ask at each sweep while something is owed.
+   * its clients have long made room for. Ask at each sweep while something is owed. Time without sweeps does not count.
    *
    * @param bytes how many bytes the client has taken so far; may only grow, but for `recount`
    */
   isTooSlow(nowMs: number, bytes: number, terms: ReadTerms): boolean {
+    this.#pass(nowMs - this.#sweptAtMs);
+    this.#sweptAtMs = nowMs;
     if (!this.isMeasured || bytes > this.#bytes) this.#movedAtMs = nowMs;
     this.#bytes = bytes;
     this.#mark(nowMs, terms.clientReadMs);
@@ -71,6 +76,13 @@ export class ReadPace {
     const change = bytes - this.#bytes;
     this.#bytes = bytes;
     for (const mark of this.#marks) mark.bytes += change;
+  }
+
+  /** Moves the marks on by the time in which the process stood still, if it did. */
+  #pass(ms: number): void {
+    if (ms < STILL_MS) return;
+    this.#movedAtMs += ms;
+    for (const mark of this.#marks) mark.atMs += ms;
   }
 
   #mark(nowMs: number, clientReadMs: number): void {
