@@ -135,7 +135,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     for (const stream of this.#streams) stream.sweep(nowMs, this.#state);
     this.#session.sweep(nowMs);
     if (this.#isReadTooSlowly(nowMs)) {
-      this.readTooSlowly();
+      this.#state.connectionListener.readTooSlowly();
       this.cut();
       return;
     }
@@ -184,7 +184,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (this.#phase === 'going away') this.#finish();
   }
 
-  /** Goes away as well: the client opens no stream any more. */
+  /** Goes away as well: the client opens no stream any more, or should not. */
   goaway(): void {
     if (this.#phase === 'open' || this.#phase === 'going away') this.#finish();
   }
@@ -202,8 +202,8 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   readTooSlowly(): void {
     this.#state.connectionListener.readTooSlowly();
-    // Nothing else is under way that its client may read.
-    if (this.#streams.size === 0) this.#giveUp(ErrorCode.ENHANCE_YOUR_CALM);
+    // Nothing else is under way. The client sends what it still wants elsewhere (RFC 9113, 6.8).
+    if (this.#streams.size === 0) this.goaway();
   }
 
   keeps(change: number): void {
