@@ -52,6 +52,11 @@ export class GrowingBytes {
     this.#usualBytes = usualBytes;
   }
 
+  /** The size of the buffer. */
+  get roomBytes(): number {
+    return this.#room.length;
+  }
+
   /** Returns `before` followed by `piece`. Does not copy `before` if it is the end of the previous result. */
   join(before: Buffer, piece: Uint8Array): Buffer {
     const length = before.length + piece.length;

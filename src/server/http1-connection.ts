@@ -78,7 +78,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   count(): void {
     const { body, waiting } = this.#reader;
     const { writableLength, destroyed } = this.socket;
-    const kept = this.#phase.name === 'exchange' ? this.#phase.downstream.kept : 0;
+    const kept = this.#phase.name === 'exchange' ? heldFor(this.#phase) : 0;
     // What a body that stands still has passed on last waits for its upstream.
     const passed = body?.started === true && body.paused ? PASSED_BYTES : 0;
     const bytes = destroyed ? 0 : writableLength + waiting + kept + passed;
@@ -291,6 +291,11 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     if (this.socket.writable) this.socket.write(lastResponse(response, this.terms(false, false)), 'latin1');
     this.#linger();
   }
+}
+
+/** What is kept of the body of a request, and what waits of its response before it can be written. */
+function heldFor({ downstream, exchange }: Extract<Http1Phase, { name: 'exchange' }>): number {
+  return downstream.kept + (exchange.upstreamLeg?.heldBytes ?? 0);
 }
 
 /** Most that a body passes on before it stands still: a read of the socket. */

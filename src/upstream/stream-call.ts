@@ -55,6 +55,10 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#holder = queue;
   }
 
+  get heldBytes(): number {
+    return this.#stream?.heldBytes ?? 0;
+  }
+
   /** Takes the stream on which the request has been opened. */
   begin(stream: ClientStream, session: CallSession): void {
     const { body, bodyLength } = this.request;

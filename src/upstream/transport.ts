@@ -73,6 +73,8 @@ export interface CallSink extends ResponseSink {
 export interface TransportCall {
   /** The endpoint that it went to, as `host:port`. Nothing if the upstream has only one, or none yet. */
   readonly endpoint?: string | null;
+  /** The memory for bytes of the response that came and wait until it flows again. Default: none, what waits is still in the kernel. */
+  readonly heldBytes?: number;
   /**
    * Lets the response flow again after `data` returned false. No timeout runs until then, so a sink that returned false must
    * eventually call this or `abort`.

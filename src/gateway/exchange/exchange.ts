@@ -322,6 +322,8 @@ export interface UpstreamLeg {
   readonly endpoint: string | null;
   /** True if the request was sent a second time. */
   readonly repeated: boolean;
+  /** The memory for bytes of the response that came and wait for the client. */
+  readonly heldBytes: number;
   /** Called when the client has room again. */
   drained(): void;
   /** Stops all work for the client. May be called again. */

@@ -155,6 +155,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#call?.endpoint ?? null;
   }
 
+  get heldBytes(): number {
+    return this.#call?.heldBytes ?? 0;
+  }
+
   /**
    * Step 10: sends the request. The transport calls this sink until the end of the response, or calls `fail`. The exchange is
    * answered in both cases.

@@ -31,6 +31,10 @@ class HeldPart {
   readonly #room = new GrowingBytes();
   trailers: HeaderSection | null = null;
 
+  get roomBytes(): number {
+    return this.#room.roomBytes;
+  }
+
   /** Joins bytes in one buffer, since they may come one by one. */
   join(bytes: Buffer): void {
     this.bytes = this.#room.join(this.bytes, bytes);
@@ -81,6 +85,11 @@ export abstract class Stream implements Sender {
   /** How many bytes were written and could not be sent yet. */
   get unsent(): number {
     return this.outgoing?.length ?? 0;
+  }
+
+  /** The memory for bytes that came and that the handler has not taken. */
+  get heldBytes(): number {
+    return this.#held?.roomBytes ?? 0;
   }
 
   /** True once the other side has ended its message. */

@@ -214,10 +214,13 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   /** Counts what the connection holds for its client. */
   count(): void {
     const { unwritten, waiting, held } = this.#session;
-    const all = this.socket.destroyed
-      ? 0
-      : this.socket.writableLength + unwritten + waiting + held + this.#kept;
-    this.#holding.set(all === 0 ? 0 : all + KEEPING_BYTES + this.#streams.size * STREAM_BYTES);
+    const { writableLength, destroyed } = this.socket;
+    let bytes = destroyed ? 0 : writableLength + unwritten + waiting + held + this.#kept;
+    if (bytes > 0) {
+      bytes += KEEPING_BYTES + this.#streams.size * STREAM_BYTES;
+      for (const { exchange } of this.#streams) bytes += exchange.upstreamLeg?.heldBytes ?? 0;
+    }
+    this.#holding.set(bytes);
   }
 
   streamClosed(downstream: Http2Downstream, answered: boolean): void {

@@ -74,6 +74,10 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     return this.#endpoint === null ? null : this.#endpoint.name;
   }
 
+  get heldBytes(): number {
+    return this.#call?.heldBytes ?? 0;
+  }
+
   /** Sends the request to this endpoint. Waits for one if there is none yet. */
   start(endpoint: Endpoint | null): this {
     if (endpoint !== null) this.#sendTo(endpoint);
