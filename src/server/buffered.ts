@@ -19,6 +19,8 @@ export interface Holder {
   readonly socket: Socket;
   /** How many bytes of responses its client has taken, as far as Node.js can tell. */
   readonly takenBytes: number;
+  /** Counts anew what the connection holds: some of it may have been written since. */
+  count(): void;
   /** Ends the connection at once, and lets go of all that it holds. */
   cut(): void;
 }
@@ -210,8 +212,9 @@ export class Buffered implements TurnTask {
   }
 
   turnEnded(): void {
-    this.#willRelieve = false;
+    for (const { holder } of this.#holdings) holder.count();
     this.#relieve();
+    this.#willRelieve = false;
   }
 
   /** Notes how fast clients read. Call it after each sweep of the connections. */

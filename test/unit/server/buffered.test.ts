@@ -76,6 +76,14 @@ class Client {
       this.holding.isTooSlow(nowMs, { clientReadMs: CLIENT_READ_MS, minBytesPerS: null });
   }
 
+  /** What was written since the last count. */
+  written = 0;
+
+  count(): void {
+    this.holding.set(this.holding.bytes - this.written);
+    this.written = 0;
+  }
+
   cut(): void {
     this.#account.ended.push(this.#name);
   }
@@ -150,6 +158,18 @@ describe('what is held', () => {
     await turn();
     expect(account.ended).not.toContain('phone');
     expect(account.buffered.bytes).toBeLessThanOrEqual(10 * MIB);
+  });
+
+  test('does not count what was written in the meantime', async () => {
+    const account = new Account(10 * MIB);
+    const client = account.client('quick').holds(9 * MIB);
+    account.client('slow').holds(MIB);
+    account.pass(30_000);
+    client.written = 9 * MIB;
+    account.client('new').holds(2 * MIB);
+    await turn();
+    expect(account.ended).toEqual([]);
+    expect(account.buffered.bytes).toBe(3 * MIB);
   });
 
   test('follows a smaller cap at once', async () => {
