@@ -2,7 +2,7 @@ import { isPrincipal } from '../auth/index.ts';
 import type { LimitRequest, LimitsModel, Listed } from '../config/index.ts';
 import type { Clock, LimitListener, RandomBytes, TableMemory } from '../core/index.ts';
 import { RecentMap } from '../core/index.ts';
-import { addressOfKey, networkOfKey } from '../http/index.ts';
+import { addressOfKey, isEmbedded, isListed, networkOfKey } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
 import {
   IgnoredRefusals,
@@ -97,12 +97,14 @@ export class Blocked {
   }
 
   /** @param key of the address */
-  hasAddress(key: string): boolean {
-    const known = this.#known.get(key);
+  hasAddress(key: string, address: string): boolean {
+    // Lists may name an embedding address as it is, and no other of its key.
+    const name = isEmbedded(address, key) ? address : key;
+    const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const address = addressOfKey(key);
-    const found = this.#blocked.addresses.has(address) && !this.#spared.addresses.has(address);
-    this.#known.set(key, found);
+    const found =
+      isListed(address, key, this.#blocked.addresses) && !this.#spared.addresses.has(addressOfKey(name));
+    this.#known.set(name, found);
     return found;
   }
 
