@@ -46,7 +46,7 @@ export const capsSchema = z
     limit_keys: count(10_000_000)
       .prefault(1_000_000)
       .describe(
-        'Maximum number of limit counters in memory, at 80 to 90 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
+        'Maximum number of limit counters in memory, at 85 to 100 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
       ),
     buffered: byMemory(
       size({ min: '1MiB', max: '1024GiB' })
