@@ -1,6 +1,6 @@
 import type { CallerClaims, CallersResult } from '../config/index.ts';
 import { groupName, readCallers, readKeying } from '../config/index.ts';
-import { type AddressKeying, addressKey } from '../http/index.ts';
+import { type AddressKeying, addressKey, isEmbedded } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { classOf, issuerOf, principalBy, readAddress, readClaims } from './caller-options.ts';
@@ -118,7 +118,8 @@ async function printAddress(
 /** `keying`: `null` if nobody knows. */
 function describeAddress(address: string, keying: AddressKeying | null): string {
   const key = addressKey(address, keying ?? undefined);
-  const unsure = keying === null ? ', unless limits.yaml has another ipv6_prefix' : '';
+  const unsure =
+    keying === null && !isEmbedded(address, key) ? ', unless limits.yaml has another ipv6_prefix' : '';
   const counted = key === address ? '' : `. Limits and restriction lines use ${key} instead${unsure}.`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
 }
