@@ -74,7 +74,6 @@ export function adminView(parts: ShownParts): AdminView {
       limits: () => generations.current.snapshot.limits,
       snapshot: () => generations.current.snapshot,
       identity: () => generations.current.snapshot.identity,
-      ipv6Prefix: () => generations.current.snapshot.limits.ipv6Prefix,
       async endpoints() {
         await reports.refresh('state');
         return sources.endpoints();

@@ -192,7 +192,7 @@ class RunningApp implements PlaneApp {
   }
 
   take(snapshot: Snapshot): void {
-    this.#generations.take(withNetworksOf(this.#generations.current.snapshot, snapshot));
+    this.#generations.take(withKeysOf(this.#generations.current.snapshot, snapshot));
   }
 
   async report(wanted: ReportExtent): Promise<WorkerReport> {
@@ -431,7 +431,7 @@ function reloadSink(generations: Generations, reloads: ReloadListener, workers: 
     take: async (loaded: LoadedConfig) => {
       reloads.warned(loaded.warnings.map(formatDiagnostic));
       await workers?.prepare(loaded);
-      generations.take(withNetworksOf(generations.current.snapshot, loaded.snapshot));
+      generations.take(withKeysOf(generations.current.snapshot, loaded.snapshot));
     },
     refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
     unchanged: () => reloads.unchanged(),
@@ -439,9 +439,9 @@ function reloadSink(generations: Generations, reloads: ReloadListener, workers: 
   };
 }
 
-/** Keeps the prefix of the networks that count as one address: the counters are named by such networks. */
-function withNetworksOf({ limits: { ipv6Prefix } }: Snapshot, next: Snapshot): Snapshot {
-  return { ...next, limits: { ...next.limits, ipv6Prefix } };
+/** Keeps what counts as one address: the counters are named by the keys of addresses. */
+function withKeysOf({ limits: { keying } }: Snapshot, next: Snapshot): Snapshot {
+  return { ...next, limits: { ...next.limits, keying } };
 }
 
 /** Puts errors before warnings: the status page shows only the first diagnostic. */

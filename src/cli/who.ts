@@ -1,6 +1,6 @@
 import type { CallerClaims, CallersResult } from '../config/index.ts';
-import { groupName, readCallers, readIpv6Prefix } from '../config/index.ts';
-import { addressKey } from '../http/index.ts';
+import { groupName, readCallers, readKeying } from '../config/index.ts';
+import { type AddressKeying, addressKey, isEmbedded } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { classOf, issuerOf, principalBy, readAddress, readClaims } from './caller-options.ts';
@@ -109,16 +109,17 @@ async function printAddress(
 ): Promise<number> {
   const isNamed = word !== undefined || option !== undefined;
   const file = isNamed ? await configFile(word, option) : await configFile(word, option).catch(() => null);
-  const read = file === null ? null : await readIpv6Prefix(file, terminal.env);
+  const read = file === null ? null : await readKeying(file, terminal.env);
   if (isNamed && read?.ok === false) return reportErrors(terminal, read.diagnostics);
-  terminal.out(describeAddress(address, read?.ok === true ? read.prefix : null));
+  terminal.out(describeAddress(address, read?.ok === true ? read.keying : null));
   return ExitCode.ok;
 }
 
-/** `prefix`: of the IPv6 networks that count as one address each; `null` if nobody knows. */
-function describeAddress(address: string, prefix: number | null): string {
-  const key = addressKey(address, prefix ?? undefined);
-  const unsure = prefix === null ? ', unless limits.yaml has another ipv6_prefix' : '';
+/** `keying`: `null` if nobody knows. */
+function describeAddress(address: string, keying: AddressKeying | null): string {
+  const key = addressKey(address, keying ?? undefined);
+  const unsure =
+    keying === null && !isEmbedded(address, key) ? ', unless limits.yaml has another ipv6_prefix' : '';
   const counted = key === address ? '' : `. Limits and restriction lines use ${key} instead${unsure}.`;
   return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
+import type { AddressKeying } from '../http/index.ts';
 import { mostLimits } from '../limits/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
@@ -333,19 +334,19 @@ export async function readCallers(path: string, env: Environment): Promise<Calle
   return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
 }
 
-/** The prefix of the IPv6 networks that count as one address each, or why it is not known. */
-export type Ipv6PrefixResult =
-  | { readonly ok: true; readonly prefix: number }
+/** Says which addresses count as one, or why it is not known. */
+export type KeyingResult =
+  | { readonly ok: true; readonly keying: AddressKeying }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads `ipv6_prefix` of the limits that a gateway.yaml names. Never throws because of a file's content. */
-export async function readIpv6Prefix(path: string, env: Environment): Promise<Ipv6PrefixResult> {
+/** Reads `ipv6_prefix` and `nat64_prefixes` of the limits that a gateway.yaml names. Never throws because of a file's content. */
+export async function readKeying(path: string, env: Environment): Promise<KeyingResult> {
   const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
   if (file.value === undefined || holdsLimits(file.value))
     return { ok: false, diagnostics: file.diagnostics };
   const { limits, files } = await compile.readLimits(file, env);
-  if (limits !== undefined) return { ok: true, prefix: limits.ipv6_prefix };
+  if (limits !== undefined) return { ok: true, keying: compile.keyingOf(limits) };
   const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
   return { ok: false, diagnostics };
 }

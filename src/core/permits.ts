@@ -7,15 +7,31 @@ import { POOL_NAMES, type PoolName } from './error.ts';
  */
 export type NoPermit = 'full' | 'share taken' | 'both';
 
-/** Counts what is in flight, in all and under each key, up to a cap each. */
+/** Holds many keys, such as a network of addresses. All of them together get no more than a few shares. */
+export interface Owner {
+  /** No caller has this key. */
+  readonly key: string;
+  /** How many shares of one key all its keys have together. */
+  readonly shares: number;
+}
+
+/** The owners of a key that stands for itself, such as a caller with a token. */
+export const NO_OWNERS: readonly Owner[] = [];
+
+/** Counts what is in flight, in all, under each key, and under the owners of keys, up to a cap each. */
 export interface Permits {
   /** How many are taken. */
   readonly taken: number;
-  /** How many this key has taken. */
+  /** How many this key, or this owner, has taken. */
   takenBy(key: string): number;
-  /** Counts one more and returns null; or returns what is at its cap, and counts nothing. */
-  take(key: string, max: number, share: number): NoPermit | null;
-  giveBack(key: string): void;
+  /**
+   * Counts one more and returns null; or returns what is at its cap, and counts nothing.
+   *
+   * @param owners of the key, at most two. Default: none
+   */
+  take(key: string, max: number, share: number, owners?: readonly Owner[]): NoPermit | null;
+  /** `owners`: those that it was taken with. */
+  giveBack(key: string, owners?: readonly Owner[]): void;
 }
 
 /** Makes the permits of this name. Threads and gateways that share permits find them by name. */
@@ -34,18 +50,34 @@ export class ProcessPermits implements Permits {
     return this.#byKey.get(key) ?? 0;
   }
 
-  take(key: string, max: number, share: number): NoPermit | null {
-    const count = this.takenBy(key);
-    if (this.#taken >= max) return count >= share ? 'both' : 'full';
-    if (count >= share) return 'share taken';
+  take(key: string, max: number, share: number, owners = NO_OWNERS): NoPermit | null {
+    const isShareTaken = this.#isShareTaken(key, share, owners);
+    if (this.#taken >= max) return isShareTaken ? 'both' : 'full';
+    if (isShareTaken) return 'share taken';
     this.#taken++;
-    this.#byKey.set(key, count + 1);
+    this.#add(key);
+    for (const owner of owners) this.#add(owner.key);
     return null;
   }
 
-  giveBack(key: string): void {
-    const count = this.takenBy(key);
+  giveBack(key: string, owners = NO_OWNERS): void {
     this.#taken--;
+    this.#remove(key);
+    for (const owner of owners) this.#remove(owner.key);
+  }
+
+  #isShareTaken(key: string, share: number, owners: readonly Owner[]): boolean {
+    if (this.takenBy(key) >= share) return true;
+    for (const owner of owners) if (this.takenBy(owner.key) >= share * owner.shares) return true;
+    return false;
+  }
+
+  #add(key: string): void {
+    this.#byKey.set(key, this.takenBy(key) + 1);
+  }
+
+  #remove(key: string): void {
+    const count = this.takenBy(key);
     if (count <= 1) this.#byKey.delete(key);
     else this.#byKey.set(key, count - 1);
   }
@@ -66,15 +98,17 @@ export interface PoolModel {
 export class UpstreamPermit {
   #permits: Permits | null;
   readonly #caller: string;
+  readonly #owners: readonly Owner[];
 
-  constructor(permits: Permits, caller: string) {
+  constructor(permits: Permits, caller: string, owners: readonly Owner[]) {
     this.#permits = permits;
     this.#caller = caller;
+    this.#owners = owners;
   }
 
   /** May be called again. */
   giveBack(): void {
-    this.#permits?.giveBack(this.#caller);
+    this.#permits?.giveBack(this.#caller, this.#owners);
     this.#permits = null;
   }
 }
@@ -90,10 +124,10 @@ export class UpstreamPermits {
   }
 
   /** Returns the permit, or the cap that is met. A caller that has used its share is told so, even if the upstream is full as well. */
-  take(pool: PoolModel, caller: string): UpstreamPermit | 'full' | 'share taken' {
+  take(pool: PoolModel, caller: string, owners = NO_OWNERS): UpstreamPermit | 'full' | 'share taken' {
     const permits = this.#to(pool.upstream)[pool.name];
-    const none = permits.take(caller, pool.max, pool.maxPerCaller);
-    if (none === null) return new UpstreamPermit(permits, caller);
+    const none = permits.take(caller, pool.max, pool.maxPerCaller, owners);
+    if (none === null) return new UpstreamPermit(permits, caller, owners);
     return none === 'full' ? 'full' : 'share taken';
   }
 

@@ -135,9 +135,9 @@ function manyOf(name: ClassName): string {
 function keyOf(
   { as, address, principal }: AskedCaller,
   callerClass: ClassName,
-  { ipv6Prefix }: LimitsModel,
+  { keying }: LimitsModel,
 ): string | null {
-  if (callerClass === 'address') return address === null ? null : addressKey(address, ipv6Prefix);
+  if (callerClass === 'address') return address === null ? null : addressKey(address, keying);
   return as === callerClass ? principal : null;
 }
 

@@ -1,6 +1,6 @@
-import type { RouteModel, Snapshot } from '../config/index.ts';
+import { type RouteModel, restrictedKey, type Snapshot } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import { addressKey, addressOfKey } from '../http/index.ts';
+import { addressKey, addressOfKey, isListed } from '../http/index.ts';
 import type { ListedRestriction, OffenceRule } from '../limits/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, type RouteTaken } from './explanation.ts';
 
@@ -17,21 +17,21 @@ export function describeRestrictions(
 
 /** Says whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
-  const { blocked, neverRestrict, ipv6Prefix } = snapshot.limits;
-  const { as } = caller;
-  // The key that the address is counted under, and the address as the lists of limits.yaml have it.
-  const key = caller.address === null ? null : addressKey(caller.address, ipv6Prefix);
-  const address = key === null ? null : addressOfKey(key);
+  const { blocked, neverRestrict, keying } = snapshot.limits;
+  const { as, address } = caller;
+  const key = address === null ? null : addressKey(address, keying);
   // A route that ignores tokens does not know the caller.
   const principal = route.authentication === 'none' ? null : caller.principal;
   const row = (list: string, text: string): ExplainedRow => [
     'restrictions',
     `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
   ];
-  const isAddressSpared = address !== null && neverRestrict.addresses.has(address);
+  const isAddressSpared =
+    address !== null && neverRestrict.addresses.has(addressOfKey(restrictedKey(address, snapshot.limits)));
   const isCallerSpared = principal !== null && neverRestrict.callers.has(principal);
-  if (address !== null && !isAddressSpared && blocked?.addresses.has(address))
-    return [row('blocked', `${key} is blocked: everything from it gets 429`)];
+  if (address !== null && key !== null && !isAddressSpared && blocked !== null)
+    if (isListed(address, key, blocked.addresses))
+      return [row('blocked', `${key} is blocked: everything from it gets 429`)];
   if (principal !== null && !isCallerSpared && blocked?.callers.has(principal))
     return [row('blocked', 'the caller is blocked: everything from it gets 429')];
   const rules = describeRules(route, { as, address: isAddressSpared, caller: isCallerSpared }, snapshot);
@@ -125,7 +125,7 @@ export function describeActive(
   { limits }: Snapshot,
 ): { readonly rows: readonly ExplainedRow[]; readonly isRestricted: boolean } {
   if (active === null || (address === null && principal === null)) return { rows: [], isRestricted: false };
-  const key = address === null ? null : addressKey(address, limits.ipv6Prefix);
+  const key = address === null ? null : restrictedKey(address, limits);
   const ofAddress = key === null ? [] : active.ofAddress(key).map(each => inWords('the address', each));
   const onWebhook =
     key === null || taken === null

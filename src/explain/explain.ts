@@ -1,7 +1,14 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
-import { addressKey, authorityOf, parseTarget, readHost, type Target } from '../http/index.ts';
+import {
+  type AddressKeying,
+  addressKey,
+  authorityOf,
+  parseTarget,
+  readHost,
+  type Target,
+} from '../http/index.ts';
 import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
 import * as describe from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
@@ -33,7 +40,7 @@ export function explain(
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {
-  const key = addressKey(address, snapshot.limits.ipv6Prefix);
+  const key = addressKey(address, snapshot.limits.keying);
   const counts = key === address ? `${address} is counted by itself` : `${address} counts as ${key}`;
   if (!snapshot.trustedProxies.has(address)) {
     return `${counts}; not a trusted proxy: its forwarding headers are ignored`;
@@ -132,7 +139,7 @@ function describePolicies(
 ): ExplainedRow[] {
   if (route.kind === 'answer') return describe.describeAnswered(route, params);
   if (route.kind === 'forward') {
-    const chosen = chooseFor(route, caller, limits.ipv6Prefix);
+    const chosen = chooseFor(route, caller, limits.keying);
     return [...chosen.rows, ...describe.describeForwarding(chosen.route, path, params, identity)];
   }
   if (identity === null) return [];
@@ -160,7 +167,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
-  const chosen = chooseFor(value, caller, snapshot.limits.ipv6Prefix);
+  const chosen = chooseFor(value, caller, snapshot.limits.keying);
   return {
     rows: [
       ...before,
@@ -224,12 +231,12 @@ function describeServerWide(): ExplainedRow[] {
 function chooseFor(
   route: ForwardRoute,
   caller: AskedCaller,
-  ipv6Prefix: number,
+  keying: AddressKeying,
 ): { readonly route: ForwardRoute; readonly rows: readonly ExplainedRow[] } {
   const { shares } = route;
   if (shares === null) return { route, rows: [] };
   const listed = shares.map(share => `${share.route.upstream.name} for ${share.percent}%`).join(', ');
-  const key = keyOf(route, caller, ipv6Prefix);
+  const key = keyOf(route, caller, keying);
   const chosen = key === null ? route : routeOfCaller(route, key);
   const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
   const where =
@@ -240,10 +247,10 @@ function chooseFor(
 }
 
 /** The key that decides; `null` if it is not known. */
-function keyOf(route: ForwardRoute, caller: AskedCaller, ipv6Prefix: number): string | null {
+function keyOf(route: ForwardRoute, caller: AskedCaller, keying: AddressKeying): string | null {
   const { as, address, principal } = caller;
   if (route.authentication !== 'none' && as !== 'address' && !mayHaveToken(route, caller)) return principal;
-  return address === null ? null : addressKey(address, ipv6Prefix);
+  return address === null ? null : addressKey(address, keying);
 }
 
 /** Whether the route takes callers with and without a token, and the question does not say which one this is. */

@@ -10,7 +10,7 @@ import { errors, RateLimitError } from './responses/index.ts';
 /** Step 11: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
 export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { limiting } = state;
-  const { destination, ruling, addressKey, webhook, response } = exchange;
+  const { destination, ruling, restrictedKey, webhook, response } = exchange;
   const { meaning: status, limitedBy } = response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     // Callers without access must not use up what callers with access share.
@@ -21,12 +21,12 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
         exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence.last };
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
-      noteOffence(exchange, state, () => limiting.webhookNotFound.note(addressKey, webhook));
+      noteOffence(exchange, state, () => limiting.webhookNotFound.note(restrictedKey, webhook));
     }
   }
   if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
   limiting.listener.invalid(status);
-  noteOffence(exchange, state, () => limiting.invalidRequests.note(addressKey));
+  noteOffence(exchange, state, () => limiting.invalidRequests.note(restrictedKey));
 }
 
 /** Whether it counts as no offence: its caller is under `never_restrict`, so nothing it sends counts against its address. */
@@ -55,7 +55,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
     path: destination.path.startsWith('/') ? destination.path : null,
     route: destination.route === null ? null : destination.route.id,
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
-    clientAddress: arrival.clientAddress,
+    clientAddress: arrival.client.address,
     status: response.status,
     grpcStatus: response.grpcStatus,
     outcome: response.outcome,

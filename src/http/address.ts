@@ -1,4 +1,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { addressOfKey, IPV6_PREFIX, isEmbedded, networkKey } from './address-keys.ts';
+import { ipv4Text, ipv6Groups, ipv6Text } from './ipv6.ts';
 
 /**
  * Writes an IP address in its one canonical form: IPv4 with dots, even if it came mapped into IPv6, and IPv6 as in RFC 5952.
@@ -10,42 +12,6 @@ export function normalizeAddress(text: string): string | null {
   return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
 }
 
-/** The prefix of an IPv6 network that counts as one address, unless a configuration says otherwise: one host may own it whole. */
-export const IPV6_PREFIX = 64;
-
-/**
- * Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its network.
- *
- * @param prefix of an IPv6 network, 48 to 64
- */
-export function addressKey(address: string, prefix = IPV6_PREFIX): string {
-  if (!address.includes(':')) return address;
-  if (prefix < IPV6_PREFIX) return `${hexGroups(networkGroups(address, prefix))}::/${prefix}`;
-  const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
-  return `${network}:/${IPV6_PREFIX}`;
-}
-
-/** The first four groups of an address, without the bits behind the prefix. */
-function networkGroups(address: string, prefix: number): number[] {
-  return ipv6Groups(address)
-    .slice(0, 4)
-    .map((group, at) => group & ~(0xffff >> Math.max(0, Math.min(16, prefix - 16 * at))));
-}
-
-/** Turns a key back into an address that an `AddressSet` can look up: the IPv4 address itself, or the IPv6 network's first. */
-export function addressOfKey(key: string): string {
-  const at = key.indexOf('/');
-  return at < 0 ? key : key.slice(0, at);
-}
-
-/** Returns the network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
-export function networkOfKey(key: string): string {
-  if (!key.includes(':')) return key.slice(0, key.lastIndexOf('.'));
-  let end = -1;
-  for (let groups = 0; groups < 3; groups++) end = key.indexOf(':', end + 1);
-  return key.slice(0, end);
-}
-
 /**
  * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families stay apart: no IPv4 address
  * is in an IPv6 network, not even in `::/0`.
@@ -55,14 +21,14 @@ export class AddressSet {
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
   readonly #keys = new Set<string>();
-  /** The keys (`addressKey`) that entries name one by one. A key within a larger network is not among them. */
+  /** The keys (`networkKey`) that entries name one by one. A key within a larger network is not among them. */
   readonly keys: ReadonlySet<string> = this.#keys;
   readonly #prefix: number;
 
   /**
    * Throws an Error for an entry that is neither an address nor a network; the message says what to write instead.
    *
-   * @param prefix that `addressKey` is called with
+   * @param prefix of the networks that count as one address each
    */
   constructor(entries: readonly string[], prefix = IPV6_PREFIX) {
     this.#empty = entries.length === 0;
@@ -98,9 +64,27 @@ export class AddressSet {
    * stands for it.
    */
   #addKey(address: string): void {
-    const key = addressKey(normalizeAddress(address) ?? address, this.#prefix);
+    const key = networkKey(normalizeAddress(address) ?? address, this.#prefix);
     if (this.has(addressOfKey(key))) this.#keys.add(key);
   }
+}
+
+/**
+ * Returns the key under which a client is restricted: that of its address, unless a list of clients that are never restricted names the
+ * IPv4 address that it embeds. Such a list looks at addresses as they are, because nobody vouches for an embedded one: the client is
+ * not the one that is listed, and must not have it restricted either. An address that is listed itself has a key of its own.
+ *
+ * @param key of the address (`addressKey`)
+ */
+export function restrictionKey(address: string, key: string, spared: AddressSet): string {
+  if (!isEmbedded(address, key)) return key;
+  if (spared.has(address)) return address;
+  return spared.has(key) ? `::ffff:${key}` : key;
+}
+
+/** Whether a list of networks has this address, as it is or as it is counted. */
+export function isListed(address: string, key: string, list: AddressSet): boolean {
+  return list.has(addressOfKey(key)) || (isEmbedded(address, key) && list.has(address));
 }
 
 /** The client as trusted proxies report it, and what it claims about itself. */
@@ -157,8 +141,6 @@ const MAX_ELEMENT = 256;
 /** Eight groups without zeros, already canonical. Most hosts have such an address, so skip parsing it. */
 const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;
 
-const FIRST_FOUR_GROUPS = /^(?:[0-9a-f]+:){4}/;
-
 function normalizeIpv6(text: string): string {
   const groups = ipv6Groups(text.replace(/%.*/s, ''));
   return mappedIpv4(groups) ?? ipv6Text(groups);
@@ -172,48 +154,8 @@ function withoutPort(text: string): string | null {
   return isIPv6(ipv6) ? normalizeIpv6(ipv6) : null;
 }
 
-/** Returns the eight 16-bit groups of an IPv6 address. `text` must satisfy `net.isIPv6` and have no zone. */
-function ipv6Groups(text: string): number[] {
-  const [head = '', tail] = withoutDots(text).split('::');
-  const first = groupsOf(head);
-  if (tail === undefined) return first;
-  const last = groupsOf(tail);
-  return [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last];
-}
-
-/** Writes the canonical text (RFC 5952): lower case, no leading zeros, the first longest run of zero groups as `::`. */
-function ipv6Text(groups: readonly number[]): string {
-  let start = 8;
-  let length = 1;
-  for (let i = 0; i < 8; i++) {
-    let run = 0;
-    while (groups[i + run] === 0) run++;
-    if (run > length) [start, length] = [i, run];
-  }
-  if (start === 8) return hexGroups(groups);
-  return `${hexGroups(groups.slice(0, start))}::${hexGroups(groups.slice(start + length))}`;
-}
-
 /** Returns the IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or `null`. */
 function mappedIpv4(groups: readonly number[]): string | null {
-  const [high = 0, low = 0] = groups.slice(6);
   if (groups[5] !== 0xffff || groups.slice(0, 5).some(group => group !== 0)) return null;
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
-}
-
-function groupsOf(text: string): number[] {
-  return text === '' ? [] : text.split(':').map(group => Number.parseInt(group, 16));
-}
-
-/** Writes groups as `2001:db8:0:1`. */
-function hexGroups(groups: readonly number[]): string {
-  return groups.map(group => group.toString(16)).join(':');
-}
-
-/** Rewrites the dotted last 32 bits of `::192.0.2.7` as two groups. */
-function withoutDots(text: string): string {
-  if (!text.includes('.')) return text;
-  const start = text.lastIndexOf(':') + 1;
-  const [a = 0, b = 0, c = 0, d = 0] = text.slice(start).split('.').map(Number);
-  return `${text.slice(0, start)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  return ipv4Text(groups[6], groups[7]);
 }

@@ -1,4 +1,5 @@
 export * from './address.ts';
+export * from './address-keys.ts';
 export { thumbprintIn } from './client-certificate.ts';
 export { clientAddress, rewriteLocations } from './client-location.ts';
 export { askedMethod, type CorsRules, corsFields, mayOpenWebSocket, preflightFields } from './cors.ts';

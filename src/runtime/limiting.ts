@@ -1,4 +1,4 @@
-import { isPrincipal, type Revocations } from '../auth/index.ts';
+import type { Revocations } from '../auth/index.ts';
 import { everyLimit, type LimitRequest, type LimitsModel } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
@@ -25,7 +25,7 @@ import {
   shareShadow,
   withdrawRestriction,
 } from './replication.ts';
-import { Blocked, noteRefusal, type RefusedSender, Restricting } from './restricting.ts';
+import { Blocked, noteRefusal, ownersOfCaller, type RefusedSender, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */
@@ -254,8 +254,7 @@ const SILENT: limits.RestrictionListener & Pick<core.LimitListener, 'shadowRestr
 export function memoryCounters(
   options: Pick<limits.MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,
 ): MemoryStore {
-  const networkOf = (caller: string) => (isPrincipal(caller) ? null : networkOfKey(caller));
-  return new MemoryStore({ ...options, networkOf });
+  return new MemoryStore({ ...options, ownersOf: ownersOfCaller });
 }
 
 /** Divides the room for counters among the limits of this configuration. Existing counts stay. */

@@ -1,8 +1,8 @@
 import { isPrincipal } from '../auth/index.ts';
 import type { LimitRequest, LimitsModel, Listed } from '../config/index.ts';
-import type { Clock, LimitListener, RandomBytes, TableMemory } from '../core/index.ts';
-import { RecentMap } from '../core/index.ts';
-import { addressOfKey, networkOfKey } from '../http/index.ts';
+import type { Clock, LimitListener, Owner, RandomBytes, TableMemory } from '../core/index.ts';
+import { NO_OWNERS, RecentMap } from '../core/index.ts';
+import { addressOfKey, isEmbedded, isListed, networkOfKey, ownersOf } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
 import {
   IgnoredRefusals,
@@ -46,7 +46,8 @@ export class Restricting {
       announce: dependencies.announceShadow ?? null,
       networkOf: networkOfKey,
     });
-    const counting = { clock, randomBytes, memory, tally, maxKeys, shadow: this.shadowRestrictions };
+    const counters = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller };
+    const counting = { ...counters, tally, shadow: this.shadowRestrictions };
     this.invalidRequests = new InvalidRequests(restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);
@@ -67,6 +68,11 @@ export class Restricting {
     this.restrictions.sweep();
     this.shadowRestrictions.sweep();
   }
+}
+
+/** The owners of a caller: a principal, which has none, or the key of an address. */
+export function ownersOfCaller(caller: string): readonly Owner[] {
+  return isPrincipal(caller) ? NO_OWNERS : ownersOf(caller);
 }
 
 /** @param key a principal, or the key of an address */
@@ -97,12 +103,14 @@ export class Blocked {
   }
 
   /** @param key of the address */
-  hasAddress(key: string): boolean {
-    const known = this.#known.get(key);
+  hasAddress(key: string, address: string): boolean {
+    // Lists may name an embedding address as it is, and no other of its key.
+    const name = isEmbedded(address, key) ? address : key;
+    const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const address = addressOfKey(key);
-    const found = this.#blocked.addresses.has(address) && !this.#spared.addresses.has(address);
-    this.#known.set(key, found);
+    const found =
+      isListed(address, key, this.#blocked.addresses) && !this.#spared.addresses.has(addressOfKey(name));
+    this.#known.set(name, found);
     return found;
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ConnectionListener, Files, RosterEntry, TableMemory, TurnTask } from '../core/index.ts';
+import type { ConnectionListener, Files, Owner, RosterEntry, TableMemory, TurnTask } from '../core/index.ts';
 import { atTurnEnd, Roster } from '../core/index.ts';
 import { kernelName, readKernelQueues } from './kernel-queues.ts';
 import { PARTS, ReadPace, type ReadTerms } from './read-pace.ts';
@@ -25,13 +25,6 @@ export interface Holder {
   cut(): void;
 }
 
-/** Has a share of the memory: an address, or a network that one owner may hold whole. */
-export interface ShareOwner {
-  readonly key: string;
-  /** How many times the share of an address it has. */
-  readonly shares: number;
-}
-
 /** What one connection holds for its client. */
 export class Holding implements RosterEntry {
   place = -1;
@@ -43,7 +36,7 @@ export class Holding implements RosterEntry {
   readonly holder: Holder;
   readonly #buffered: Buffered;
   readonly #address: string;
-  #owners: readonly ShareOwner[] | null = null;
+  #owners: readonly Owner[] | null = null;
   /** What its client has acknowledged, by the kernel; `null` until that was asked. */
   #acknowledged: number | null = null;
 
@@ -54,7 +47,7 @@ export class Holding implements RosterEntry {
   }
 
   /** Looked up when it first holds something: most connections never do. */
-  get owners(): readonly ShareOwner[] {
+  get owners(): readonly Owner[] {
     this.#owners ??= this.#buffered.ownersOf(this.#address);
     return this.#owners;
   }
@@ -125,7 +118,7 @@ export interface BufferedTerms {
   /** Most bytes in all threads together: `caps.buffered`. */
   readonly capBytes: number;
   /** The owners of an address, itself first; none for a trusted proxy, behind which are many clients. */
-  readonly ownersOf: (address: string) => readonly ShareOwner[];
+  readonly ownersOf: (address: string) => readonly Owner[];
 }
 
 /**
@@ -173,7 +166,7 @@ export class Buffered implements TurnTask {
     this.check();
   }
 
-  ownersOf(address: string): readonly ShareOwner[] {
+  ownersOf(address: string): readonly Owner[] {
     return this.#terms.ownersOf(address);
   }
 

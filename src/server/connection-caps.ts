@@ -1,6 +1,7 @@
 import type { CapsModel } from '../config/index.ts';
-import { type Cap, type NewPermits, type NoPermit, ownPermits, type Permits } from '../core/index.ts';
-import { type AddressSet, addressKey } from '../http/index.ts';
+import type { Cap, NewPermits, NoPermit, Permits } from '../core/index.ts';
+import { ownPermits, ProcessPermits } from '../core/index.ts';
+import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../http/index.ts';
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
 
@@ -12,15 +13,17 @@ export class ConnectionCaps {
   readonly #permits: Permits;
   /** Counts connections that are refused and not closed yet. */
   readonly #lingering: Permits;
-  readonly #ipv6Prefix: number | undefined;
+  readonly #keying: AddressKeying | undefined;
+  /** Open connections that count under a trusted proxy: its owner may have many proxies, with many clients behind each. */
+  readonly #ofProxies = new ProcessPermits();
   #caps: Caps;
   #trusted: AddressSet;
 
-  /** @param ipv6Prefix the prefix of the IPv6 networks that count as one address each. Default 64 */
-  constructor(caps: Caps, trusted: AddressSet, ipv6Prefix?: number, newPermits: NewPermits = ownPermits) {
+  /** @param keying says which addresses count as one. Default: as without limits.yaml */
+  constructor(caps: Caps, trusted: AddressSet, keying?: AddressKeying, newPermits: NewPermits = ownPermits) {
     this.#permits = newPermits('connections');
     this.#lingering = newPermits('refused connections');
-    this.#ipv6Prefix = ipv6Prefix;
+    this.#keying = keying;
     this.#caps = caps;
     this.#trusted = trusted;
   }
@@ -47,7 +50,12 @@ export class ConnectionCaps {
   }
 
   giveBack(address: string): void {
-    this.#permits.giveBack(this.#keyOf(address));
+    const key = this.#keyOf(address);
+    if (this.#ofProxies.takenBy(key) === 0) this.#permits.giveBack(key, ownersOf(key));
+    else {
+      this.#ofProxies.giveBack(key);
+      this.#permits.giveBack(key);
+    }
   }
 
   /** Counts a connection that is refused. Returns false if as many are as may be open: a flood must not take twice the room. */
@@ -63,13 +71,14 @@ export class ConnectionCaps {
 
   #take(address: string, max: number): NoPermit | null {
     const key = this.#keyOf(address);
-    const none = this.#permits.take(key, max, this.#caps.connectionsPerAddress);
-    return none === 'share taken' && this.#trusted.has(address)
-      ? this.#permits.take(key, max, Number.POSITIVE_INFINITY)
-      : none;
+    if (!this.#trusted.has(address))
+      return this.#permits.take(key, max, this.#caps.connectionsPerAddress, ownersOf(key));
+    const none = this.#permits.take(key, max, Number.POSITIVE_INFINITY);
+    if (none === null) this.#ofProxies.take(key, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    return none;
   }
 
   #keyOf(address: string): string {
-    return addressKey(address, this.#ipv6Prefix);
+    return addressKey(address, this.#keying);
   }
 }

@@ -2,9 +2,9 @@ import type * as config from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { finishedWithin, ownMemory, ownPermits, pause } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import { type AddressSet, addressKey } from '../http/index.ts';
+import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../http/index.ts';
 import { DateField } from '../http1/index.ts';
-import type { Buffered, ShareOwner } from './buffered.ts';
+import type { Buffered } from './buffered.ts';
 import type { ListenerState } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
@@ -21,8 +21,8 @@ export interface ListenersOptions
     Pick<core.System, 'clock' | 'random' | 'randomBytes' | 'network'> {
   readonly gateway: Gateway;
   readonly connectionListener: core.ConnectionListener;
-  /** Says which IPv6 networks count as one address each. Default: each /64. */
-  readonly limits?: Pick<config.LimitsModel, 'ipv6Prefix'>;
+  /** Says which addresses count as one. Default: as without limits.yaml. */
+  readonly limits?: Pick<config.LimitsModel, 'keying'>;
   /** Makes the permits of connections. Default: permits of this gateway alone. */
   readonly newPermits?: core.NewPermits | undefined;
   /** Counts what is held for clients. */
@@ -58,7 +58,7 @@ export class Listeners {
   readonly #redirect: Listener | null;
   readonly #grpc: Listener | null;
   readonly #all: readonly Listener[];
-  readonly #ipv6Prefix: number | undefined;
+  readonly #keying: AddressKeying | undefined;
   #sweeper: core.Timer | null = null;
   #checker: core.Timer | null = null;
   constructor({
@@ -78,7 +78,7 @@ export class Listeners {
     newPermits = ownPermits,
     ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
   }: ListenersOptions) {
-    this.#ipv6Prefix = limits?.ipv6Prefix;
+    this.#keying = limits?.keying;
     this.#useBuffered(buffered, caps, trustedProxies);
     this.#state = {
       gateway,
@@ -96,7 +96,7 @@ export class Listeners {
       keepAliveHint: keepAliveHintOf(timeouts),
       draining: false,
     };
-    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.ipv6Prefix, newPermits);
+    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.keying, newPermits);
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
@@ -180,9 +180,11 @@ export class Listeners {
   }
 
   #useBuffered(buffered: Buffered, { bufferedBytes }: config.CapsModel, trusted: AddressSet): void {
-    const ownersOf = (address: string): ShareOwner[] =>
-      trusted.has(address) ? [] : [{ key: addressKey(address, this.#ipv6Prefix), shares: 1 }];
-    buffered.use({ capBytes: bufferedBytes, ownersOf });
+    const withOwners = (key: string): core.Owner[] => [{ key, shares: 1 }, ...ownersOf(key)];
+    buffered.use({
+      capBytes: bufferedBytes,
+      ownersOf: address => (trusted.has(address) ? [] : withOwners(addressKey(address, this.#keying))),
+    });
   }
 
   #stopSweeping(): void {

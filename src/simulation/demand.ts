@@ -1,6 +1,6 @@
-import type { ClassName, LimitsModel } from '../config/index.ts';
+import { type ClassName, type LimitsModel, restrictedKey } from '../config/index.ts';
 import { ownString } from '../core/index.ts';
-import { addressKey, addressOfKey } from '../http/index.ts';
+import { addressOfKey } from '../http/index.ts';
 import { defineLimit, type Limit, type OffenceRule } from '../limits/index.ts';
 import type { LoggedRequest, Offence } from './log/index.ts';
 
@@ -180,7 +180,7 @@ export class OffenceDemand {
     const { client, callerClass, caller, facts } = request;
     const offence = facts?.offence ?? null;
     if (offence === null || facts?.isSpared === true) return;
-    const key = addressKey(client, this.#limits.ipv6Prefix);
+    const key = restrictedKey(client, this.#limits);
     if (this.#limits.neverRestrict.addresses.has(addressOfKey(key))) return;
     const { reason, atMs } = offence;
     if (reason === 'webhook_not_found') {

@@ -51,7 +51,7 @@ export interface MeasuredLogs extends FoundInLogs {
 export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
   const counts = newReadCounts();
   const measuring = new Measuring(options);
-  for await (const events of mergeLogs(options.logs, counts, { ipv6Prefix: options.limits.ipv6Prefix })) {
+  for await (const events of mergeLogs(options.logs, counts, { keying: options.limits.keying })) {
     for (const event of events) measuring.take(event);
     options.onProgress?.(counts);
   }

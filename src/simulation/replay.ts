@@ -53,7 +53,7 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const withEnds = limitsConcurrency(options.limits);
   for await (const events of mergeLogs(options.logs, counts, {
     withEnds,
-    ipv6Prefix: options.limits.ipv6Prefix,
+    keying: options.limits.keying,
   })) {
     for (const event of events) replay.take(event);
     options.onProgress?.(counts);
@@ -150,7 +150,7 @@ class Replay {
   #isBlocked({ client, facts }: LoggedRequest): boolean {
     if (this.#blocked === null) return false;
     const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;
-    return isCaller || this.#blocked.hasAddress(addressKey(client, this.#options.limits.ipv6Prefix));
+    return isCaller || this.#blocked.hasAddress(addressKey(client, this.#options.limits.keying), client);
   }
 
   /** Counts a request refused before the limits under the bucket of its route. It consumes nothing. */

@@ -46,14 +46,14 @@ export class RestrictionLedger {
   ran(request: LoggedRequest): void {
     if (request.outcome !== 'restricted') return;
     const by = request.facts?.restrictedBy ?? null;
-    if (by !== null) this.#before.note(KINDS[by], request);
+    if (by !== null) this.#before.note(KINDS[by], request, this.#limits);
   }
 
   /** Tells whether a restriction refuses the request. Null: unknown, because the log does not name its caller; leave it out. */
   refuses(request: LoggedRequest, engine: LimitEngine): boolean | null {
     const kind = engine.isRestricting ? engine.restricting.refusing(request) : null;
     if (kind !== null) {
-      this.#after.note(kind, request);
+      this.#after.note(kind, request, this.#limits);
       this.passedOver(request);
       return true;
     }

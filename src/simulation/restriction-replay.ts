@@ -1,6 +1,12 @@
-import { isInvalid, type LimitRequest, type LimitsModel } from '../config/index.ts';
+import {
+  type AddressLimits,
+  isInvalid,
+  type LimitRequest,
+  type LimitsModel,
+  restrictedKey,
+} from '../config/index.ts';
 import { type Clock, ownString, thisMachine } from '../core/index.ts';
-import { addressKey, networkOfKey } from '../http/index.ts';
+import { networkOfKey } from '../http/index.ts';
 import type { Decision, EvictedRestriction, Restriction } from '../limits/index.ts';
 import { isSharedRole, Restrictions } from '../limits/index.ts';
 import { noteRefusal, Restricting } from '../runtime/index.ts';
@@ -22,7 +28,7 @@ export class RestrictionReplay {
   readonly #restricting: Restricting;
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
-  readonly #ipv6Prefix: number;
+  readonly #limits: LimitsModel;
   /** The cause of each restriction by client: requests that had arrived before the restriction began are not refused. */
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
@@ -38,7 +44,7 @@ export class RestrictionReplay {
       this.#began.delete(nameOf(kind, key ?? '', webhook));
     const listener = { restricted, prolonged: () => {}, released, evicted, shadowRestricted: shadowed };
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
-    this.#ipv6Prefix = limits.ipv6Prefix;
+    this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;
     this.#restricting = new Restricting({
@@ -56,7 +62,7 @@ export class RestrictionReplay {
   refusing(request: LoggedRequest): ReplayedKind | null {
     const { client, facts } = request;
     if (this.#restrictions.size === 0) return null;
-    const address = addressKey(client, this.#ipv6Prefix);
+    const address = restrictedKey(client, this.#limits);
     const webhook = facts?.webhook ?? '';
     if (this.#refuses(request, 'address', address, '')) return 'address';
     if (webhook !== '' && this.#refuses(request, 'webhook', address, webhook)) return 'webhook';
@@ -69,7 +75,7 @@ export class RestrictionReplay {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after: request.sequence };
     noteRefusal(this.#restricting.ignoredRefusals, limitRequest, decision, {
-      address: addressKey(request.client, this.#ipv6Prefix),
+      address: restrictedKey(request.client, this.#limits),
       principal: principalOf(request),
       isPreflight: isPreflight(request),
     });
@@ -83,7 +89,7 @@ export class RestrictionReplay {
   ): void {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after };
-    const address = addressKey(request.client, this.#ipv6Prefix);
+    const address = restrictedKey(request.client, this.#limits);
     if (reason === 'invalid_requests') this.#restricting.invalidRequests.note(address);
     else this.#restricting.webhookNotFound.note(address, request.facts?.webhook ?? '');
   }
@@ -163,15 +169,20 @@ export class RestrictedSenders {
     return { requests: this.#requests, ...senders };
   }
 
-  note(kind: ReplayedKind, request: LoggedRequest): void {
+  note(kind: ReplayedKind, request: LoggedRequest, limits: AddressLimits): void {
     this.#requests++;
     const senders = this.#senders[kind];
-    const name = senderOf(kind, request);
+    const name = senderOf(kind, request, limits);
     if (senders.size < MAX_SENDERS && !senders.has(name)) senders.add(ownString(name));
   }
 }
 
-function senderOf(kind: ReplayedKind, { client, caller, facts }: LoggedRequest): string {
+function senderOf(
+  kind: ReplayedKind,
+  { client, caller, facts }: LoggedRequest,
+  limits: AddressLimits,
+): string {
   if (kind === 'principal') return `caller:${caller}`;
-  return kind === 'address' ? addressKey(client) : `${addressKey(client)} ${facts?.webhook ?? ''}`;
+  const key = restrictedKey(client, limits);
+  return kind === 'address' ? key : `${key} ${facts?.webhook ?? ''}`;
 }

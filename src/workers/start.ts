@@ -33,9 +33,9 @@ export async function startWithWorkers(
 }
 
 /**
- * Connections count under their address, and requests under theirs; a request, or a WebSocket to its end, may count under its caller
- * at an upstream and in a bucket as well. A few more are held, or go to providers.
+ * Connections count under their address and its two owners, and requests under theirs; a request, or a WebSocket to its end, may count
+ * under its caller with two owners at an upstream, and in a bucket as well. A few more are held, or go to providers.
  */
 function keysWithPermits({ connections, requests }: CapsModel): number {
-  return 3 * connections + 3 * requests + 4_096;
+  return 7 * connections + 7 * requests + 4_096;
 }

@@ -69,6 +69,8 @@ describe('a change of gateway.yaml', () => {
 describe('a change of limits.yaml', () => {
   it('rolls the pods if it says which addresses count as one', async () => {
     expect(await podsWith({}, { ipv6_prefix: 56 })).not.toEqual(await podsWith({}));
+    expect(await podsWith({}, { nat64_prefixes: ['2001:db8:64::/96'] })).not.toEqual(await podsWith({}));
+    expect(await podsWith({}, { nat64_prefixes: [] })).toEqual(await podsWith({}));
     expect(await podsWith({}, { ipv6_prefix: 64 })).toEqual(await podsWith({}, { window_slack: '30ms' }));
   });
 

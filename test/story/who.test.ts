@@ -230,6 +230,7 @@ describe('weir who', () => {
       '2001:db8::7: addresses have no pseudonym, "client" in the log is the address itself. Limits and restriction lines use 2001:db8:0:0::/64 instead, unless limits.yaml has another ipv6_prefix.\n',
     );
     expect((await weir('who', '--address', '192.0.2.7')).out).toMatch(/is the address itself\n$/);
+    expect((await weir('who', '--address', '64:ff9b::192.0.2.7')).out).toMatch(/use 192.0.2.7 instead\.\n$/);
   });
 
   it('names the network by which the configuration counts an address', async () => {
@@ -239,6 +240,8 @@ describe('weir who', () => {
     await writeFile(file, `${await readFile(file, 'utf8')}limits: limits.yaml\n`);
     await writeFile(join(dirname(file), 'limits.yaml'), 'ipv6_prefix: 56\n');
     expect((await ask()).out).toMatch(/use 2001:db8:1:200::\/56 instead\.\n$/);
+    await writeFile(join(dirname(file), 'limits.yaml'), 'nat64_prefixes: ["2001:db8:1::/48"]\n');
+    expect((await ask()).out).toMatch(/use 2.255.0.0 instead\.\n$/);
     await writeFile(join(dirname(file), 'limits.yaml'), 'ipv6_prefix: 12\n');
     expect(await ask()).toMatchObject({ code: 78, out: '', err: expect.stringContaining('ipv6_prefix') });
     expect((await weir('who', `${file}.missing`, '--address', '::1')).code).toBe(78);

@@ -48,6 +48,9 @@
 {{- if and $limits.ipv6_prefix (ne (int $limits.ipv6_prefix) 64) -}}
 {{- $_ := set $keys "ipv6_prefix" (int $limits.ipv6_prefix) -}}
 {{- end -}}
+{{- if $limits.nat64_prefixes -}}
+{{- $_ := set $keys "nat64_prefixes" $limits.nat64_prefixes -}}
+{{- end -}}
 {{- $tracing := kindIs "map" $config.tracing | ternary $config.tracing dict -}}
 {{- if and $tracing.export (ne (toString $tracing.export) "off") -}}
 {{- $_ := set $keys "tracing.export" $tracing.export -}}

@@ -12,7 +12,6 @@ import { type AllowanceShape, bucketsSchema, type Who } from './shapes.ts';
 
 export interface BucketSources extends ClientSources {
   readonly allowances: Allowances;
-  limits(): LimitsModel;
 }
 
 /** The allowances that a request asks about. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { principalOf } from '../../auth/index.ts';
-import type { IdentityModel, ProviderModel } from '../../config/index.ts';
+import type { AddressLimits, IdentityModel, LimitsModel, ProviderModel } from '../../config/index.ts';
+import { restrictedKey } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
 import { badApiRequest } from './operation.ts';
@@ -10,13 +11,14 @@ import type { Who } from './shapes.ts';
 export interface ApiClient {
   readonly kind: 'address' | 'user' | 'bot';
   readonly key: string;
+  /** The key that it is restricted under. */
+  readonly restrictedKey: string;
 }
 
 /** What tells who a client is. */
 export interface ClientSources {
   identity(): IdentityModel | null;
-  /** The prefix of the IPv6 networks that count as one address each. */
-  ipv6Prefix(): number;
+  limits(): LimitsModel;
   /** The name of a caller in the log. */
   pseudonymOf(key: string): string;
 }
@@ -24,21 +26,21 @@ export interface ClientSources {
 /** Finds the client that a request may name; `null` if it names none. */
 export function clientIn(who: Who, sources: ClientSources): ApiClient | GatewayError | null {
   if (Object.keys(who).length === 0) return null;
-  return clientOf(who, sources.identity(), sources.ipv6Prefix());
+  return clientOf(who, sources.identity(), sources.limits());
 }
 
 /** Finds the one client that a request is about. */
 export function clientOf(
   { address, provider, client, subject, claims, as }: Who,
   identity: IdentityModel | null,
-  ipv6Prefix?: number,
+  limits: AddressLimits,
 ): ApiClient | GatewayError {
   const given = new Map(Object.entries(claims ?? {}));
   if (client !== undefined) given.set('azp', client);
   if (subject !== undefined) given.set('sub', subject);
   if (address !== undefined)
     return given.size === 0 && as === undefined && provider === undefined
-      ? clientAt(address, ipv6Prefix)
+      ? clientAt(address, limits)
       : badApiRequest('Give address, or the parameters of a caller, not both.');
   if (identity === null)
     return badApiRequest('There is no identity_provider, so every client is an address: give address.');
@@ -46,11 +48,11 @@ export function clientOf(
   return found instanceof GatewayError ? found : callerWith(given, as ?? 'user', found);
 }
 
-function clientAt(text: string, ipv6Prefix?: number): ApiClient | GatewayError {
+function clientAt(text: string, limits: AddressLimits): ApiClient | GatewayError {
   const address = addressOf(text);
-  return address instanceof GatewayError
-    ? address
-    : { kind: 'address', key: addressKey(address, ipv6Prefix) };
+  if (address instanceof GatewayError) return address;
+  const key = addressKey(address, limits.keying);
+  return { kind: 'address', key, restrictedKey: restrictedKey(address, limits) };
 }
 
 /** Reads the parameter `address`. */
@@ -93,7 +95,8 @@ function callerWith(
     );
   const parts = names.map(name => given.get(name) ?? '');
   const { issuer, isOneOfSeveral } = accessTokens;
-  return { kind, key: principalOf(kind, parts, isOneOfSeveral ? issuer : null) };
+  const key = principalOf(kind, parts, isOneOfSeveral ? issuer : null);
+  return { kind, key, restrictedKey: key };
 }
 
 /** The parameter that stands for a claim. */

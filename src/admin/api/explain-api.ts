@@ -39,7 +39,7 @@ function activeOf({ restrictions: { listed } }: ExplainSources): ActiveRestricti
 
 function callerOf(
   { address, as, ...claims }: Omit<Who, 'as'> & { readonly as?: AskedCaller['as'] | undefined },
-  { identity }: Snapshot,
+  { identity, limits }: Snapshot,
 ): AskedCaller | GatewayError {
   const place = address === undefined ? null : addressOf(address);
   if (place instanceof GatewayError) return place;
@@ -49,7 +49,7 @@ function callerOf(
   if (as === 'address')
     return badApiRequest('as=address is for callers without a token: leave out the claims.');
   const kind = as === 'user' || as === 'bot' ? as : undefined;
-  const client = clientOf({ ...claims, ...(kind !== undefined && { as: kind }) }, identity);
+  const client = clientOf({ ...claims, ...(kind !== undefined && { as: kind }) }, identity, limits);
   if (client instanceof GatewayError) return client;
   const named = kind === undefined && as != null ? as : listedClass(client.key, identity);
   return { as: named ?? client.kind, address: place, principal: client.key };

@@ -23,7 +23,7 @@ export function listRestrictions({ query }: ApiCall, sources: RestrictionSources
   let total = 0;
   for (const each of sources.restrictions.listed.all()) {
     // An address on a webhook is found by its address as well.
-    if (client !== null && each.digest !== digest && each.key !== client.key) continue;
+    if (client !== null && each.digest !== digest && each.key !== client.restrictedKey) continue;
     if (total++ < limit) found.push(shapeOf(each, sources));
   }
   return { status: 200, body: { total, restrictions: found }, change: null };
@@ -37,7 +37,7 @@ export function addRestriction({ body }: ApiCall, sources: RestrictionSources): 
   const forMs = parseDurationMs(duration);
   if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
     return badApiRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
-  const client = clientOf(who, sources.identity(), sources.ipv6Prefix());
+  const client = clientOf(who, sources.identity(), sources.limits());
   if (client instanceof GatewayError) return client;
   const { restrictions } = sources;
   restrictions.restrict({ ...whomOf(client), reason: 'operator' }, forMs);
@@ -78,7 +78,7 @@ function shapeOf(
   };
 }
 
-function whomOf({ kind, key }: ApiClient) {
+function whomOf({ kind, restrictedKey: key }: ApiClient) {
   return { kind: kind === 'address' ? 'address' : 'principal', key, webhook: '' } as const;
 }
 

@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../http/index.ts';
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type RawMap } from '../file/index.ts';
@@ -125,17 +127,36 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   file.add(path, message, { about: 'key' });
 }
 
-/** Reports blocked networks of IPv6 that are smaller than what counts as one address. */
+/** Reports blocked networks of IPv6 that are smaller than what counts as one address, and embed no address that counts instead. */
 function checkBlocked(file: LimitsFiles): void {
-  const { blocked, ipv6_prefix: prefix } = asMap(file.value);
+  const { blocked, ipv6_prefix = IPV6_PREFIX, nat64_prefixes } = asMap(file.value);
   const { addresses } = asMap(blocked);
-  if (typeof prefix !== 'number' || !Array.isArray(addresses)) return;
+  const prefix = Number(ipv6_prefix);
+  if (Number.isNaN(prefix) || !Array.isArray(addresses)) return;
+  const translators = translatorsIn(nat64_prefixes);
   for (const [index, entry] of addresses.entries()) {
     const [address = '', length = 128] = typeof entry === 'string' ? entry.split('/') : [];
-    if (!address.includes(':') || Number(length) <= prefix) continue;
-    const message = `with "ipv6_prefix: ${prefix}" a client of IPv6 is known by its /${prefix}: write a network of at most that prefix`;
+    if (!isIPv6(address) || Number(length) <= prefix) continue;
+    if (isTranslated(address, Number(length), translators)) continue;
+    const message =
+      prefix === IPV6_PREFIX
+        ? 'a client of IPv6 is known by its /64: write a network such as 2001:db8:1:2::/64'
+        : `with "ipv6_prefix: ${prefix}" a client of IPv6 is known by its /${prefix}: write a network of at most that prefix`;
     file.add(['blocked', 'addresses', index], message);
   }
+}
+
+/** The prefixes of translators that are written as such. */
+function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
+  if (!Array.isArray(prefixes)) return [];
+  return prefixes.flatMap(text => {
+    try {
+      return [parseTranslator(String(text))];
+    } catch {
+      // The schema reports it.
+      return [];
+    }
+  });
 }
 
 function isEmptyMap(value: unknown): boolean {

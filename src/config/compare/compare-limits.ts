@@ -20,6 +20,7 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('blocked', compareEntries(entriesOf(before.blocked), entriesOf(now.blocked), BLOCKED)),
     ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
     ...about('ipv6_prefix', [compareNumbers(now.ipv6_prefix, before.ipv6_prefix, String)]),
+    ...about('nat64_prefixes', compareLists(now.nat64_prefixes, before.nat64_prefixes, TRANSLATED)),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
     ...about('patience', [comparePatience(now.patience, before.patience)]),
@@ -27,6 +28,12 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('bucket_hash', [compareHashes(now, before)]),
   ];
 }
+
+/** Each of their clients has a quota of its own. */
+const TRANSLATED = {
+  added: 'counts addresses by the IPv4 address in them for',
+  removed: 'no longer counts addresses by the IPv4 address in them for',
+};
 
 function compareGlobal(now: LimitsConfig, before: LimitsConfig): Difference[] {
   const numbers = buckets.compareClasses(globalOf(now), globalOf(before));

@@ -1,4 +1,10 @@
-import { AddressSet, policyItem } from '../../http/index.ts';
+import {
+  type AddressKeying,
+  AddressSet,
+  DEFAULT_KEYING,
+  parseTranslator,
+  policyItem,
+} from '../../http/index.ts';
 import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
 import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
@@ -44,6 +50,7 @@ export function compileLimits(
   const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
   const globalSets = new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name)));
   const named = claimsInLimits(config);
+  const keying = keyingOf(config);
   return {
     routes,
     model: {
@@ -63,12 +70,19 @@ export function compileLimits(
       neverRestrict: listedIn(config.never_restrict, config.ipv6_prefix, classes),
       blocked: blockedIn(config.blocked, config.ipv6_prefix, classes),
       patienceMs: config.patience,
-      ipv6Prefix: config.ipv6_prefix,
-      writtenIpv6Prefix: config.ipv6_prefix,
+      keying,
+      writtenKeying: keying,
       keysPerCaller: config.keys_per_caller,
       policies: config.headers.includes('ratelimit') ? new SetPolicies(config) : null,
     },
   };
+}
+
+/** Says which addresses count as one. */
+export function keyingOf(config: Pick<LimitsConfig, 'ipv6_prefix' | 'nat64_prefixes'>): AddressKeying {
+  const { ipv6_prefix: ipv6Prefix, nat64_prefixes: prefixes } = config;
+  if (ipv6Prefix === DEFAULT_KEYING.ipv6Prefix && prefixes.length === 0) return DEFAULT_KEYING;
+  return { ipv6Prefix, translators: prefixes.map(parseTranslator) };
 }
 
 function compileRoute(

@@ -8,7 +8,7 @@ export {
   kindsOf,
   listedCaller,
 } from './compile-identity.ts';
-export { compileLimits } from './compile-limits.ts';
+export { compileLimits, keyingOf } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
 export { fillMemoryDefaults } from './memory-defaults.ts';
 export { metadataRoutes } from './protected-resource.ts';

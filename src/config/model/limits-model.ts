@@ -1,5 +1,5 @@
 import type { FailurePolicy } from '../../core/index.ts';
-import type { AddressSet } from '../../http/index.ts';
+import type { AddressKeying, AddressSet } from '../../http/index.ts';
 import type * as limits from '../../limits/index.ts';
 import type { RedisOptions } from '../../redis/index.ts';
 import type { Routes } from '../../routing/index.ts';
@@ -25,10 +25,10 @@ export interface LimitsModel {
   readonly blocked: Listed | null;
   /** Requests that would have to wait no longer than this are held instead of refused; `null` if off. */
   readonly patienceMs: number | null;
-  /** The prefix of the IPv6 networks that count as one address each, as long as this process runs. */
-  readonly ipv6Prefix: number;
-  /** The prefix that the file says, for the next start. */
-  readonly writtenIpv6Prefix: number;
+  /** Which addresses count as one, as long as this process runs. */
+  readonly keying: AddressKeying;
+  /** What the file says of that, for the next start. */
+  readonly writtenKeying: AddressKeying;
   /** The most bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
   /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */

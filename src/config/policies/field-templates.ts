@@ -10,7 +10,7 @@ type Placeholder =
 /** What the placeholders of a request stand for. */
 export interface FieldValues {
   readonly requestId: string;
-  readonly arrival: { readonly clientAddress: string };
+  readonly arrival: { readonly client: { readonly address: string } };
   readonly caller: Caller | null;
 }
 
@@ -86,7 +86,7 @@ function renderPlaceholder(
     case 'request_id':
       return requestId;
     case 'client_address':
-      return percentEncode(arrival.clientAddress);
+      return percentEncode(arrival.client.address);
     case 'route':
       return percentEncode(route);
     case 'claim':

@@ -142,7 +142,7 @@ export class RequestEdits {
   }
 }
 
-const NOBODY: FieldValues = { requestId: '', arrival: { clientAddress: '' }, caller: null };
+const NOBODY: FieldValues = { requestId: '', arrival: { client: { address: '' } }, caller: null };
 
 function renderAll(fields: readonly SetField[], route: string, values: FieldValues): Fields {
   return fields.flatMap(({ name, template }) => {

@@ -19,7 +19,7 @@ export interface RestartKey {
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
 export type FixedParts = Pick<Snapshot, 'listen' | 'workers' | 'caps' | 'store' | 'state' | 'tracing'> & {
-  readonly limits: Pick<Snapshot['limits'], 'writtenIpv6Prefix'>;
+  readonly limits: Pick<Snapshot['limits'], 'writtenKeying'>;
 };
 
 interface FixedKey {
@@ -61,14 +61,23 @@ const FIXED: readonly FixedKey[] = [
 const FIXED_LIMITS: readonly FixedKey[] = [
   {
     key: 'ipv6_prefix',
-    value: ({ limits }) => limits.writtenIpv6Prefix,
-    written: ({ limits }) => `${limits.writtenIpv6Prefix}`,
+    value: ({ limits }) => limits.writtenKeying.ipv6Prefix,
+    written: ({ limits }) => `${limits.writtenKeying.ipv6Prefix}`,
+  },
+  {
+    key: 'nat64_prefixes',
+    value: ({ limits }) => prefixesIn(limits).toSorted(),
+    written: ({ limits }) => prefixesIn(limits).join(', ') || 'none',
   },
 ];
 
+function prefixesIn({ writtenKeying: { translators } }: FixedParts['limits']): string[] {
+  return translators.map(({ text }) => text);
+}
+
 /**
- * The keys of gateway.yaml whose changes take effect only after a restart. All other changes take effect at once, except that of
- * `ipv6_prefix` in limits.yaml.
+ * The keys of gateway.yaml whose changes take effect only after a restart. All other changes take effect at once, except those of
+ * `ipv6_prefix` and `nat64_prefixes` in limits.yaml.
  */
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import {
-  blockableNetwork,
   callerEntry,
   choice,
   claimedQuota,
@@ -12,12 +11,14 @@ import {
   limitRoute,
   mapExpected,
   name,
+  network,
   networkOrCaller,
   percentage,
   quota,
   quotaOrOff,
   secrecyOf,
   text,
+  translatorPrefix,
   wholeNumber,
   yesOrNo,
 } from '../values/index.ts';
@@ -125,6 +126,12 @@ export const limitsSchema = z.strictObject({
     .describe(
       'The IPv6 network that counts as one address, 48 to 64. Changes take effect after a restart, since the counters have other names then.',
     ),
+  nat64_prefixes: z
+    .array(translatorPrefix(), { error: 'expected a list such as ["2001:db8:64::/96"]' })
+    .prefault([])
+    .describe(
+      'IPv6 prefixes in which translators write IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
+    ),
   global: z
     .union([z.literal('off'), globalLimits], {
       error: `expected off, or a map such as { bot: ${DEFAULT_QUOTA}, user: ${DEFAULT_QUOTA}, address: ${DEFAULT_QUOTA} }`,
@@ -166,7 +173,7 @@ export const limitsSchema = z.strictObject({
     .strictObject(
       {
         addresses: z
-          .array(blockableNetwork(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
+          .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
           .prefault([])
           .describe('Networks and addresses.'),
         callers: z

@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { AddressSet } from '../../http/index.ts';
+import { AddressSet, parseTranslator } from '../../http/index.ts';
 import { PatternError, parseRoutePattern } from '../../routing/index.ts';
 import { nearestWord } from '../file/index.ts';
 import { text } from './plain-values.ts';
@@ -156,11 +156,16 @@ export function networkOrCaller() {
   return z.union([network(), callerEntry()], { error });
 }
 
-/** A network that may be blocked. Clients of IPv6 are known by their /64 only, so a smaller network would match none. */
-export function blockableNetwork() {
-  return network().refine(text => !text.includes(':') || Number(text.split('/')[1] ?? 128) <= 64, {
-    error: 'a client of IPv6 is known by its /64: write a network such as 2001:db8:1:2::/64',
-  });
+/** A network in which a translator writes IPv4 addresses. */
+export function translatorPrefix() {
+  const error = 'expected an IPv6 network such as 2001:db8:64::/96';
+  return z
+    .string({ error })
+    .regex(/^[0-9A-Fa-f:.]+\/\d{1,3}$/, { error, abort: true })
+    .superRefine((text, context) => {
+      const message = messageOf(Error, () => parseTranslator(text));
+      if (message !== null) refuseQuoting(context, message, 'an IPv6 network such as 2001:db8:64::/96');
+    });
 }
 
 export interface HostPort {

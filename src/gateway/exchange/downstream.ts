@@ -1,10 +1,12 @@
 import type { Caller, TokenVerifier } from '../../auth/index.ts';
+import type { LimitsModel } from '../../config/index.ts';
 import type { BodySource, ByteStream, ErrorSide, FieldNames, Fields, Release } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
 import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
 import { thumbprintIn } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
+import { ClientAddress } from './client-address.ts';
 
 /** Takes over a connection from an exchange when the protocol is switched. */
 export interface Successor {
@@ -79,11 +81,7 @@ export interface Arrival {
   readonly host: string | null;
   /** The host with its port, as services are told it; '' if there is none. */
   readonly hostAndPort: string;
-  readonly clientAddress: string;
-  /** The key for the address's permits, limits and restrictions. */
-  readonly addressKey: string;
-  /** The address in the form that restrictions look up. */
-  readonly address: KnownClient;
+  readonly client: ClientAddress;
   /**
    * The forwarding rules that it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted
    * proxy.
@@ -99,6 +97,9 @@ export class ConnectionMemory {
   token: ValidToken | null = null;
   /** The last arrival with a valid head: clients repeat their fields as well. */
   arrival: Arrival | null = null;
+  /** The last client, and who was never restricted then. */
+  #client: ClientAddress | null = null;
+  #spared: AddressSet | null = null;
   /** The last certificate that a token was compared with, and its thumbprint. */
   #certificate = '';
   #thumbprint: string | null = null;
@@ -109,6 +110,16 @@ export class ConnectionMemory {
   /** @param peerMayForward false: the peer vouches for no forwarding header, even if it is a trusted proxy */
   constructor(peerMayForward: boolean) {
     this.#peerMayForward = peerMayForward;
+  }
+
+  /** The client at an address. Computed once while the requests of a connection have the same one. */
+  clientAt(address: string, { keying, neverRestrict }: LimitsModel): ClientAddress {
+    const spared = neverRestrict.addresses;
+    if (this.#client === null || this.#client.address !== address || this.#spared !== spared) {
+      this.#client = new ClientAddress(address, keying, spared);
+      this.#spared = spared;
+    }
+    return this.#client;
   }
 
   /** The thumbprint of a certificate; `null` if the text holds none. Computed once while the requests of a connection tell the same one. */

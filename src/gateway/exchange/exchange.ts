@@ -2,10 +2,10 @@ import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.t
 import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { GatewayError, ownString } from '../../core/index.ts';
+import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
-import { addressKey, canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
-import { KnownClient, type Place } from '../../limits/index.ts';
+import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
+import type { Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
@@ -132,7 +132,12 @@ export class Exchange {
   }
 
   get addressKey(): string {
-    return this.arrival.addressKey;
+    return this.arrival.client.key;
+  }
+
+  /** The key under which its address is restricted. */
+  get restrictedKey(): string {
+    return this.arrival.client.restricted.key;
   }
 
   get caller(): Caller | null {
@@ -146,7 +151,12 @@ export class Exchange {
 
   /** The key for the sender's limits and shares. */
   get callerKey(): string {
-    return this.token === null ? this.arrival.addressKey : this.token.caller.principal;
+    return this.token === null ? this.arrival.client.key : this.token.caller.principal;
+  }
+
+  /** The owners of that key, who have a few shares for all of theirs. */
+  get callerOwners(): readonly core.Owner[] {
+    return this.token === null ? this.arrival.client.owners : NO_OWNERS;
   }
 
   /** The state of its bucket, for the client. */
@@ -190,7 +200,7 @@ export class Exchange {
     const isMade = this.#standing?.sender?.caller === token?.caller;
     if (this.#standing !== null && isMade) return this.#standing;
     const closeAtExpiry = destination.kind === 'forward' ? destination.route.closeAtExpiry : null;
-    this.#standing = new Standing(arrival.address, token, closeAtExpiry);
+    this.#standing = new Standing(arrival.client, token, closeAtExpiry);
     return this.#standing;
   }
 
@@ -260,7 +270,7 @@ export class Exchange {
 
   /** Gives up its place among the requests in flight. May be called again. */
   leave({ permits }: GatewayState): void {
-    if (this.hasPermit) permits.giveBack(this.addressKey);
+    if (this.hasPermit) permits.giveBack(this.addressKey, this.arrival.client.owners);
     this.hasPermit = false;
   }
 
@@ -359,11 +369,10 @@ function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayS
   if (isKnown) return known;
   const clientAddress =
     head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
-  const key = addressKey(clientAddress, snapshot.limits.ipv6Prefix);
   const host = head.host === null ? null : readHost(head.host);
-  const address = new KnownClient('address', key);
+  const client = memory.clientAt(clientAddress, snapshot.limits);
   const hostAndPort = host === null ? '' : canonicalHost(head.host ?? '', host);
-  return { head, host, hostAndPort, clientAddress, addressKey: key, address, rules, fields };
+  return { head, host, hostAndPort, client, rules, fields };
 }
 
 /** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */

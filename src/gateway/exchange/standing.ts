@@ -9,6 +9,7 @@ import {
   callerRestricted,
   errors,
 } from '../responses/index.ts';
+import type { ClientAddress } from './client-address.ts';
 import type { ValidToken } from './downstream.ts';
 
 /** The refusal of a token that has expired or was revoked since it was verified. */
@@ -30,13 +31,13 @@ export interface EndedBy {
 export class Standing {
   /** The caller, and the verifier that judged its token: after a reload, a new one may not know that provider. `null` without a token. */
   readonly sender: Pick<ValidToken, 'caller' | 'client' | 'verifier'> | null;
-  readonly #address: KnownClient;
+  readonly #address: ClientAddress;
   readonly #closeAtExpiry: boolean | null;
 
   /**
    * @param closeAtExpiry `null` if the gateway answers by itself: such an exchange is over soon, and its token is not looked at again
    */
-  constructor(address: KnownClient, token: ValidToken | null, closeAtExpiry: boolean | null) {
+  constructor(address: ClientAddress, token: ValidToken | null, closeAtExpiry: boolean | null) {
     this.#address = address;
     this.sender =
       token === null ? null : { caller: token.caller, client: token.client, verifier: token.verifier };
@@ -61,14 +62,14 @@ export class Standing {
 
 /** The block or the restriction that a sender is under, by its address or as a caller; `null` if there is none. */
 function restrictionOf(
-  address: KnownClient,
+  { address, key, restricted }: ClientAddress,
   caller: KnownClient | null,
   { restrictions, blocked }: Limiting,
 ): GatewayError | null {
-  if (blocked?.hasAddress(address.key)) return ADDRESS_BLOCKED;
+  if (blocked?.hasAddress(key, address)) return ADDRESS_BLOCKED;
   if (caller !== null && blocked?.hasCaller(caller.key)) return CALLER_BLOCKED;
-  const waitMs = restrictions.waitMs(address);
-  if (waitMs > 0) return addressRestricted(waitMs, restrictions.reasonFor(address));
+  const waitMs = restrictions.waitMs(restricted);
+  if (waitMs > 0) return addressRestricted(waitMs, restrictions.reasonFor(restricted));
   const callerWaitMs = caller === null ? 0 : restrictions.waitMs(caller);
   if (caller === null || callerWaitMs === 0) return null;
   return callerRestricted(callerWaitMs, restrictions.reasonFor(caller));

@@ -170,21 +170,22 @@ function concludeIntrospection(exchange: Exchange, said: Activity | GatewayError
 /** Step 4: refuses an address that is restricted or blocked. */
 export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
   const { restrictions, blocked } = state.limiting;
-  if (blocked?.hasAddress(exchange.addressKey)) return ADDRESS_BLOCKED;
-  const waitMs = restrictions.waitMs(exchange.arrival.address);
+  const { address, restricted } = exchange.arrival.client;
+  if (blocked?.hasAddress(exchange.addressKey, address)) return ADDRESS_BLOCKED;
+  const waitMs = restrictions.waitMs(restricted);
   if (waitMs === 0) return null;
-  const { addressKey: key, startedAtMs } = exchange;
+  const { restrictedKey: key, startedAtMs } = exchange;
   const reason = restrictions.reasonFor({ kind: 'address', key });
   return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
 }
 
 /** Step 5: refuses an address that called this webhook too often after it was deleted. */
 export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
-  const { destination, addressKey } = exchange;
+  const { destination, restrictedKey } = exchange;
   const { route, params } = destination;
   if (route?.kind !== 'forward' || !route.webhook) return null;
   exchange.webhook = webhookOf(route, params);
-  const waitMs = state.limiting.restrictions.webhookWaitMs(addressKey, exchange.webhook);
+  const waitMs = state.limiting.restrictions.webhookWaitMs(restrictedKey, exchange.webhook);
   return waitMs === 0 ? null : webhookRestricted(waitMs);
 }
 

@@ -68,7 +68,7 @@ function conclude(
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted)
     state.limiting.noteRefusal(limitRequest, decision, {
-      address: exchange.addressKey,
+      address: exchange.restrictedKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,
     });
@@ -115,7 +115,7 @@ function noteShadow(
   { limiting }: GatewayState,
 ): void {
   const principal = exchange.caller === null ? null : exchange.caller.principal;
-  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.addressKey, principal, exchange.webhook);
+  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.restrictedKey, principal, exchange.webhook);
   exchange.shadowRefusals = [...refused, ...reasons];
   const name = bucket === null ? null : bucket.name;
   for (const by of exchange.shadowRefusals)
@@ -177,7 +177,12 @@ export function pressure(_exchange: Exchange, { overload }: GatewayState): GateR
 /** Step 3: keeps the caps on everything in flight, and on what is of one address. */
 export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
   const { requests, requestsPerAddress } = exchange.snapshot.caps;
-  const none = permits.take(exchange.addressKey, requests, requestsPerAddress);
+  const none = permits.take(
+    exchange.addressKey,
+    requests,
+    requestsPerAddress,
+    exchange.arrival.client.owners,
+  );
   if (none !== null) return errors.overloaded(none === 'share taken' ? 'requests_per_address' : 'requests');
   exchange.hasPermit = true;
   return null;
@@ -193,7 +198,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   // Without the token that is required, or with one that does not suffice, it will be refused in any case.
   const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
   if (pool === null || isRefused) return null;
-  const permit = state.upstreamPermits.take(pool, exchange.callerKey);
+  const permit = state.upstreamPermits.take(pool, exchange.callerKey, exchange.callerOwners);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {

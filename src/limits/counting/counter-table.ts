@@ -1,15 +1,21 @@
-import type { TableMemory, Words } from '../../core/index.ts';
-import { CallerTable, type NetworkOf } from './caller-table.ts';
+import { NO_OWNERS, type TableMemory, type Words } from '../../core/index.ts';
+import { CallerTable, type OwnersOf } from './caller-table.ts';
 import { type Counter, newCounter } from './counter.ts';
-import { Partitions } from './partitions.ts';
+import { NetworkShares } from './network-shares.ts';
+import { BORROWED, ORDINARY, Partitions, STAND_IN } from './partitions.ts';
 import { RecordTable, StringHash } from './record-table.ts';
 
 // The words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
 /** The number of the keyspace: 0 in a free record, negative for a counter that all callers share. */
 const KEYSPACE = 1;
-/** The number of the caller that the counter belongs to, or, if all callers share it, of the caller that opened it. */
+/**
+ * The number of the caller that the counter belongs to, or, if all callers share it, of the caller that opened it; above it, the
+ * compartment of the partition that it takes room of. Negative for a counter that nobody in particular opened, which is an ordinary one.
+ */
 const CALLER = 2;
+const CALLER_BITS = 28;
+const CALLER_MASK = 2 ** CALLER_BITS - 1;
 const PART_LOW = 3;
 const PART_HIGH = 4;
 /** Where the counter itself begins: an odd word, so that its floats begin at even ones. */
@@ -78,8 +84,10 @@ export interface CounterRow {
   /** The hash of the caller that has it or, if all callers share it, that opened it. */
   callerLow: number;
   callerHigh: number;
-  /** The place of that caller's network; 0 if it has none. */
+  /** The network of that caller (`CallerTable.networkAt`); 0 if it has none. */
   network: number;
+  /** Whether it stands in for the callers of a network. */
+  isStandIn: boolean;
   partLow: number;
   partHigh: number;
   /** Whether all callers share it. */
@@ -91,7 +99,8 @@ export interface CounterRow {
 
 export function newRow(): CounterRow {
   const caller = { callerLow: 0, callerHigh: 0, network: 0 };
-  return { ...caller, partLow: 0, partHigh: 0, isShared: false, isOpened: false, counter: newCounter() };
+  const flags = { isShared: false, isOpened: false, isStandIn: false };
+  return { ...caller, partLow: 0, partHigh: 0, ...flags, counter: newCounter() };
 }
 
 /** How many records a decision checks for expired counters, so that each pays for its share of the cleaning and no more. */
@@ -100,11 +109,18 @@ const SWEPT_RECORDS = 4;
 const EVICTION_RECORDS = 16;
 /** How many records are checked for expired counters when a new one finds no room, and in one step of a sweep. */
 const EXPIRED_RECORDS = 16;
-/** A decision uses no more records than this. */
-const MAX_IN_USE = 5;
+/** A decision uses no more records than this: of each role that of a key, and the one that stands in for it. */
+const MAX_IN_USE = 8;
+/** There is no room in any compartment. */
+const NO_ROOM = -1;
+/** Counters of any network may give way. */
+const ANY_NETWORK = 0;
+/** What gives way must have been lent. */
+const LENT = -1;
 const UNUSED = newCounter();
 /** The caller of a counter that all callers share, or that nobody in particular has opened. */
 const NOBODY = -1;
+const NO_OWNER: OwnersOf = () => NO_OWNERS;
 
 /**
  * The counters of a store. A counter's key has three parts: the keyspace (which limit), the caller (null if all share it) and the
@@ -114,12 +130,16 @@ const NOBODY = -1;
  * The table is bounded, and so is each of its partitions (`Partitions`). Where a partition may not grow, a new counter replaces an
  * expired one or, among the next few under the partition's rotating hand, the one nearest its Reset; never an exhausted one, and
  * never one of another partition. Another hand goes round all records to find expired counters, so no timers are needed.
+ *
+ * A network of callers holds a sixteenth of what is reserved for a partition, and its owner a quarter; beyond that it borrows, up to the
+ * same parts of what is lent to all partitions. Then a counter of its own gives way, or none.
  */
 export class CounterTable {
   readonly partitions: Partitions;
   readonly capacity: number;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;
+  readonly #shares: NetworkShares;
   readonly #table: RecordTable;
   readonly #partHash: StringHash;
   #hand = 0;
@@ -129,13 +149,14 @@ export class CounterTable {
 
   /**
    * @param name tells the tables of shared memory apart
-   * @param capacity most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used
+   * @param capacity most counters held. Reserves up to 100 bytes for each at once; the system commits pages as they are used
    */
-  constructor(memory: TableMemory, name: string, capacity: number, networkOf: NetworkOf = () => null) {
+  constructor(memory: TableMemory, name: string, capacity: number, ownersOf = NO_OWNER) {
     this.capacity = capacity;
     this.#memory = memory;
-    this.partitions = new Partitions(memory, name, capacity, mostKeyspaces(capacity));
-    this.#callers = new CallerTable(memory, `${name} callers`, capacity, networkOf);
+    this.partitions = new Partitions(memory, name, capacity, mostKeyspaces(capacity), ownersOf !== NO_OWNER);
+    this.#callers = new CallerTable(memory, `${name} callers`, capacity, ownersOf);
+    this.#shares = new NetworkShares(memory, name, capacity);
     this.#table = new RecordTable(memory, name, capacity, WIDTH);
     this.#partHash = StringHash.withRandomKey(memory, name);
   }
@@ -195,7 +216,7 @@ export class CounterTable {
         ints[word + PART_LOW] === low &&
         ints[word + PART_HIGH] === high &&
         ints[word + KEYSPACE] === kept &&
-        (isShared || ints[word + CALLER] === callerAt)
+        (isShared || this.#openerAt(at) === callerAt)
       ) {
         return this.#use(at);
       }
@@ -208,25 +229,64 @@ export class CounterTable {
    * find. `opener`: the caller that a counter of all callers is counted for; `null` if there is none.
    */
   open(keyspace: number, caller: string | null, part: string, opener = caller): number {
-    if (!this.#makeRoom(partitionOf(keyspace))) return -1;
-    const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener);
+    const network = opener === null ? ANY_NETWORK : this.#callers.networkOf(opener);
+    const compartment = this.#makeRoom(partitionOf(keyspace), network, ORDINARY);
+    if (compartment === NO_ROOM) return -1;
+    const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener, network);
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
-    return this.#openRow(keyspace, caller === null, openerAt, low, high);
+    return this.#openRow(keyspace, caller === null, openerAt, low, high, compartment);
   }
 
-  #openRow(keyspace: number, isShared: boolean, openerAt: number, low: number, high: number): number {
+  /** Creates the counter that stands in for the callers of a network, as `open` does. */
+  openStandIn(keyspace: number, standIn: string, part: string): number {
+    const compartment = this.#makeRoom(partitionOf(keyspace), ANY_NETWORK, STAND_IN);
+    if (compartment === NO_ROOM) return -1;
+    const at = this.#callers.findOrEnter(standIn, ANY_NETWORK);
+    this.#partHash.read(part);
+    return this.#openRow(keyspace, false, at, this.#partHash.low, this.#partHash.high, compartment);
+  }
+
+  /** The name under which a counter stands in for the callers of a caller's network; `null` if it has none. */
+  standInOf(caller: string): string | null {
+    return this.#callers.standInOf(caller);
+  }
+
+  #openRow(
+    keyspace: number,
+    isShared: boolean,
+    openerAt: number,
+    low: number,
+    high: number,
+    compartment: number,
+  ): number {
     if (openerAt >= 0) this.#callers.addCounter(openerAt, low !== 0 || high !== 0);
     const at = this.#table.take(placeOf(keyspace, isShared ? NOBODY : openerAt, low));
     const { records } = this.#table;
     const word = at * WIDTH;
     records.set(word + KEYSPACE, isShared ? -keyspace : keyspace);
-    records.set(word + CALLER, openerAt);
+    records.set(word + CALLER, openerAt < 0 ? NOBODY : openerAt | (compartment << CALLER_BITS));
     records.set(word + PART_LOW, low);
     records.set(word + PART_HIGH, high);
     saveCounter(records, word + COUNTER, UNUSED);
     this.#join(at);
     return this.#use(at);
+  }
+
+  /** The number of the caller that has or opened a counter; negative if nobody in particular did. */
+  #openerAt(at: number): number {
+    const caller = this.#table.ints[at * WIDTH + CALLER] ?? NOBODY;
+    return caller < 0 ? NOBODY : caller & CALLER_MASK;
+  }
+
+  #compartmentAt(at: number): number {
+    const caller = this.#table.ints[at * WIDTH + CALLER] ?? NOBODY;
+    return caller < 0 ? ORDINARY : caller >>> CALLER_BITS;
+  }
+
+  #networkAt(at: number): number {
+    const openerAt = this.#openerAt(at);
+    return openerAt < 0 ? ANY_NETWORK : this.#callers.networkAt(openerAt);
   }
 
   /** The number of the keyspace of a record, negative if all callers share its counter; 0 if it is free. */
@@ -243,8 +303,9 @@ export class CounterTable {
   readRow(record: number, row: CounterRow): void {
     const { ints } = this.#table;
     const word = record * WIDTH;
-    const openerAt = ints[word + CALLER] ?? NOBODY;
+    const openerAt = this.#openerAt(record);
     row.isShared = this.keyspaceAt(record) < 0;
+    row.isStandIn = this.#compartmentAt(record) === STAND_IN;
     row.isOpened = openerAt >= 0;
     [row.callerLow, row.callerHigh] = row.isOpened ? this.#callers.hashOf(openerAt) : [0, 0];
     row.network = row.isOpened ? this.#callers.networkAt(openerAt) : 0;
@@ -256,12 +317,13 @@ export class CounterTable {
   /** Puts a counter back that `readRow` has read, in this table or in one with the same hash keys. False if there is no room. */
   restore(keyspace: number, row: CounterRow, nowMs: number): boolean {
     this.begin(nowMs);
-    const { partLow, partHigh, isShared } = row;
-    if (!this.#makeRoom(partitionOf(keyspace))) return false;
-    const { callerLow, callerHigh, network } = row;
+    const { partLow, partHigh, isShared, callerLow, callerHigh, network } = row;
+    const compartment = this.#makeRoom(partitionOf(keyspace), network, row.isStandIn ? STAND_IN : ORDINARY);
+    if (compartment === NO_ROOM) return false;
     const openerAt = row.isOpened ? this.#callers.findOrEnterHash(callerLow, callerHigh, network) : NOBODY;
     const found = this.#findRow(keyspace, isShared, openerAt, partLow, partHigh);
-    const at = found >= 0 ? found : this.#openRow(keyspace, isShared, openerAt, partLow, partHigh);
+    const at =
+      found >= 0 ? found : this.#openRow(keyspace, isShared, openerAt, partLow, partHigh, compartment);
     this.save(at, row.counter);
     return true;
   }
@@ -275,19 +337,17 @@ export class CounterTable {
   release(keyspaces: ReadonlySet<number>, caller: string): void {
     const callerAt = this.#callers.find(caller);
     if (callerAt < 0) return;
-    const { ints } = this.#table;
-    this.#releaseIf(word => ints[word + CALLER] === callerAt && keyspaces.has(ints[word + KEYSPACE] ?? 0));
+    this.#releaseIf(at => this.#openerAt(at) === callerAt && keyspaces.has(this.keyspaceAt(at)));
   }
 
   /** Frees all counters of the keyspaces at these places. */
   releaseAll(places: ReadonlySet<number>): void {
-    const { ints } = this.#table;
-    this.#releaseIf(word => places.has(placeOfKeyspace(ints[word + KEYSPACE] ?? 0)));
+    this.#releaseIf(at => places.has(placeOfKeyspace(this.keyspaceAt(at))));
   }
 
-  #releaseIf(isMeant: (word: number) => boolean): void {
+  #releaseIf(isMeant: (at: number) => boolean): void {
     for (let at = 0; at < this.#table.used; at++) {
-      if (!this.#isHeld(at) || !isMeant(at * WIDTH)) continue;
+      if (!this.#isHeld(at) || !isMeant(at)) continue;
       this.#giveBack(at);
       this.#memory.keep();
     }
@@ -299,9 +359,9 @@ export class CounterTable {
     return at < 0 ? 0 : this.#callers.parts(at);
   }
 
-  /** Returns the caller, or the name of its network, if that holds all the counters for main values that it may; else `null`. */
-  sharerFor(caller: string, maxParts: number): string | null {
-    return this.#callers.sharerFor(caller, maxParts);
+  /** Whether the caller holds as many counters for main values as it may. */
+  hasAllParts(caller: string, maxParts: number): boolean {
+    return this.#callers.hasAllParts(caller, maxParts);
   }
 
   load(at: number, counter: Counter): void {
@@ -323,28 +383,50 @@ export class CounterTable {
     return this.#hand++;
   }
 
-  /** Whether this partition may take one more record, if need be in place of another. */
-  #makeRoom(partition: number): boolean {
-    if (!this.#hasRoom(partition)) this.#freeExpired(EXPIRED_RECORDS);
-    if (this.#hasRoom(partition)) return true;
-    if (!this.partitions.mayGrow(partition)) return this.#evictFrom(partition);
+  /**
+   * Makes room in a partition for one more record, if need be in place of another, and returns the compartment that has it; -1 if there is
+   * none. Beyond its share, a network borrows, or one of its own gives way.
+   */
+  #makeRoom(partition: number, network: number, compartment: number): number {
+    if (!this.#hasRoom(partition, compartment)) this.#freeExpired(EXPIRED_RECORDS);
+    if (network === ANY_NETWORK || !this.#isSpent(partition, network))
+      return this.#makeRoomIn(partition, compartment) ? compartment : NO_ROOM;
+    if (this.#mayBorrow(partition, network)) return BORROWED;
+    if (!this.#evictFrom(partition, BORROWED, network)) return NO_ROOM;
+    if (!this.#isSpent(partition, network)) return compartment;
+    return this.#mayBorrow(partition, network) ? BORROWED : NO_ROOM;
+  }
+
+  #isSpent(partition: number, network: number): boolean {
+    return this.#shares.isSpent(partition, network, this.partitions.reserved(partition));
+  }
+
+  #mayBorrow(partition: number, network: number): boolean {
+    return !this.#shares.hasBorrowed(network, this.partitions.lendable) && this.#hasRoom(partition, BORROWED);
+  }
+
+  #makeRoomIn(partition: number, compartment: number): boolean {
+    if (this.#hasRoom(partition, compartment)) return true;
+    if (!this.partitions.mayGrow(partition, compartment))
+      return this.#evictFrom(partition, compartment, ANY_NETWORK);
     // After a reload, another partition may still hold the room that is reserved for this one: in a full table, some partition holds
     // more than its part, since all parts together are half of it.
-    return this.#evictFrom(this.partitions.mostLent);
+    return this.#evictFrom(this.partitions.mostLent, LENT, ANY_NETWORK);
   }
 
-  #hasRoom(partition: number): boolean {
-    return this.#table.size < this.#table.capacity && this.partitions.mayGrow(partition);
+  #hasRoom(partition: number, compartment: number): boolean {
+    return this.#table.size < this.#table.capacity && this.partitions.mayGrow(partition, compartment);
   }
 
-  #evictFrom(partition: number): boolean {
+  /** Has a record of a partition give way, so that the compartment may grow. `network`: whose it must be. */
+  #evictFrom(partition: number, compartment: number, network: number): boolean {
     const { ints } = this.#table;
     let nearest = -1;
     let hand = this.partitions.hand(partition);
     for (let left = Math.min(EVICTION_RECORDS, this.partitions.size(partition)); left > 0; left--) {
       const at = hand;
       hand = ints[at * WIDTH + RIGHT] ?? -1;
-      if (!this.#canGiveWay(at)) continue;
+      if (!this.#canGiveWay(at) || !this.#givesRoom(at, partition, compartment, network)) continue;
       if (nearest < 0 || this.#resetOf(at) < this.#resetOf(nearest)) nearest = at;
       if (this.#isOver(at)) break;
     }
@@ -353,6 +435,12 @@ export class CounterTable {
     if (!this.#isOver(nearest)) this.partitions.countEviction(partition);
     this.#giveBack(nearest);
     return true;
+  }
+
+  #givesRoom(at: number, partition: number, compartment: number, network: number): boolean {
+    if (network !== ANY_NETWORK) return this.#networkAt(at) === network;
+    const own = this.#compartmentAt(at);
+    return own === compartment || this.partitions.isLent(partition, own);
   }
 
   #canGiveWay(at: number): boolean {
@@ -381,11 +469,11 @@ export class CounterTable {
     const { ints, records } = this.#table;
     const word = at * WIDTH;
     const keyspace = ints[word + KEYSPACE] ?? 0;
-    const openerAt = ints[word + CALLER] ?? NOBODY;
+    const openerAt = this.#openerAt(at);
     const low = ints[word + PART_LOW] ?? 0;
     const ofPart = low !== 0 || ints[word + PART_HIGH] !== 0;
-    if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
     this.#leave(at);
+    if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
     records.set(word + KEYSPACE, 0);
     this.#table.giveBack(at, placeOf(Math.abs(keyspace), keyspace < 0 ? NOBODY : openerAt, low));
   }
@@ -403,7 +491,8 @@ export class CounterTable {
     records.set(word + RIGHT, right);
     records.set(left * WIDTH + RIGHT, at);
     records.set(right * WIDTH + LEFT, at);
-    this.partitions.grew(partition);
+    this.#count(at, partition, 1);
+    this.partitions.grew(partition, this.#compartmentAt(at));
   }
 
   #leave(at: number): void {
@@ -415,7 +504,15 @@ export class CounterTable {
     records.set(left * WIDTH + RIGHT, right);
     records.set(right * WIDTH + LEFT, left);
     if (this.partitions.hand(partition) === at) this.partitions.setHand(partition, right === at ? -1 : right);
-    this.partitions.shrank(partition);
+    this.#count(at, partition, -1);
+    this.partitions.shrank(partition, this.#compartmentAt(at));
+  }
+
+  /** Counts a record under the network that holds it. */
+  #count(at: number, partition: number, by: number): void {
+    const network = this.#networkAt(at);
+    if (network !== ANY_NETWORK)
+      this.#shares.add(partition, network, this.#compartmentAt(at) === BORROWED, by);
   }
 }
 

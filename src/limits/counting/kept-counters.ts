@@ -19,8 +19,10 @@ const ROWS_A_TURN = 500;
 /** Bytes of a counter in a file. */
 const ROW_BYTES = 48;
 
-// What a row says. Of the overflow counter of a limit it says nothing but the counter.
+// What a row says. Of an overflow counter of a limit it says nothing but the counter, and whether it is that of callers with tokens.
 const OVERFLOW = 1;
+const OF_TOKENS = 16;
+const STAND_IN = 32;
 const SHARED = 2;
 const OPENED = 4;
 const EXHAUSTED = 8;
@@ -90,13 +92,14 @@ export class KeptCounters {
 
   #overflows(bound: readonly BoundLimit[]): Buffer {
     const offsetMs = this.#readOffset();
-    const rows = new RowWriter(bound.length);
-    for (const [at, { limit, keyspace }] of bound.entries()) {
-      const row = newRow();
-      keyspace.loadOverflow(row.counter);
-      if (row.counter.resetMs > this.#dependencies.moment.nowMs)
-        rows.write(row, OVERFLOW, at, limit, offsetMs);
-    }
+    const rows = new RowWriter(2 * bound.length);
+    const row = newRow();
+    for (const [at, { limit, keyspace }] of bound.entries())
+      for (const ofTokens of [false, true]) {
+        keyspace.loadOverflow(row.counter, ofTokens);
+        if (row.counter.resetMs <= this.#dependencies.moment.nowMs) continue;
+        rows.write(row, OVERFLOW | (ofTokens ? OF_TOKENS : 0), at, limit, offsetMs);
+      }
     return rows.written;
   }
 
@@ -111,7 +114,9 @@ export class KeptCounters {
       if (at === undefined || limit === undefined) continue;
       table.readRow(record, row);
       if (row.counter.resetMs <= moment.nowMs) continue;
-      rows.write(row, (row.isShared ? SHARED : 0) | (row.isOpened ? OPENED : 0), at, limit, offsetMs);
+      const flags =
+        (row.isShared ? SHARED : 0) | (row.isOpened ? OPENED : 0) | (row.isStandIn ? STAND_IN : 0);
+      rows.write(row, flags, at, limit, offsetMs);
     }
     return rows.written;
   }
@@ -133,7 +138,7 @@ export class KeptCounters {
       counter.resetMs = Math.min(counter.resetMs, mostMs);
       if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
       const { keyspace } = keyspaces.bind(limit);
-      if ((flags & OVERFLOW) !== 0) keyspace.saveOverflow(counter);
+      if ((flags & OVERFLOW) !== 0) keyspace.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
       else if (!table.restore(keyspace.number, row, nowMs)) continue;
       taken++;
       memory.keep();
@@ -188,6 +193,7 @@ function readRow(bytes: Buffer, at: number, row: CounterRow, { algorithm }: Limi
   const { counter } = row;
   row.isShared = (flags & SHARED) !== 0;
   row.isOpened = (flags & OPENED) !== 0;
+  row.isStandIn = (flags & STAND_IN) !== 0;
   row.callerLow = bytes.readInt32LE(at + 4);
   row.callerHigh = bytes.readInt32LE(at + 8);
   row.network = bytes.readInt32LE(at + 12);

@@ -12,8 +12,10 @@ import {
 import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
 import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 
-// A record has the overflow counter.
-const WIDTH = FIRST_NAMED_WORD + COUNTER_WORDS;
+// A record has two overflow counters, each from an odd word on.
+const OVERFLOW = FIRST_NAMED_WORD;
+const TOKEN_OVERFLOW = OVERFLOW + COUNTER_WORDS + 1;
+const WIDTH = TOKEN_OVERFLOW + COUNTER_WORDS;
 
 /** The place of the counters of one identity, across all configurations that have it. */
 export class Keyspace {
@@ -28,13 +30,16 @@ export class Keyspace {
     this.#start = start;
   }
 
-  /** Loads the overflow counter: it counts all keys for which the table has no room. */
-  loadOverflow(counter: Counter): void {
-    loadCounter(this.#records, this.#start, counter);
+  /**
+   * Loads an overflow counter: it counts all keys for which the table has no room. Callers with tokens have one, and addresses have
+   * another, so that a flood of either says nothing about the others.
+   */
+  loadOverflow(counter: Counter, ofTokens: boolean): void {
+    loadCounter(this.#records, this.#start + (ofTokens ? TOKEN_OVERFLOW : OVERFLOW), counter);
   }
 
-  saveOverflow(counter: Counter): void {
-    saveCounter(this.#records, this.#start, counter);
+  saveOverflow(counter: Counter, ofTokens: boolean): void {
+    saveCounter(this.#records, this.#start + (ofTokens ? TOKEN_OVERFLOW : OVERFLOW), counter);
   }
 }
 
@@ -156,7 +161,7 @@ export class Keyspaces {
     const at = isNew ? names.add(limit.identity) : names.find(limit.identity);
     if (partition < 0 || at < 0) throw tooMany(names.capacity);
     this.#memory.keep();
-    return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH + FIRST_NAMED_WORD);
+    return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH);
   }
 
   /** Forgets the keyspaces and partitions that the configuration in force does not have. */

@@ -6,7 +6,7 @@ import {
   type TableMemory,
   type Words,
 } from '../../core/index.ts';
-import type { NetworkOf } from './caller-table.ts';
+import type { OwnersOf } from './caller-table.ts';
 import { type Counter, copyCounter, MOMENT_FLOATS, Moment, newCounter } from './counter.ts';
 import { CounterTable, partitionOf } from './counter-table.ts';
 import type {
@@ -77,8 +77,11 @@ class MemoryAllowances implements AllowanceStore {
         const [who, part] = keyOf(limit, caller, main ?? '');
         if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
         else this.#drop(number, who, part);
-        // The caller holds as many values as it may: further ones share a counter.
-        if (limit.role === 'caller') this.#drop(number, caller, OTHER_PARTS);
+        if (isSharedRole(limit.role)) continue;
+        // The caller holds as many values as it may: further ones share a counter. And its network may have found no room for one.
+        this.#drop(number, caller, OTHER_PARTS);
+        const standIn = table.standInOf(caller);
+        if (standIn !== null) this.#drop(number, standIn, OTHER_PARTS);
       }
       if (ofEveryValue.size > 0) table.release(ofEveryValue, caller);
       this.#dependencies.noteChange();
@@ -123,8 +126,8 @@ function keyOf({ role }: Limit, caller: string, main: string): readonly [string 
 }
 
 /**
- * Stands for all main values beyond those that a caller may hold. Its counter belongs to that caller alone, even if the limit is
- * that of a resource. It is never a real value, because no path contains a NUL.
+ * Stands for all main values beyond those that a caller may hold. Its counter belongs to that caller alone, or to its network, even if the
+ * limit is that of a resource. It is never a real value, because no path contains a NUL.
  */
 export const OTHER_PARTS = '\0';
 
@@ -149,6 +152,8 @@ export class Consumption {
   #maxParts = 0;
   #row = NO_ROW;
   #isNew = false;
+  /** Whether the overflow counter is that of callers with tokens. */
+  #hasToken = true;
 
   constructor(table: CounterTable) {
     this.#table = table;
@@ -159,7 +164,7 @@ export class Consumption {
     return this.bound !== null && this.#row === OVERFLOW;
   }
 
-  /** Whether this is the counter that a caller's further main values share: it, or its network, holds as many as it may. */
+  /** Whether this is the counter that a caller's further main values share, or that stands in for the callers of its network. */
   get isOtherParts(): boolean {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
@@ -210,15 +215,35 @@ export class Consumption {
       this.#load(bound, nowMs);
       return;
     }
-    this.#row = this.#table.open(keyspace.number, this.#caller, this.#part, this.#caller ?? this.#sender);
+    // Nobody in particular opens the one counter of all callers.
+    const opener = this.#part === '' ? this.#caller : (this.#caller ?? this.#sender);
+    this.#row = this.#table.open(keyspace.number, this.#caller, this.#part, opener);
     if (this.#row !== NO_ROW) {
       this.#isNew = true;
       return;
     }
+    const standIn = opener === null ? null : this.#table.standInOf(opener);
+    this.#hasToken = standIn === null;
+    if (standIn !== null && this.#standIn(keyspace.number, standIn)) {
+      this.#load(bound, nowMs);
+      return;
+    }
     this.#row = OVERFLOW;
     this.#table.partitions.countOverflow(partitionOf(keyspace.number));
-    keyspace.loadOverflow(this.counter);
+    keyspace.loadOverflow(this.counter, this.#hasToken);
     this.waitMs = rule.waitMs(this.counter, limit, nowMs, this.cost);
+  }
+
+  /** Moves to the counter that stands in for the callers of a network. Returns false if there is no room for it either. */
+  #standIn(keyspace: number, standIn: string): boolean {
+    const found = this.#table.find(keyspace, standIn, OTHER_PARTS);
+    const at = found === NO_ROW ? this.#table.openStandIn(keyspace, standIn, OTHER_PARTS) : found;
+    if (at === NO_ROW) return false;
+    this.#isNew = found === NO_ROW;
+    this.#caller = standIn;
+    this.#part = OTHER_PARTS;
+    this.#row = at;
+    return true;
   }
 
   /** Consumes what the request costs. Call it only if `waitMs` is 0. */
@@ -239,15 +264,13 @@ export class Consumption {
     if (this.bound !== null && this.#isNew) this.#table.close(this.#row);
   }
 
-  /** Moves to the counter of all further main values of the sender, or of its network, if that may not hold one more. */
+  /** Moves to the counter of all further main values of the sender, if it may not hold one more. */
   #joinOtherParts(keyspace: number): void {
     const sender = this.#sender;
-    if (sender === null || this.#part === '') return;
-    const sharer = this.#table.sharerFor(sender, this.#maxParts);
-    if (sharer === null) return;
-    this.#caller = sharer;
+    if (sender === null || this.#part === '' || !this.#table.hasAllParts(sender, this.#maxParts)) return;
+    this.#caller = sender;
     this.#part = OTHER_PARTS;
-    this.#row = this.#table.find(keyspace, sharer, OTHER_PARTS);
+    this.#row = this.#table.find(keyspace, sender, OTHER_PARTS);
   }
 
   #load({ rule, limit }: BoundLimit, nowMs: number): void {
@@ -258,7 +281,7 @@ export class Consumption {
 
   save(): void {
     if (this.#row >= 0) this.#table.save(this.#row, this.counter);
-    else if (this.#row === OVERFLOW) this.bound?.keyspace.saveOverflow(this.counter);
+    else if (this.#row === OVERFLOW) this.bound?.keyspace.saveOverflow(this.counter, this.#hasToken);
   }
 }
 
@@ -332,15 +355,18 @@ export interface MemoryStoreOptions {
   readonly memory?: TableMemory | undefined;
   /** Tells the stores of shared memory apart. Default `limits`. */
   readonly name?: string;
-  /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
+  /** Most keys held, at 85 to 100 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /**
    * Most keys for main values that one caller holds, those included that it opened for all callers; further values share one.
    * Default 4,096.
    */
   readonly keysPerCaller?: number;
-  /** Callers of one network hold no more than a sixteenth of all keys, for main values; further values share one. Default: none has a network. */
-  readonly networkOf?: NetworkOf;
+  /**
+   * The owners of a caller, the smallest first. Callers of one network hold a sixteenth of each part of the room, and those of the largest
+   * owner a quarter; further ones share a counter. Default: callers have none.
+   */
+  readonly ownersOf?: OwnersOf | undefined;
   /** Counts the requests in flight. Default: those of this process. */
   readonly inFlight?: InFlight | undefined;
 }
@@ -351,7 +377,7 @@ export interface StoreCounts {
   readonly callers: number;
   /** Keys evicted before their Reset, so that the units consumed are forgotten. Alert on this. */
   readonly evictions: number;
-  /** Requests for a main value beyond the caller's maximum, which were decided by the key that those values share. */
+  /** Requests beyond what the caller, or its network, may hold, which were decided by the key that those share. */
   readonly callerOverflows: number;
   /** Decisions by the overflow counters of partitions, which count all keys for which there is no room. Alert on this. */
   readonly sharedOverflows: number;
@@ -413,7 +439,7 @@ export class MemoryStore implements LimitStore {
     this.#clock = options.clock;
     const { name = 'limits', memory = ownMemory(options.randomBytes) } = options;
     this.#memory = memory;
-    this.#table = new CounterTable(memory, name, options.maxKeys ?? 1_000_000, options.networkOf);
+    this.#table = new CounterTable(memory, name, options.maxKeys ?? 1_000_000, options.ownersOf);
     this.#keyspaces = new Keyspaces(memory, name, this.#table);
     this.#words = memory.words(`${name} moments`, WORDS);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
@@ -721,7 +747,12 @@ export class MemoryStore implements LimitStore {
   }
 
   #countOtherParts(): void {
-    if (this.#caller.isOtherParts || this.#group.isOtherParts || this.#resource.isOtherParts)
+    if (
+      this.#global.isOtherParts ||
+      this.#caller.isOtherParts ||
+      this.#group.isOtherParts ||
+      this.#resource.isOtherParts
+    )
       this.countCallerOverflow();
   }
 }

@@ -5,10 +5,11 @@ import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 // Words of a partition's record.
 /** Counters that always find room here, whatever other partitions hold. */
 const RESERVED = FIRST_NAMED_WORD;
-/** Counters held now. */
-const SIZE = RESERVED + 1;
+/** Counters held now, in each compartment. */
+const SIZES = RESERVED + 1;
+const COMPARTMENTS = 3;
 /** The counter looked at next when one has to give way, + 1; 0 while it holds none. */
-const HAND = SIZE + 1;
+const HAND = SIZES + COMPARTMENTS;
 /** Counters evicted before their Reset. */
 const EVICTIONS = HAND + 1;
 /** Decisions by the overflow counter: the table had no room for a counter of their own. */
@@ -26,6 +27,20 @@ const ALL_OVERFLOWS = 2;
 
 /** One part in four of the room is reserved for the global limit, and one for all other partitions together. */
 const RESERVED_PART = 4;
+
+/** One part in sixteen of what is reserved for a partition is for its stand-ins. */
+const STAND_IN_PART = 16;
+
+/**
+ * A partition has compartments, so that what one network holds beyond its share takes nothing of what is reserved for others:
+ *
+ * - `ORDINARY`: counters of callers and main values
+ * - `STAND_IN`: counters that stand in for the callers of a network which found no room
+ * - `BORROWED`: counters that a network holds beyond its share of the partition. Nothing is reserved for them
+ */
+export const ORDINARY = 0;
+export const STAND_IN = 1;
+export const BORROWED = 2;
 
 /** What one partition holds, and how often it ran out of room since the start. */
 export interface PartitionCounts {
@@ -48,14 +63,19 @@ export interface PartitionCounts {
  */
 export class Partitions {
   readonly #capacity: number;
+  readonly #hasStandIns: boolean;
   readonly #memory: TableMemory;
   readonly #table: NamedTable;
   readonly #all: Words;
   /** The partitions of the configuration in force, by number. */
   #inForce = new Map<number, Pick<PartitionCounts, 'bucket' | 'role'>>();
 
-  /** @param most the most partitions that there may be */
-  constructor(memory: TableMemory, name: string, capacity: number, most: number) {
+  /**
+   * @param most the most partitions that there may be
+   * @param hasStandIns whether callers have networks, for which counters stand in. Default: none has
+   */
+  constructor(memory: TableMemory, name: string, capacity: number, most: number, hasStandIns = false) {
+    this.#hasStandIns = hasStandIns;
     this.#capacity = capacity;
     this.#memory = memory;
     this.#table = new NamedTable(memory, `${name} partitions`, most, WIDTH);
@@ -104,7 +124,20 @@ export class Partitions {
   }
 
   size(partition: number): number {
-    return this.#read(partition, SIZE);
+    let size = 0;
+    for (let compartment = 0; compartment < COMPARTMENTS; compartment++)
+      size += this.#read(partition, SIZES + compartment);
+    return size;
+  }
+
+  /** How many counters are reserved for a partition. */
+  reserved(partition: number): number {
+    return this.#read(partition, RESERVED);
+  }
+
+  /** How many counters all partitions together may hold beyond what is reserved for each. */
+  get lendable(): number {
+    return this.#capacity - (this.#all.ints[ALL_RESERVED] ?? 0);
   }
 
   /** The counter looked at next when one has to give way; -1 while it holds none. */
@@ -116,21 +149,25 @@ export class Partitions {
     this.#table.records.set(partition * WIDTH + HAND, counter + 1);
   }
 
-  /** Whether the partition may hold one more counter than now. */
-  mayGrow(partition: number): boolean {
-    if (this.size(partition) < this.#read(partition, RESERVED)) return true;
-    const { ints } = this.#all;
-    return (ints[LENT] ?? 0) < this.#capacity - (ints[ALL_RESERVED] ?? 0);
+  /** Whether a compartment may hold one more counter than now. */
+  mayGrow(partition: number, compartment: number): boolean {
+    if (this.#read(partition, SIZES + compartment) < this.#roomOf(partition, compartment)) return true;
+    return (this.#all.ints[LENT] ?? 0) < this.lendable;
   }
 
-  grew(partition: number): void {
-    const size = this.#table.records.add(partition * WIDTH + SIZE, 1);
-    if (size > this.#read(partition, RESERVED)) this.#all.add(LENT, 1);
+  /** Whether a compartment holds more than is reserved for it. */
+  isLent(partition: number, compartment: number): boolean {
+    return this.#read(partition, SIZES + compartment) > this.#roomOf(partition, compartment);
   }
 
-  shrank(partition: number): void {
-    const size = this.#table.records.add(partition * WIDTH + SIZE, -1);
-    if (size >= this.#read(partition, RESERVED)) this.#all.add(LENT, -1);
+  grew(partition: number, compartment: number): void {
+    const size = this.#table.records.add(partition * WIDTH + SIZES + compartment, 1);
+    if (size > this.#roomOf(partition, compartment)) this.#all.add(LENT, 1);
+  }
+
+  shrank(partition: number, compartment: number): void {
+    const size = this.#table.records.add(partition * WIDTH + SIZES + compartment, -1);
+    if (size >= this.#roomOf(partition, compartment)) this.#all.add(LENT, -1);
   }
 
   countEviction(partition: number): void {
@@ -148,7 +185,7 @@ export class Partitions {
     let most = -1;
     let lent = 0;
     for (let partition = 0; partition < this.#table.used; partition++) {
-      const own = this.size(partition) - this.#read(partition, RESERVED);
+      const own = this.#lentTo(partition);
       if (own <= lent) continue;
       most = partition;
       lent = own;
@@ -182,10 +219,26 @@ export class Partitions {
   #reserve(partition: number, reserved: number): void {
     const before = this.#read(partition, RESERVED);
     if (before === reserved) return;
-    const size = this.size(partition);
-    this.#all.add(LENT, Math.max(0, size - reserved) - Math.max(0, size - before));
-    this.#all.add(ALL_RESERVED, reserved - before);
+    const lentBefore = this.#lentTo(partition);
     this.#table.records.set(partition * WIDTH + RESERVED, reserved);
+    this.#all.add(LENT, this.#lentTo(partition) - lentBefore);
+    this.#all.add(ALL_RESERVED, reserved - before);
+  }
+
+  /** How many counters are reserved for a compartment. */
+  #roomOf(partition: number, compartment: number): number {
+    if (compartment === BORROWED) return 0;
+    const reserved = this.#read(partition, RESERVED);
+    const ofStandIns = this.#hasStandIns ? Math.floor(reserved / STAND_IN_PART) : 0;
+    return compartment === STAND_IN ? ofStandIns : reserved - ofStandIns;
+  }
+
+  /** How many counters a partition holds beyond what is reserved for its compartments. */
+  #lentTo(partition: number): number {
+    let lent = 0;
+    for (let compartment = 0; compartment < COMPARTMENTS; compartment++)
+      lent += Math.max(0, this.#read(partition, SIZES + compartment) - this.#roomOf(partition, compartment));
+    return lent;
   }
 
   #read(partition: number, word: number): number {

@@ -1,6 +1,8 @@
 import {
   type NewPermits,
+  NO_OWNERS,
   type NoPermit,
+  type Owner,
   type Permits,
   ProcessPermits,
   type TableMemory,
@@ -29,7 +31,7 @@ const LOOKED_AT_IF_FULL = 64;
 /** A reader without the lock gives up after so many records: another thread may change the chain while it is read. */
 const MAX_STEPS = 1_000;
 /** How many keys of a name a thread remembers the hashes of. */
-const REMEMBERED_KEYS = 1_024;
+const REMEMBERED_KEYS = 2_048;
 
 /** A key, its hash, and where its record was last seen: it may have another key by now, or none. */
 interface Place {
@@ -112,8 +114,8 @@ export class SharedPermits {
     );
   }
 
-  /** Opens a record that `find` did not find, and keeps another that is in use. Returns -1 if the table is full. */
-  open(name: Place, { low, high }: Place, inUse: number): number {
+  /** Opens a record that `find` did not find, and keeps those in use. Returns -1 if the table is full. */
+  open(name: Place, { low, high }: Place, inUse: readonly number[]): number {
     this.#clean(inUse);
     const at = this.#table.take(name.low ^ low);
     if (at < 0) return NO_RECORD;
@@ -140,13 +142,13 @@ export class SharedPermits {
   }
 
   /** Gives some records without permits back to the table. */
-  #clean(inUse: number): void {
+  #clean(inUse: readonly number[]): void {
     const { ints, records, used, size, capacity } = this.#table;
     for (let left = size < capacity ? LOOKED_AT : LOOKED_AT_IF_FULL; left > 0 && used > 0; left--) {
       if (this.#hand >= used) this.#hand = 0;
       const at = this.#hand++;
       const word = at * this.#width;
-      if (ints[word + TAKEN] !== 0 || at === inUse) continue;
+      if (ints[word + TAKEN] !== 0 || inUse.includes(at)) continue;
       records.set(word + TAKEN, FREED);
       this.#table.giveBack(at, (ints[word + NAME_LOW] ?? 0) ^ (ints[word + KEY_LOW] ?? 0));
     }
@@ -156,7 +158,7 @@ export class SharedPermits {
 /** Stands for all keys of a name. No string has this hash but by a chance of 2^-64; that of '' is 0 and 0. */
 const ALL = { key: '', low: 0, high: 1 };
 
-/** The permits of one name, as one thread sees them. Takes and gives back those of a key and among all in one step. */
+/** The permits of one name, as one thread sees them. Takes and gives back those of a key, of its owners and among all in one step. */
 class NamedPermits implements Permits {
   readonly #table: SharedPermits;
   readonly #memory: TableMemory;
@@ -167,9 +169,14 @@ class NamedPermits implements Permits {
   /** Counts the keys for which the table has no room: in this thread alone, since a full table must refuse nobody. */
   readonly #own = new ProcessPermits();
   // What `take` and `giveBack` were called with: a closure for each call would be garbage. Hashed before the lock is taken.
-  #one: Place;
+  #key = '';
+  #owners: readonly Owner[] = NO_OWNERS;
   #max = 0;
   #share = 0;
+  /** What is counted: all, the key, and its owners. */
+  readonly #asked: Place[] = [this.#all];
+  /** The records of what is counted, in the same order. */
+  readonly #rows: number[] = [];
   readonly #taking = () => this.#take();
   readonly #givingBack = () => this.#giveBack();
 
@@ -177,76 +184,116 @@ class NamedPermits implements Permits {
     this.#table = table;
     this.#memory = memory;
     this.#name = name;
-    this.#one = table.placeOf('');
+    this.#asked.push(this.#placeOf(''));
   }
 
   get taken(): number {
-    return this.#table.taken(this.#findAll()) + this.#own.taken;
+    return this.#table.taken(this.#find(this.#all)) + this.#own.taken;
   }
 
   takenBy(key: string): number {
-    this.#read(key);
-    return this.#table.taken(this.#findOne()) + this.#own.takenBy(key);
+    return this.#table.taken(this.#find(this.#placeOf(key))) + this.#own.takenBy(key);
   }
 
-  take(key: string, max: number, share: number): NoPermit | null {
-    this.#read(key);
+  take(key: string, max: number, share: number, owners = NO_OWNERS): NoPermit | null {
+    this.#ask(key, owners);
     this.#max = max;
     this.#share = share;
     return this.#memory.whole(this.#taking);
   }
 
-  giveBack(key: string): void {
+  giveBack(key: string, owners = NO_OWNERS): void {
     if (this.#own.taken > 0 && this.#own.takenBy(key) > 0) {
-      this.#own.giveBack(key);
+      this.#own.giveBack(key, owners);
       return;
     }
-    this.#read(key);
+    this.#ask(key, owners);
     this.#memory.whole(this.#givingBack);
   }
 
   #take(): NoPermit | null {
-    const table = this.#table;
-    let all = this.#findAll();
-    let one = this.#findOne();
-    const { key } = this.#one;
-    const isFull = table.taken(all) + this.#own.taken >= this.#max;
-    const isShareTaken = table.taken(one) + this.#own.takenBy(key) >= this.#share;
+    const areOpen = this.#findRows();
+    const isFull = this.#takenAt(0) + this.#own.taken >= this.#max;
+    const isShareTaken = this.#isShareTaken();
     if (isFull) return isShareTaken ? 'both' : 'full';
     if (isShareTaken) return 'share taken';
-    if (all < 0) all = table.open(this.#name, this.#all, one);
-    if (one < 0) one = table.open(this.#name, this.#one, all);
-    if (all < 0 || one < 0) return this.#own.take(key, this.#max, this.#share);
-    table.add(all, 1);
-    table.add(one, 1);
+    if (!areOpen && !this.#openRows()) return this.#own.take(this.#key, this.#max, this.#share, this.#owners);
+    this.#add(1);
     return null;
   }
 
   #giveBack(): void {
-    const table = this.#table;
-    const all = this.#findAll();
-    const one = this.#findOne();
-    if (all < 0 || one < 0) return;
-    table.add(all, -1);
-    table.add(one, -1);
+    if (this.#findRows()) this.#add(-1);
   }
 
-  #read(key: string): void {
-    if (this.#one.key === key) return;
+  #isShareTaken(): boolean {
+    if (this.#countOf(1, this.#key) >= this.#share) return true;
+    const owners = this.#owners;
+    for (let at = 0; at < owners.length; at++) {
+      const owner = owners[at];
+      if (owner !== undefined && this.#countOf(at + 2, owner.key) >= this.#share * owner.shares) return true;
+    }
+    return false;
+  }
+
+  /** How many permits are counted at this place for this key, in the table and in this thread. */
+  #countOf(at: number, key: string): number {
+    return this.#takenAt(at) + (this.#own.taken === 0 ? 0 : this.#own.takenBy(key));
+  }
+
+  #add(by: number): void {
+    for (let at = 0; at < this.#asked.length; at++) this.#table.add(this.#rows[at] ?? NO_RECORD, by);
+  }
+
+  /** Opens the records that are missing. False if the table is full: then those that it opened hold nothing. */
+  #openRows(): boolean {
+    const rows = this.#rows;
+    for (const [at, place] of this.#asked.entries()) {
+      if (rows[at] !== NO_RECORD) continue;
+      const opened = this.#table.open(this.#name, place, rows);
+      if (opened === NO_RECORD) return false;
+      rows[at] = opened;
+    }
+    return true;
+  }
+
+  #ask(key: string, owners: readonly Owner[]): void {
+    // A permit is often given back right after it was taken.
+    if (this.#key === key && this.#owners === owners) return;
+    this.#key = key;
+    this.#owners = owners;
+    const asked = this.#asked;
+    asked.length = this.#rows.length = 2 + owners.length;
+    asked[1] = this.#placeOf(key);
+    for (let at = 0; at < owners.length; at++) asked[at + 2] = this.#placeOf(owners[at]?.key ?? '');
+  }
+
+  #placeOf(key: string): Place {
     let place = this.#places.get(key);
     if (place === undefined) {
       place = this.#table.placeOf(key);
       if (this.#places.size >= REMEMBERED_KEYS) this.#places.clear();
       this.#places.set(key, place);
     }
-    this.#one = place;
+    return place;
   }
 
-  #findAll(): number {
-    return this.#table.find(this.#name, this.#all);
+  /** Finds the records of what is counted. Returns whether there is one for each. */
+  #findRows(): boolean {
+    let areOpen = true;
+    for (let at = 0; at < this.#asked.length; at++) {
+      const row = this.#find(this.#asked[at] ?? this.#all);
+      this.#rows[at] = row;
+      areOpen &&= row !== NO_RECORD;
+    }
+    return areOpen;
   }
 
-  #findOne(): number {
-    return this.#table.find(this.#name, this.#one);
+  #takenAt(at: number): number {
+    return this.#table.taken(this.#rows[at] ?? NO_RECORD);
+  }
+
+  #find(place: Place): number {
+    return this.#table.find(this.#name, place);
   }
 }

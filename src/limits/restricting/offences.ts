@@ -135,7 +135,8 @@ export class WebhookNotFound extends OffenceCounter {
   }
 }
 
-interface EventCounterOptions extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'memory' | 'name'> {
+interface EventCounterOptions
+  extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'memory' | 'name' | 'ownersOf'> {
   /** Most keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }

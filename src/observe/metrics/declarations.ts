@@ -368,14 +368,14 @@ export const METRICS = {
   ),
   weir_limit_keys: gauge('Counters held in memory.'),
   weir_limit_caller_overflows_total: counter(
-    'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
+    'Requests decided by the one counter for the keys of a caller beyond its maximum, or for the addresses of a network beyond its share.',
   ),
   weir_limit_keys_evicted_total: counter(
     'Counters evicted before their reset because their table was full, by bucket and limit. Alert on this.',
     PARTITION,
   ),
   weir_limit_shared_overflows_total: counter(
-    'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket and limit. Alert on this.',
+    'Decisions by the counters that strangers share while their table is full of exhausted ones, by bucket and limit. Alert on this.',
     PARTITION,
   ),
   weir_store_decisions_total: counter(

@@ -1,4 +1,4 @@
-import { addressKey, IPV6_PREFIX } from '../../http/index.ts';
+import { type AddressKeying, addressKey, DEFAULT_KEYING } from '../../http/index.ts';
 import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 
@@ -38,15 +38,15 @@ interface Source {
 export interface MergeOptions {
   /** Whether the ends of requests are events, too. Default false. */
   readonly withEnds?: boolean;
-  /** The prefix of the IPv6 networks that count as one address each. Default 64. */
-  readonly ipv6Prefix?: number;
+  /** Says which addresses count as one. Default: as in a gateway without limits.yaml. */
+  readonly keying?: AddressKeying;
 }
 
 /** Yields the events of several logs in order of time. Holds a few seconds of events. */
 export async function* mergeLogs(
   paths: readonly string[],
   counts: ReadCounts,
-  { withEnds = false, ipv6Prefix = IPV6_PREFIX }: MergeOptions = {},
+  { withEnds = false, keying = DEFAULT_KEYING }: MergeOptions = {},
 ): AsyncGenerator<LogEvent[]> {
   let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
   let held: LogEvent[] = [];
@@ -58,7 +58,7 @@ export async function* mergeLogs(
     else {
       for (const request of piece.value) {
         behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
-        hold(held, withNetwork(request, ipv6Prefix), withEnds);
+        hold(held, withKey(request, keying), withEnds);
       }
     }
     const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
@@ -74,10 +74,10 @@ export async function* mergeLogs(
 }
 
 /** Names a caller that counts by its address as these limits would. */
-function withNetwork(request: LoggedRequest, prefix: number): LoggedRequest {
+function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
   const { client, caller, callerClass } = request;
-  const isOther = prefix !== IPV6_PREFIX && callerClass === 'address' && caller === addressKey(client);
-  return isOther ? { ...request, caller: addressKey(client, prefix) } : request;
+  const isOther = keying !== DEFAULT_KEYING && callerClass === 'address' && caller === addressKey(client);
+  return isOther ? { ...request, caller: addressKey(client, keying) } : request;
 }
 
 function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {

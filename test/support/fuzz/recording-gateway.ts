@@ -5,7 +5,7 @@ import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';
 import type { RenderedResponse } from '../../../src/gateway/responses/render-error.ts';
-import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
+import { AddressSet, DEFAULT_KEYING, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Generation } from '../../../src/runtime/generations.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
@@ -24,7 +24,7 @@ const GENERATION = {
   snapshot: {
     trustedProxies: new AddressSet([]),
     forwarding: new ForwardingRules(),
-    limits: { ipv6Prefix: 64 },
+    limits: { keying: DEFAULT_KEYING, neverRestrict: { addresses: new AddressSet([]), callers: new Set() } },
     caps: { fields: Number.POSITIVE_INFINITY },
     cors: null,
     tracing: null,

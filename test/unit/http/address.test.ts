@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   AddressSet,
-  addressKey,
-  addressOfKey,
   forwardedAddress,
   forwardedClient,
-  networkOfKey,
+  isListed,
   normalizeAddress,
+  restrictionKey,
 } from '../../../src/http/address.ts';
+import { addressKey, addressOfKey } from '../../../src/http/address-keys.ts';
 
 const ipv6 = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
 const ipv4Bits = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -110,47 +110,6 @@ describe('a normalized address', () => {
         if (address !== null) expect(normalizeAddress(address)).toBe(address);
       }),
       { numRuns: 5_000 },
-    );
-  });
-});
-
-describe('the key of an address', () => {
-  test('is an IPv4 address itself and the /64 of an IPv6 address', () => {
-    expect(addressKey('192.0.2.7')).toBe('192.0.2.7');
-    expect(addressKey('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
-    expect(addressKey('2001:db8::1')).toBe('2001:db8:0:0::/64');
-    expect(addressKey('::1')).toBe('0:0:0:0::/64');
-    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 56)).toBe('2001:db8:1:200::/56');
-    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 63)).toBe('2001:db8:1:2fe::/63');
-    expect(addressKey('2001:db8:1:2ff:3:4:5:6', 48)).toBe('2001:db8:1:0::/48');
-    expect(addressOfKey('2001:db8:1:200::/56')).toBe('2001:db8:1:200::');
-    expect(networkOfKey('2001:db8:1:200::/56')).toBe('2001:db8:1');
-  });
-
-  test('turns back into an address that a set of networks can look up', () => {
-    const of = (address: string) => addressOfKey(addressKey(address));
-    expect(of('192.0.2.7')).toBe('192.0.2.7');
-    expect(of('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::');
-    expect(new AddressSet(['2001:db8::/32']).has(of('2001:db8::1'))).toBe(true);
-  });
-
-  test('is the same for a thousand addresses of a /64', () => {
-    const keys = Array.from({ length: 1_000 }, (_, i) =>
-      addressKey(normalizeAddress(`2001:db8::${i.toString(16)}:1`) ?? ''),
-    );
-    expect(new Set(keys)).toEqual(new Set(['2001:db8:0:0::/64']));
-  });
-
-  test('is the same for two IPv6 addresses exactly when their first 64 bits are', () => {
-    const network = fc.array(fc.constantFrom(0, 1, 0x10, 0xdb8), { minLength: 4, maxLength: 4 });
-    const host = fc.array(fc.constantFrom(0, 1, 0xabcd), { minLength: 4, maxLength: 4 });
-    const key = (groups: number[]) =>
-      addressKey(canonicalIpv6(groups.map(group => group.toString(16)).join(':')));
-    fc.assert(
-      fc.property(network, network, host, host, (a, b, c, d) => {
-        expect(key([...a, ...c]) === key([...a, ...d])).toBe(true);
-        expect(key([...a, ...c]) === key([...b, ...d])).toBe(a.join() === b.join());
-      }),
     );
   });
 });
@@ -326,11 +285,52 @@ test.each([
   expect(forwardedAddress(field, value)).toBe(address);
 });
 
-test.each([
-  ['198.51.100.7', '198.51.100'],
-  ['2001:db8:1:2::9', '2001:db8:1'],
-  ['2001:db8::9', '2001:db8:0'],
-  ['::1', '0:0:0'],
-])('the network that one owner of %s may hold is %s', (address, network) => {
-  expect(networkOfKey(addressKey(address))).toBe(network);
+describe('a client that embeds an IPv4 address', () => {
+  const NAT64 = '64:ff9b::c633:6407';
+  const IPV4 = '198.51.100.7';
+  const restricted = (address: string, spared: string[]) =>
+    restrictionKey(address, addressKey(address), new AddressSet(spared));
+  const isSpared = (address: string, spared: string[]) =>
+    new AddressSet(spared).has(addressOfKey(restricted(address, spared)));
+
+  test('is restricted as that address', () => {
+    for (const address of [NAT64, IPV4, '2002:c633:6407::1']) expect(restricted(address, [])).toBe(IPV4);
+    expect(restricted(NAT64, ['198.51.101.0/24', '2001:db8::/32'])).toBe(IPV4);
+    expect(restricted('2001:db8::1', ['2001:db8::/32'])).toBe('2001:db8:0:0::/64');
+  });
+
+  test('is not spared for that address, and does not have it restricted', () => {
+    for (const address of [NAT64, '2002:c633:6407::1', '::ffff:0:c633:6407', '2001:0:1:2:3:4:39cc:9bf8']) {
+      expect([address, isSpared(address, [IPV4])]).toEqual([address, false]);
+      expect([address, restricted(address, [IPV4])]).not.toEqual([address, IPV4]);
+    }
+    expect(isSpared(IPV4, [IPV4])).toBe(true);
+  });
+
+  test('is spared as it is, in a network or alone, and its IPv4 address is not', () => {
+    for (const list of [['64:ff9b::/96'], [NAT64], ['64:ff9b::/96', IPV4]])
+      expect([list, isSpared(NAT64, list)]).toEqual([list, true]);
+    expect(isSpared('64:ff9b::c633:6408', [NAT64])).toBe(false);
+    expect(isSpared(IPV4, ['64:ff9b::/96'])).toBe(false);
+  });
+
+  test.each([
+    [NAT64, '198.51.100.0/24', true],
+    [NAT64, '198.51.101.0/24', false],
+    [NAT64, '64:ff9b::/96', true],
+    [NAT64, '64:ff9b::c633:6400/120', true],
+    [NAT64, '64:ff9b::c633:6500/120', false],
+    [NAT64, '::/0', true],
+    [IPV4, '64:ff9b::/96', false],
+    [IPV4, '::/0', false],
+    ['2002:c633:6407::1', '2002::/16', true],
+    ['2001:db8::1', '2001:db8::/64', true],
+    ['2001:db8::1', '2001:db8::1/128', false],
+  ])('%s is in a list of %s: %s', (address, network, listed) => {
+    expect(isListed(address, addressKey(address), new AddressSet([network]))).toBe(listed);
+  });
+
+  test('adds no key of its IPv4 address to a list that names it', () => {
+    expect([...new AddressSet([NAT64, '2002:c633:6407::']).keys]).toEqual(['2002:c633:6407:0::/64']);
+  });
 });

@@ -8,7 +8,7 @@ import { tempText } from '../../support/temp.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const MAX_KEYS = 50_000;
-/** With keys by chance, one flood of some 250 would share the place of a network with one of the strangers. */
+/** The same in each run. */
 const randomBytes = (size: number): Buffer => Buffer.alloc(size, 1);
 const LIMITS = `
 global: { user: 50/1s, address: 20/1s }
@@ -90,7 +90,8 @@ describe('a flood of main values against a resource limit', () => {
     }
     for (const [caller, path] of asksOfStrangers())
       expect(ask(attacked, caller, path)).toEqual(ask(untouched, caller, path));
-    expect(attacked.counts).toMatchObject({ evictions: 0, sharedOverflows: 0 });
+    // Only counters of its own gave way to its further ones.
+    expect(attacked.counts.sharedOverflows).toBe(0);
     expect(attacked.counts.keys).toBeLessThan(MAX_KEYS / 2);
   });
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { ownMemory, SharedMemory, thisMachine } from '../../../src/core/index.ts';
-import { Buffered, type Holding, type ShareOwner } from '../../../src/server/buffered.ts';
+import { type Owner, ownMemory, SharedMemory, thisMachine } from '../../../src/core/index.ts';
+import { Buffered, type Holding } from '../../../src/server/buffered.ts';
 
 const MIB = 1_048_576;
 const CLIENT_READ_MS = 60_000;
@@ -19,7 +19,7 @@ class Account {
 
   constructor(
     capBytes: number,
-    ownersOf: (address: string) => readonly ShareOwner[] = key => [{ key, shares: 1 }],
+    ownersOf: (address: string) => readonly Owner[] = key => [{ key, shares: 1 }],
     memory = ownMemory(thisMachine.randomBytes),
   ) {
     const files = { ...thisMachine.files, open: () => Promise.reject(new Error('no kernel')) };
@@ -183,7 +183,7 @@ describe('what is held', () => {
 });
 
 describe('an owner', () => {
-  const ownersOf = (address: string): ShareOwner[] => {
+  const ownersOf = (address: string): Owner[] => {
     if (address === 'a proxy') return [];
     const [network = ''] = address.split('/');
     return [

@@ -20,14 +20,18 @@ export const capsSchema = z
     connections: count(1_000_000).prefault(20_000).describe('Maximum number of open client connections.'),
     connections_per_address: count(1_000_000)
       .prefault(1000)
-      .describe('Maximum number of open client connections per address.'),
+      .describe(
+        'Maximum number of open client connections per address. The addresses of one owner have a few shares together: an IPv6 /48 four, a /44 eight, an IPv4 /24 64.',
+      ),
     tls_handshakes: count(100_000)
       .prefault(512)
       .describe('Maximum number of TLS handshakes in progress; beyond it the oldest one is aborted.'),
     requests: count(1_000_000).prefault(10_000).describe('Maximum number of requests in flight.'),
     requests_per_address: count(1_000_000)
       .prefault(1000)
-      .describe('Maximum number of requests in flight per client address.'),
+      .describe(
+        'Maximum number of requests in flight per client address. The addresses of one owner share as those of connections do.',
+      ),
     event_loop_delay: durationOrOff({ min: '100ms', max: '10s' })
       .prefault('250ms')
       .describe(
@@ -42,7 +46,7 @@ export const capsSchema = z
     limit_keys: count(10_000_000)
       .prefault(1_000_000)
       .describe(
-        'Maximum number of limit counters in memory, at 80 to 90 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
+        'Maximum number of limit counters in memory, at 85 to 100 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
       ),
     buffered: byMemory(
       size({ min: '1MiB', max: '1024GiB' })

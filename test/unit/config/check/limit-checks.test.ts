@@ -59,6 +59,22 @@ describe('a value of limits.yaml', () => {
       'ipv6_prefix: "56"',
       '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56": write 56 without quotes',
     ],
+    [
+      'nat64_prefixes: [2001:db8::/33]',
+      "1:18: nat64_prefixes[0]: a translator's prefix has 32, 40, 48, 56, 64 or 96 bits (RFC 6052, 2.2), not 33",
+    ],
+    [
+      'nat64_prefixes: [10.0.0.0/8]',
+      '1:18: nat64_prefixes[0]: "10.0.0.0/8" is not an IPv6 network: write 2001:db8:64::/96',
+    ],
+    [
+      'nat64_prefixes: ["::/96"]',
+      '1:18: nat64_prefixes[0]: "::/96" is among the addresses that are special: write the prefix that your translator has',
+    ],
+    [
+      'blocked: { addresses: ["2001:db8:64::/96"] }',
+      '1:24: blocked.addresses[0]: a client of IPv6 is known by its /64: write a network such as 2001:db8:1:2::/64',
+    ],
     ['global: { bots: 5/1s }', '1:11: global: unknown key "bots", did you mean "bot"?'],
     [
       'global: none',
@@ -126,6 +142,20 @@ describe('a value of limits.yaml', () => {
     ['bucket: {}', '1:1: unknown key "bucket", did you mean "buckets"?'],
   ])('%s is an error', async (text, diagnostic) => {
     expect(await diagnosticsIn(`${text}\n`)).toEqual([diagnostic]);
+  });
+
+  it('may block any part of a prefix in which addresses embed an IPv4 address', async () => {
+    const networks = [
+      '64:ff9b::/96',
+      '64:ff9b::c633:6400/120',
+      '::ffff:0:0:0/96',
+      '2002:c633:6407::/48',
+      '2001::/32',
+    ];
+    const own = 'nat64_prefixes: ["2001:db8:64::/96"]\n';
+    const blocked = [...networks, '2001:db8:64::7'].map(each => `"${each}"`).join(', ');
+    expect(await diagnosticsIn(`${own}blocked: { addresses: [${blocked}] }\n`)).toEqual([]);
+    expect(await diagnosticsIn(`${own}blocked: { addresses: ["2001:db8:65::7"] }\n`)).toHaveLength(1);
   });
 
   it.each([

@@ -306,6 +306,7 @@ describe('the comparison of two limits.yaml', () => {
       routes: oneBucket({ user: '1/1s' }),
       keys_per_caller: { keys_per_caller: 5 },
       ipv6_prefix: { ipv6_prefix: 56 },
+      nat64_prefixes: { nat64_prefixes: ['2001:db8:64::/96'] },
       window_slack: { window_slack: '0ms' },
       patience: { patience: '50ms' },
       headers: { headers: ['x-ratelimit', 'ratelimit'] },

@@ -8,6 +8,7 @@ import {
   restartKeys,
   type Snapshot,
 } from '../../../../src/config/index.ts';
+import { parseTranslator } from '../../../../src/http/index.ts';
 import { loadText, NEEDED } from '../../../support/config-text.ts';
 
 async function snapshotOf(text: string): Promise<Snapshot> {
@@ -48,10 +49,20 @@ test('another number of workers is reported, and how auto was understood', async
   ]);
 });
 
-test('another IPv6 network that counts as one address is reported, though it stands in limits.yaml', async () => {
+test('other addresses that count as one are reported, though they stand in limits.yaml', async () => {
   const [from, to] = [await snapshotOf(''), await snapshotOf('')];
-  const changed = { ...to, limits: { ...to.limits, writtenIpv6Prefix: 56 } };
-  expect(restartKeys(from, changed)).toEqual([{ key: 'ipv6_prefix', running: '64', wanted: '56' }]);
+  const withKeying = (...prefixes: string[]) => {
+    const writtenKeying = { ipv6Prefix: 56, translators: prefixes.map(parseTranslator) };
+    return { ...to, limits: { ...to.limits, writtenKeying } };
+  };
+  const prefix = { key: 'ipv6_prefix', running: '64', wanted: '56' };
+  expect(restartKeys(from, withKeying())).toEqual([prefix]);
+  const [one, other] = ['2001:db8:1::/96', '2001:db8:2::/96'];
+  expect(restartKeys(from, withKeying(one, other))).toEqual([
+    prefix,
+    { key: 'nat64_prefixes', running: 'none', wanted: `${one}, ${other}` },
+  ]);
+  expect(restartKeys(withKeying(one, other), withKeying(other, one))).toEqual([]);
 });
 
 test('a changed password of the store is reported without either value', async () => {

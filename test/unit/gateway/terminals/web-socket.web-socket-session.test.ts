@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import { ClientAddress } from '../../../../src/gateway/exchange/client-address.ts';
 import type { ValidToken } from '../../../../src/gateway/exchange/downstream.ts';
 import { Standing } from '../../../../src/gateway/exchange/standing.ts';
 import type { GatewayState } from '../../../../src/gateway/gateway-state.ts';
 import { WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';
+import { AddressSet, DEFAULT_KEYING } from '../../../../src/http/index.ts';
 import { KnownClient, Restrictions } from '../../../../src/limits/index.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
 import { CLOSE, closePayload, frame } from '../../../support/raw-web-sockets.ts';
@@ -29,7 +31,11 @@ function open() {
   const caller = { principal: PRINCIPAL, expiresAtMs: clock.epochMs() + 60_000 };
   const client = new KnownClient('principal', PRINCIPAL);
   const token = { caller, client, verifier } as unknown as ValidToken;
-  const standing = new Standing(new KnownClient('address', '192.0.2.1'), token, true);
+  const standing = new Standing(
+    new ClientAddress('192.0.2.1', DEFAULT_KEYING, new AddressSet([])),
+    token,
+    true,
+  );
   const [peer, upstream] = [new MemoryStream(), new MemoryStream()];
   const session = new WebSocketSession(state, upstream, standing, {
     idleMs: 3_600_000,

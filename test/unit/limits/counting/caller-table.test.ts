@@ -1,34 +1,41 @@
-import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
 import { CallerTable } from '../../../../src/limits/counting/caller-table.ts';
 
 const CAPACITY = 64;
-/** A sixteenth of the capacity. */
-const MOST_OF_NETWORK = 4;
 const MAX_PARTS = 9;
 let callers: CallerTable;
 
-const networkOf = (caller: string) => (caller.startsWith('user') ? null : (caller.split('.')[0] ?? ''));
+/** Addresses such as 7.3.1 are of the network 7.3, which is of the owner 7. */
+const ownersOf = (caller: string) =>
+  caller.startsWith('user')
+    ? []
+    : [
+        { key: caller.split('.').slice(0, 2).join('.'), shares: 4 },
+        { key: `owner ${caller.split('.')[0]}`, shares: 8 },
+      ];
 
 beforeEach(() => {
-  callers = new CallerTable(ownMemory(randomBytes), 'callers', CAPACITY, networkOf);
+  callers = new CallerTable(
+    ownMemory(size => Buffer.alloc(size, 7)),
+    'callers',
+    CAPACITY,
+    ownersOf,
+  );
 });
 
 /** Gives a caller so many counters for main values. */
 function give(caller: string, counters: number): number {
-  const at = callers.findOrEnter(caller);
+  const at = callers.findOrEnter(caller, callers.networkOf(caller));
   for (let i = 0; i < counters; i++) callers.addCounter(at, true);
   return at;
 }
-
-const sharerFor = (caller: string) => callers.sharerFor(caller, MAX_PARTS);
 
 describe('a caller', () => {
   test('is entered once, and gone with its last counter', () => {
     const at = give('user a', 2);
     callers.addCounter(at, false);
-    expect([callers.findOrEnter('user a'), callers.size, callers.parts(at)]).toEqual([at, 1, 2]);
+    expect([callers.findOrEnter('user a', 0), callers.size, callers.parts(at)]).toEqual([at, 1, 2]);
     for (const ofPart of [true, false]) callers.removeCounter(at, ofPart);
     expect([callers.find('user a'), callers.parts(at)]).toEqual([at, 1]);
     callers.removeCounter(at, true);
@@ -36,26 +43,29 @@ describe('a caller', () => {
     expect(callers.parts(give('user b', 0))).toBe(0);
   });
 
-  test('shares a counter for further values once it holds as many as it may', () => {
+  test('has all the main values that it may once it holds as many', () => {
+    const has = (caller: string) => callers.hasAllParts(caller, MAX_PARTS);
     give('user a', MAX_PARTS - 1);
-    expect(sharerFor('user a')).toBe(null);
+    callers.addCounter(callers.find('user a'), false);
+    expect(has('user a')).toBe(false);
     give('user a', 1);
-    expect([sharerFor('user a'), sharerFor('user b')]).toEqual(['user a', null]);
+    expect([has('user a'), has('user b')]).toEqual([true, false]);
   });
 
   test('that is known by its hash is the same, with the network that is handed over', () => {
     for (const user of ['user a', 'user b']) give(user, 1);
-    const at = give('1.1', 1);
+    const at = give('1.1.1', 1);
     const [low, high] = callers.hashOf(at);
     const network = callers.networkAt(at);
-    expect(network).toBeGreaterThan(0);
+    expect(network).not.toBe(0);
     expect(callers.findOrEnterHash(low, high, 5)).toBe(at);
     expect(callers.networkAt(at)).toBe(network);
     callers.removeCounter(at, true);
     const again = callers.findOrEnterHash(low, high, network);
-    for (let i = 0; i < MOST_OF_NETWORK; i++) callers.addCounter(again, true);
-    expect([callers.find('1.1'), callers.networkAt(again)]).toEqual([again, network]);
-    expect([sharerFor('1.1'), sharerFor('1.2'), sharerFor('2.1')]).toEqual(['\u00001', '\u00001', null]);
+    callers.addCounter(again, false);
+    expect([callers.find('1.1.1'), callers.networkAt(again), callers.networkOf('1.1.1')]).toEqual([
+      ...[again, network, network],
+    ]);
   });
 
   test('finds no room in a full table, which changes nothing', () => {
@@ -66,45 +76,23 @@ describe('a caller', () => {
 });
 
 describe('a network', () => {
-  test('holds a sixteenth of all counters for main values, whichever of its callers opened them', () => {
-    for (const [caller, counters] of [
-      ['1.1', 1],
-      ['1.2', 2],
-    ] as const)
-      give(caller, counters);
-    callers.addCounter(callers.findOrEnter('1.2'), false);
-    expect(['1.1', '1.2', '1.3'].map(sharerFor)).toEqual([null, null, null]);
-    give('1.3', 1);
-    const shared = '\u00001';
-    expect(['1.1', '1.2', '1.3', '1.4', '2.1'].map(sharerFor)).toEqual([
-      ...[shared, shared, shared, shared, null],
+  test('is that of all its callers, whether they hold counters or not, and says which owner it has', () => {
+    give('1.1.1', 1);
+    const [one, same, other, stranger] = ['1.1.1', '1.1.2', '1.2.1', '2.1.1'].map(each =>
+      callers.networkOf(each),
+    );
+    expect(same).toBe(one);
+    expect(new Set([one, other, stranger]).size).toBe(3);
+    const ownerOf = (network = 0) => network >>> 16;
+    expect([ownerOf(other) === ownerOf(one), ownerOf(stranger) === ownerOf(one)]).toEqual([true, false]);
+  });
+
+  test('is none of users, nor of what stands in for its callers', () => {
+    const standIn = callers.standInOf('1.1.1') ?? '';
+    expect([callers.standInOf('1.1.2'), callers.standInOf('1.2.1') === standIn]).toEqual([standIn, false]);
+    expect([callers.networkOf(standIn), callers.networkOf('user a'), callers.standInOf('user a')]).toEqual([
+      ...[0, 0, null],
     ]);
-    callers.removeCounter(callers.find('1.2'), false);
-    expect(sharerFor('1.4')).toBe(shared);
-    callers.removeCounter(callers.find('1.2'), true);
-    expect(['1.1', '1.4'].map(sharerFor)).toEqual([null, null]);
-  });
-
-  test('is none of its own counters’, nor of callers without one, who hold as many as they like', () => {
-    const at = give('\u00001', MOST_OF_NETWORK + 1);
-    expect([callers.networkAt(at), sharerFor('1.1'), sharerFor('\u00001')]).toEqual([0, null, null]);
-    const user = give('user a', MOST_OF_NETWORK + 1);
-    expect([callers.networkAt(user), sharerFor('user a'), sharerFor('user b')]).toEqual([0, null, null]);
-  });
-
-  test('has one of the 65,535 places, whatever its name', () => {
-    for (let i = 0; i < 200_000; i++) {
-      const at = give(`${i}.1`, 1);
-      const network = callers.networkAt(at);
-      if (network < 1 || network > 65_535) expect.fail(`the place of ${i} is ${network}`);
-      callers.removeCounter(at, true);
-    }
-  });
-
-  test('holds one at least, also in a small table', () => {
-    callers = new CallerTable(ownMemory(randomBytes), 'callers', 8, networkOf);
-    expect(sharerFor('1.1')).toBe(null);
-    give('1.1', 1);
-    expect(sharerFor('1.2')).toBe('\u00001');
+    expect(callers.networkAt(give('user a', 1))).toBe(0);
   });
 });

@@ -275,3 +275,28 @@ test('no turn of the event loop handles more than 500 of 100,000 counters', asyn
   expect(most).toBeLessThanOrEqual(500);
   expect(pieces.reduce((sum, { length }) => sum + length, 0)).toBe(held * 48);
 });
+
+test('what stands in for others goes on, too: for a network, for addresses, and for callers with tokens', async () => {
+  const ownersOf = (caller: string) =>
+    caller.startsWith('user') ? [] : [{ key: caller.split('.')[0] ?? '', shares: 4 }];
+  const caller = limit('1/1h');
+  const set = limits({ caller });
+  const options = { memory: memoryOf(), maxKeys: 160, ownersOf };
+  const clock = new FrozenClock();
+  const before = newStore(clock, options);
+  before.share([caller]);
+  // Its share of forty and of a hundred and twenty, and the one that stands in.
+  for (let i = 0; i < 40; i++) before.decide(set, `1.${i}`, '');
+  for (let i = 0; i < 300; i++) before.decide(set, `user ${i}`, '');
+  for (let network = 2; network < 9; network++) before.decide(set, `${network}.1`, '');
+  const sender = ['1.99', '1.5', 'user late', 'user 5', '4.1', '4.2', '8.7'];
+  const ask = (store: MemoryStore) => sender.map(each => store.decide(set, each, '').admitted);
+  expect(ask(before)).toEqual(sender.map(() => false));
+  const { store, taken } = await restart(clockAfter(clock), await keep(before), [caller], {
+    ...options,
+    memory: memoryOf(),
+  });
+  expect(taken).toBe(before.counts.keys + 2);
+  expect(store.counts.keys).toBe(before.counts.keys);
+  expect(ask(store)).toEqual(sender.map(() => false));
+});

@@ -39,7 +39,7 @@ function bindOthers(count: number, bucketOf = (_i: number) => 'former'): void {
 
 function overflowOf(of: Limit): Counter {
   const counter = newCounter();
-  keyspaces.bind(of).keyspace.loadOverflow(counter);
+  keyspaces.bind(of).keyspace.loadOverflow(counter, false);
   return counter;
 }
 
@@ -86,8 +86,8 @@ describe('a keyspace', () => {
     const [one, other] = [main, worker].map(memory => start(memory));
     const state = { resetMs: 1_700_000_000_123.5, markMs: -0.25, count: 7, exhausted: true };
     const counter = newCounter();
-    main.whole(() => one?.bind(kept).keyspace.saveOverflow(state));
-    worker.whole(() => other?.bind(kept).keyspace.loadOverflow(counter));
+    main.whole(() => one?.bind(kept).keyspace.saveOverflow(state, false));
+    worker.whole(() => other?.bind(kept).keyspace.loadOverflow(counter, false));
     expect(counter).toEqual(state);
   });
 });
@@ -99,8 +99,8 @@ test('the keyspaces of two names in the same memory are apart', () => {
   const [one, other] = ['one', 'other'].map(name => new Keyspaces(memory, name, table));
   const counter = newCounter();
   memory.whole(() => {
-    one?.bind(kept).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 7 });
-    other?.bind(kept).keyspace.loadOverflow(counter);
+    one?.bind(kept).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 7 }, false);
+    other?.bind(kept).keyspace.loadOverflow(counter, false);
   });
   expect(counter.count).toBe(0);
 });
@@ -123,12 +123,12 @@ describe('two configurations', () => {
     for (const each of threads)
       for (const space of each.inForce)
         each.memory.whole(() =>
-          each.keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }),
+          each.keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false),
         );
     const counter = newCounter();
     for (const each of threads)
       for (const space of each.inForce) {
-        each.memory.whole(() => each.keyspaces.bind(space).keyspace.loadOverflow(counter));
+        each.memory.whole(() => each.keyspaces.bind(space).keyspace.loadOverflow(counter, false));
         expect(counter.count).toBe(3);
       }
   });
@@ -150,7 +150,7 @@ describe('a full table of keyspaces', () => {
   ])('forgets the limits of %s that are no longer in force, with their counters', (_what, bucketOf) => {
     const before = numberOf(kept);
     for (const space of [kept, limit('1/1s', { bucket: bucketOf(0) })]) {
-      keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 1 });
+      keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 1 }, false);
       table.begin(0);
       const row = table.open(numberOf(space), 'user:a', '');
       table.save(row, { ...newCounter(), resetMs: 9, count: 1 });
@@ -241,7 +241,7 @@ describe('a full table of keyspaces', () => {
       bindOthers(MOST - 2);
       // There is no room left: all else is forgotten, what the other thread still has in force included.
       keyspaces.share([kept, fresh]);
-      keyspaces.bind(fresh).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 });
+      keyspaces.bind(fresh).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false);
     });
     const number = main.whole(() => numberOf(fresh));
     worker.whole(() => other.bindSet(old));

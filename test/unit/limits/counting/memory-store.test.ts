@@ -815,6 +815,8 @@ describe('the room of a store', () => {
 });
 
 describe('a network', () => {
+  const ownersOf = (caller: string) =>
+    caller.startsWith('user') ? [] : [{ key: caller.split('.')[0] ?? '', shares: 4 }];
   const shared = limits({ resource: limit('1/1h', { role: 'resource', main: 'm' }) });
   const opened = (caller: string, values: number) => {
     for (let i = 0; i < values; i++) store.decide(shared, caller, `${caller} ${i}`);
@@ -822,8 +824,7 @@ describe('a network', () => {
   };
 
   beforeEach(() => {
-    const networkOf = (caller: string) => (caller.startsWith('user') ? null : (caller.split('.')[0] ?? ''));
-    store = newStore(clock, { maxKeys: 160, networkOf });
+    store = newStore(clock, { maxKeys: 160, ownersOf });
   });
 
   test('holds a sixteenth of all keys for main values; then its callers share one for further ones', () => {
@@ -837,6 +838,43 @@ describe('a network', () => {
     });
     expect(opened('2.1', 8)).toBe(19);
     expect(opened('user', 40)).toBe(59);
+  });
+
+  test('holds a sixteenth of all addresses too, in a bucket without a main parameter and in the global limit', () => {
+    for (const set of [
+      limits({ caller: limit('1/1h') }),
+      limits({ global: limit('1/1h', { role: 'global', bucket: '' }) }),
+    ]) {
+      const fresh = newStore(clock, { maxKeys: 160, ownersOf });
+      const admitted = Array.from({ length: 40 }, (_, i) => fresh.decide(set, `1.${i}`, '').admitted);
+      // Ten of its own, and one that stands in for all others.
+      expect(admitted.filter(each => each)).toHaveLength(11);
+      expect(fresh.decide(set, '1.99', '')).toMatchObject({ admitted: false, sharedKey: true });
+      expect(fresh.decide(set, '2.1', '')).toMatchObject({ admitted: true });
+      expect(fresh.counts).toMatchObject({ keys: 12, callers: 12, sharedOverflows: 0, callerOverflows: 31 });
+    }
+  });
+
+  test('beyond that takes room from itself alone: what its callers have left gives way, and no stranger’s', () => {
+    const set = limits({ caller: limit('2/1h') });
+    for (let i = 0; i < 8; i++) store.decide(set, `3.${i}`, '');
+    for (let i = 0; i < 500; i++) store.decide(set, `1.${i}`, '');
+    expect(store.counts).toMatchObject({ keys: 18, evictions: 490 });
+    for (let i = 0; i < 8; i++) {
+      expect(store.decide(set, `3.${i}`, '')).toMatchObject({ admitted: true, remaining: 0 });
+      expect(store.decide(set, `3.${i}`, '')).toMatchObject({ admitted: false, sharedKey: false });
+    }
+  });
+
+  test('has what stands in for it reset with any of its addresses', async () => {
+    const set = limits({ caller: limit('1/1h') });
+    for (let i = 0; i < 40; i++) store.decide(set, `1.${i}`, '');
+    expect(store.decide(set, '1.99', '').admitted).toBe(false);
+    await store.allowances.reset([limit('1/1h')], '1.98', '');
+    expect([store.decide(set, '1.99', '').admitted, store.decide(set, '1.98', '').admitted]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test('may hold more again when its keys are over', () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
-import { Partitions } from '../../../../src/limits/counting/partitions.ts';
+import { BORROWED, ORDINARY, Partitions, STAND_IN } from '../../../../src/limits/counting/partitions.ts';
 import { type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits } from '../stores.ts';
@@ -91,7 +91,7 @@ describe('a partition', () => {
     partitions.share([a, b]);
     const [ofA, ofB, ofFormer] = [a, b, former].map(each => partitions.of(each));
     const grow = (partition = 0, times = 1) => {
-      for (let i = 0; i < times; i++) partitions.grew(partition);
+      for (let i = 0; i < times; i++) partitions.grew(partition, ORDINARY);
     };
     grow(ofA, 8);
     grow(ofB, 7);
@@ -109,7 +109,7 @@ describe('a partition', () => {
   test('is forgotten once it holds nothing and is not kept, and its place is the next one of another', () => {
     const partitions = newPartitions();
     const [kept, held, empty, other] = ['kept', 'held', 'empty', 'other'].map(name => partitions.named(name));
-    partitions.grew(held ?? -1);
+    partitions.grew(held ?? -1, ORDINARY);
     expect(partitions.named('a fifth')).toBe(-1);
     for (let again = 0; again < 2; again++) partitions.retain(new Set([kept ?? -1]));
     const places = ['new', 'newer', 'one too many'].map(name => partitions.named(name));
@@ -142,35 +142,51 @@ describe('the room of a table', () => {
   test('is all there is and never more, whatever is held, freed, forgotten and parted anew', () => {
     const change = fc.record({
       at: fc.nat({ max: 3 }),
+      compartment: fc.constantFrom(ORDINARY, ORDINARY, STAND_IN, BORROWED),
       what: fc.constantFrom('grow', 'grow', 'shrink', 'share', 'retain'),
     });
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 40 }),
-        fc.array(change, { minLength: 100, maxLength: 200 }),
+        fc.integer({ min: 1, max: 140 }),
+        fc.array(change, { minLength: 100, maxLength: 300 }),
         (capacity, changes) => {
           const named = [GLOBAL, ...BUCKETS.map(name => limit('1/1s', { bucket: name }))];
-          const partitions = new Partitions(ownMemory(randomBytes), 'limits', capacity, named.length);
+          const partitions = new Partitions(ownMemory(randomBytes), 'limits', capacity, named.length, true);
           partitions.share(named);
           let all = named.map(each => partitions.of(each));
           const total = () => all.reduce((sum, each) => sum + partitions.size(each), 0);
-          for (const { at, what } of changes) {
+          const held = named.map(() => [0, 0, 0]);
+          for (const { at, what, compartment } of changes) {
             if (what === 'retain') partitions.retain(new Set(all.slice(at)));
             all = named.map(each => partitions.of(each));
-            const partition = all[at] ?? 0;
+            const [partition = 0, sizes = []] = [all[at], held[at]];
+            const size = sizes[compartment] ?? 0;
             if (what === 'share') partitions.share(named.slice(at));
-            else if (what === 'shrink' && partitions.size(partition) > 0) partitions.shrank(partition);
-            else if (what === 'grow' && total() < capacity && partitions.mayGrow(partition))
-              partitions.grew(partition);
-            const counts = all.map(each => partitions.countsOf(each));
-            const allReserved = counts.reduce((sum, { reserved }) => sum + reserved, 0);
-            expect(allReserved).toBeLessThanOrEqual(capacity / 2);
-            const lent = counts.reduce((sum, { size, reserved }) => sum + Math.max(0, size - reserved), 0);
-            // Whoever holds no more than its part may grow to it, and others while there is room to lend.
-            for (const [i, each] of all.entries()) {
-              const { size = 0, reserved = 0 } = counts[i] ?? {};
-              expect(partitions.mayGrow(each)).toBe(size < reserved || lent < capacity - allReserved);
+            else if (what === 'shrink' && size > 0) {
+              partitions.shrank(partition, compartment);
+              sizes[compartment] = size - 1;
+            } else if (what === 'grow' && total() < capacity && partitions.mayGrow(partition, compartment)) {
+              partitions.grew(partition, compartment);
+              sizes[compartment] = size + 1;
             }
+            const reserved = all.map(each => partitions.reserved(each));
+            const lendable = capacity - reserved.reduce((sum, each) => sum + each, 0);
+            expect(lendable).toBeGreaterThanOrEqual(capacity / 2);
+            // A sixteenth of a part is for what stands in for others, and nothing for what is borrowed.
+            const rooms = reserved.map(each => [each - Math.floor(each / 16), Math.floor(each / 16), 0]);
+            const lentOf = (i: number, of: number) => (held[i]?.[of] ?? 0) - (rooms[i]?.[of] ?? 0);
+            let lent = 0;
+            for (const i of all.keys())
+              for (const of of [ORDINARY, STAND_IN, BORROWED]) lent += Math.max(0, lentOf(i, of));
+            // A compartment that holds no more than its part may grow to it, and others while there is room to lend.
+            for (const [i, each] of all.entries())
+              for (const of of [ORDINARY, STAND_IN, BORROWED]) {
+                expect(partitions.mayGrow(each, of)).toBe(lentOf(i, of) < 0 || lent < lendable);
+                expect(partitions.isLent(each, of)).toBe(lentOf(i, of) > 0);
+              }
+            expect(all.map(each => partitions.size(each))).toEqual(
+              held.map(each => each.reduce((sum, one) => sum + one, 0)),
+            );
           }
         },
       ),

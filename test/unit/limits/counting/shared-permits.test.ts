@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Permits, ProcessPermits, SharedMemory, Words } from '../../../../src/core/index.ts';
+import { type Owner, type Permits, ProcessPermits, SharedMemory, Words } from '../../../../src/core/index.ts';
 import { SharedPermits } from '../../../../src/limits/counting/shared-permits.ts';
 import { Random } from '../../../support/random.ts';
 
@@ -22,6 +22,13 @@ function startMain(): void {
 
 beforeEach(startMain);
 afterEach(() => void vi.restoreAllMocks());
+
+/** Five neighbours have an owner, and all of them another. */
+function ownersOf(key: string): readonly Owner[] {
+  const letters = { key: 'owner of letters', shares: 3 };
+  const number = Number(key);
+  return Number.isNaN(number) ? [letters] : [{ key: `owner ${number % 4}`, shares: 2 }, letters];
+}
 
 /** The permits of a worker that has just started. */
 function start(worker: number, name = 'requests'): Permits {
@@ -190,7 +197,7 @@ describe('permits that threads share', () => {
     main.whole(() => {
       for (const [name, key] of pairs) {
         expect(ofMain.find(name, { ...key })).toBe(-1);
-        const at = ofMain.open(name, { ...key }, -1);
+        const at = ofMain.open(name, { ...key }, []);
         ofMain.add(at, 1);
         expect(ofMain.find(name, { ...key })).toBe(at);
       }
@@ -296,24 +303,26 @@ test('hold for any history of three threads, with deaths, as permits of one proc
     if (chance < 0.55) {
       const key = random.pick(['a', 'b', 'c', 'd']);
       const [max, share] = [3 + random.below(5), 1 + random.below(4)];
-      const none = permits.take(key, max, share);
-      expect(none).toBe(same.take(key, max, share));
+      const none = permits.take(key, max, share, ownersOf(key));
+      expect(none).toBe(same.take(key, max, share, ownersOf(key)));
       if (none === null) held.push({ worker, name, key });
     } else if (chance < 0.99) {
       const at = held.findIndex(permit => permit.worker === worker && permit.name === name);
       const [permit] = at < 0 ? [] : held.splice(at, 1);
       if (permit === undefined) continue;
-      permits.giveBack(permit.key);
-      same.giveBack(permit.key);
+      permits.giveBack(permit.key, ownersOf(permit.key));
+      same.giveBack(permit.key, ownersOf(permit.key));
     } else {
-      dieInside(() => permits.take(random.pick(['a', 'e']), 99, 99), random.below(6));
+      const key = random.pick(['a', 'e']);
+      dieInside(() => permits.take(key, 99, 99, ownersOf(key)), random.below(12));
       for (const permit of held.filter(permit => permit.worker === worker))
-        model.get(permit.name)?.giveBack(permit.key);
+        model.get(permit.name)?.giveBack(permit.key, ownersOf(permit.key));
       held.splice(0, held.length, ...held.filter(permit => permit.worker !== worker));
       await bury(worker);
       planes.set(worker, planeOf(worker));
     }
-    for (const key of ['a', 'b', 'c', 'd', 'e']) expect(permits.takenBy(key)).toBe(same.takenBy(key));
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'owner of letters'])
+      expect(permits.takenBy(key)).toBe(same.takenBy(key));
     expect(permits.taken).toBe(same.taken);
   }
 });
@@ -331,17 +340,17 @@ test('count for any history of one thread, however full the table is, as permits
     if (random.next() < (step % 400 < 200 ? 0.7 : 0.3)) {
       const key = `${random.below(20)}`;
       const [max, share] = [1 + random.below(30), 1 + random.below(3)];
-      const none = permits.take(key, max, share);
-      expect(none).toBe(same.take(key, max, share));
+      const none = permits.take(key, max, share, ownersOf(key));
+      expect(none).toBe(same.take(key, max, share, ownersOf(key)));
       if (none === null) held.push({ name, key });
     } else {
       const [permit] = held.splice(random.below(held.length || 1), 1);
       if (permit === undefined) continue;
-      one.get(permit.name)?.giveBack(permit.key);
-      model.get(permit.name)?.giveBack(permit.key);
+      one.get(permit.name)?.giveBack(permit.key, ownersOf(permit.key));
+      model.get(permit.name)?.giveBack(permit.key, ownersOf(permit.key));
     }
     for (const each of NAMES) expect(one.get(each)?.taken).toBe(model.get(each)?.taken);
-    const key = `${random.below(20)}`;
+    const key = random.pick([`${random.below(20)}`, 'owner of letters', `owner ${random.below(4)}`]);
     expect(permits.takenBy(key)).toBe(same.takenBy(key));
   }
 });
@@ -351,7 +360,7 @@ test('a permit counts once where its key has a record without permits, and its n
   for (let key = 0; key < CAPACITY - 2; key++) two.take(`${key}`, 99, 9);
   const [name, key] = ['connections', 'a'].map(text => ofMain.placeOf(text));
   if (name === undefined || key === undefined) throw new Error('there are two');
-  main.whole(() => ofMain.open(name, key, -1));
+  main.whole(() => ofMain.open(name, key, []));
   expect(one.take('a', 1, 9)).toBe(null);
   expect([one.taken, one.takenBy('a'), one.take('b', 1, 9)]).toEqual([1, 1, 'full']);
   one.giveBack('a');

@@ -1,0 +1,10 @@
+import { addressKey, restrictionKey } from '../../http/index.ts';
+import type { LimitsModel } from './limits-model.ts';
+
+/** What limits.yaml says about the keys of addresses. */
+export type AddressLimits = Pick<LimitsModel, 'keying' | 'neverRestrict'>;
+
+/** The key under which a client at this address is restricted. */
+export function restrictedKey(address: string, { keying, neverRestrict }: AddressLimits): string {
+  return restrictionKey(address, addressKey(address, keying), neverRestrict.addresses);
+}
