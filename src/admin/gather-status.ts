@@ -69,6 +69,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     uptimeSeconds: Math.max(0, Math.floor((atMs - startedAtMs) / 1_000)),
     notReady: sources.notReady(),
     workers: { ...sources.fixed.workers, each: sources.workers().map(workerStatus) },
+    memory: snapshot.memory,
     configuration: {
       ...record.running,
       files: snapshot.files,

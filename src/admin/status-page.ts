@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { areWorkersTold, workersInWords } from '../config/index.ts';
+import { areWorkersTold, exceedsMemory, memoryInWords, workersInWords } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { Fact, HtmlPart } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
@@ -75,6 +75,7 @@ function configurationSection({
   configuration: now,
   node,
   workers,
+  memory,
   traffic,
   atMs,
   startedAtMs,
@@ -91,10 +92,16 @@ function configurationSection({
       ['Process started', momentHtml(startedAtMs, atMs)],
       ['Node.js', nodeHtml(node)],
       ...(areWorkersTold(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
+      ['Memory with all caps full', memoryHtml(memory)],
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
     ]),
   );
+}
+
+function memoryHtml(memory: GatewayStatus['memory']): HtmlPart {
+  const words = memoryInWords(memory);
+  return exceedsMemory(memory) ? html`<b class="ill">${words}</b>` : words;
 }
 
 function nodeHtml({ version, holes, holesListedOn }: GatewayStatus['node']): HtmlPart {

@@ -1,4 +1,4 @@
-import type { ReloadRecord, RestartKey, WorkersModel } from '../config/index.ts';
+import type { MemoryModel, ReloadRecord, RestartKey, WorkersModel } from '../config/index.ts';
 import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
 import type * as observe from '../observe/index.ts';
@@ -22,6 +22,8 @@ export interface GatewayStatus {
   readonly uptimeSeconds: number;
   /** Why the gateway should get no traffic now; null when it should. */
   readonly notReady: string | null;
+  /** What the process takes with all caps full, beside what it may use. */
+  readonly memory: MemoryModel;
   /** How many threads serve clients, and what decided with `workers: auto`. */
   readonly workers: WorkersModel & {
     /** The workers, by their numbers; none with a count of 1. */

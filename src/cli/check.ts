@@ -7,7 +7,14 @@ import type {
   Snapshot,
   WrittenRoute,
 } from '../config/index.ts';
-import { areWorkersTold, didYouMean, loadConfig, signInProvider, workersInWords } from '../config/index.ts';
+import {
+  areWorkersTold,
+  didYouMean,
+  loadConfig,
+  memoryInWords,
+  signInProvider,
+  workersInWords,
+} from '../config/index.ts';
 import { type System, thisMachine } from '../core/index.ts';
 import { announcedScopes } from '../signin/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
@@ -104,6 +111,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
     ...(limitsFiles.length === 0
       ? []
       : [`limits of ${limitsFiles.join(', ')} (${describeLimits(snapshot)})`]),
+    `memory with all caps full: ${memoryInWords(snapshot.memory)}`,
   ];
 }
 
@@ -135,6 +143,7 @@ function contentsAsJson(result: LoadResult): object {
     routes: routesIn(snapshot),
     upstreams: snapshot.upstreams.length,
     workers: snapshot.workers,
+    memory: snapshot.memory,
     provider: providers[0] ?? null,
     signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,
     providers,

@@ -1,6 +1,12 @@
 import { type App, startApp } from '../app/index.ts';
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
-import { areWorkersTold, formatDiagnostic, formatHostPort, workersInWords } from '../config/index.ts';
+import {
+  areWorkersTold,
+  formatDiagnostic,
+  formatHostPort,
+  memoryInWords,
+  workersInWords,
+} from '../config/index.ts';
 import { HOLES_LISTED_ON, nodeHoles, readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import {
@@ -93,8 +99,12 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
   const workers = areWorkersTold(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};
   const { hash } = snapshot;
+  const memory = memoryInWords(snapshot.memory);
   const versions = { version: readVersion(), node: process.versions.node };
-  log.info({ http, ...redirect, grpc, admin, ...signIn, ...workers, config, hash, ...versions }, 'listening');
+  log.info(
+    { http, ...redirect, grpc, admin, ...signIn, ...workers, memory, config, hash, ...versions },
+    'listening',
+  );
 }
 
 type StopSignal = 'SIGINT' | 'SIGTERM';

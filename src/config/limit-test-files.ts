@@ -100,6 +100,7 @@ function compile(gateway: schema.GatewayConfig, limits: schema.LimitsConfig): Sn
     limits,
     ...withoutSecrets(gateway, () => ({ kind: 'none' })),
     workers: { count: 1, why: null },
+    usableBytes: Number.POSITIVE_INFINITY,
     // Tests neither explain nor compare.
     settings: new Map(),
     effective: new schema.EffectiveConfig({}),

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
+import {
+  type Clock,
+  type Files,
+  type Machine,
+  readMachine,
+  thisMachine,
+  usableMemory,
+} from '../core/index.ts';
 import type { AddressKeying } from '../http/index.ts';
 import { mostLimits } from '../limits/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
@@ -78,10 +85,12 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const read = await readSources(path, options, contents);
   read.readings.release();
   if (!read.ok) return read;
-  const { sources, readings, diagnostics, machine } = read;
+  const { sources, readings, machine } = read;
   const snapshot = compile.compileGateway(sources, options.generation);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
-  if (tooMany !== null) return invalid([...diagnostics, tooMany], readings);
+  if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);
+  const tooMuch = compile.memoryFinding(snapshot, read.writtenCaps);
+  const diagnostics = tooMuch === null ? read.diagnostics : [...read.diagnostics, tooMuch];
   return {
     ok: true,
     snapshot,
@@ -101,6 +110,7 @@ interface SoundSources {
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
   readonly machine: Machine;
+  readonly writtenCaps: ReturnType<typeof compile.writtenCaps>;
 }
 
 async function readSources(
@@ -143,13 +153,14 @@ async function readSources(
     ...read,
     store: read.store,
     workers: compile.countWorkers(gateway.workers, machine),
+    usableBytes: usableMemory(machine),
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,
   };
-  return { ok: true, sources, readings, diagnostics, machine };
+  return { ok: true, sources, readings, diagnostics, machine, writtenCaps: compile.writtenCaps(file) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import type { Files } from './system.ts';
 
 /** What the machine, its container or its unit lets this process use. */
@@ -13,11 +14,13 @@ export interface Machine {
   readonly memoryBytes: number;
   /** The memory that its control groups allow, in bytes; infinite without a limit. */
   readonly memoryLimitBytes: number;
+  /** The most that V8 lets the objects of this thread take, in bytes. */
+  readonly heapLimitBytes: number;
 }
 
-/** Returns the memory that a process may use, in bytes. */
-export function usableMemory({ memoryBytes, memoryLimitBytes }: Machine): number {
-  return Math.min(memoryBytes, memoryLimitBytes);
+/** Returns the memory that a process may use, in bytes: that of its machine and its control groups, and no more than twice its heap. */
+export function usableMemory({ memoryBytes, memoryLimitBytes, heapLimitBytes }: Machine): number {
+  return Math.min(memoryBytes, memoryLimitBytes, 2 * heapLimitBytes);
 }
 
 /** Where `reusePort` of Node spreads connections. */
@@ -38,6 +41,7 @@ export async function readMachine(files: Files): Promise<Machine> {
     processorLimit: await least('cpu', processorLimit),
     memoryBytes: totalmem(),
     memoryLimitBytes: await least('memory', memoryLimit),
+    heapLimitBytes: getHeapStatistics().heap_size_limit,
   };
 }
 

@@ -4,9 +4,11 @@ import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
 import {
+  besideCounters,
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
   MemoryStore,
+  placesBeside,
   Restrictions,
   SharedInFlight,
 } from '../limits/index.ts';
@@ -117,9 +119,9 @@ export class Limiting {
     this.outlivesRestart = this.shared !== null || dependencies.state?.isWritten === true;
     const voice = this.#isVoice ? listener : SILENT;
     this.#restrictingClock = new StoppableClock(clock);
-    this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice);
+    this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice, dependencies.limitKeys);
     this.#feed = this.#makeFeed();
-    const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
+    const maxKeys = besideCounters(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
       ...{ clock: this.#restrictingClock, randomBytes, memory, listener: voice, restrictions, maxKeys },
@@ -214,13 +216,16 @@ export class Limiting {
     return this.#thread?.isMain !== false;
   }
 
-  #makeRestrictions(clock: core.Clock, listener: limits.RestrictionListener): Restrictions {
+  #makeRestrictions(
+    clock: core.Clock,
+    listener: limits.RestrictionListener,
+    limitKeys: number,
+  ): Restrictions {
     const facts = this.#facts;
-    if (facts === null) return new Restrictions({ clock, listener, networkOf: networkOfKey });
+    const usual = { clock, listener, networkOf: networkOfKey, places: placesBeside(limitKeys) };
+    if (facts === null) return new Restrictions(usual);
     const restrictions = new Restrictions({
-      clock,
-      listener,
-      networkOf: networkOfKey,
+      ...usual,
       announce: restriction => announceRestriction(facts, restriction),
       announceLift: lift => announceLift(facts, lift),
       withdraw: restriction => withdrawRestriction(facts, restriction),

@@ -282,10 +282,18 @@ describe('the configuration that a command reads', () => {
   });
 });
 
+/** What `weir check` says of the memory of this machine. */
+const MEMORY = /, memory with all caps full: \d+ MiB of \d+ MiB/;
+
+function withoutMemory<Result extends { readonly out: string }>(result: Result): Result {
+  expect(result.out).toMatch(MEMORY);
+  return { ...result, out: result.out.replace(MEMORY, '') };
+}
+
 describe('weir check', () => {
   it('passes a valid file', async () => {
     const file = await configOf(SOUND);
-    expect(await weir(['check', '--config', file])).toEqual({
+    expect(withoutMemory(await weir(['check', '--config', file]))).toEqual({
       code: 0,
       out: `${file}: ok, 5 routes, 2 upstreams\n`,
       err: '',
@@ -293,7 +301,7 @@ describe('weir check', () => {
   });
 
   it('passes the shipped files', async () => {
-    expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
+    expect(withoutMemory(await weir(['check', 'config/gateway.yaml'], SECRET))).toEqual({
       code: 0,
       out: 'config/gateway.yaml: ok, 8 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
       err: '',
@@ -302,7 +310,7 @@ describe('weir check', () => {
 
   it('passes a file with a warning, and prints it', async () => {
     const file = await configOf(WITH_WARNING);
-    expect(await weir(['check', '--config', file])).toEqual({
+    expect(withoutMemory(await weir(['check', '--config', file]))).toEqual({
       code: 0,
       out: `${file}:2:3: warning: upstreams: no route uses the upstream "old"\n${file}: ok, 5 routes, 3 upstreams, 1 warning\n`,
       err: '',
@@ -365,7 +373,7 @@ access_tokens: { audience: api }
 upstreams: { api: { url: "http://a" } }
 routes: [{ path: /**, upstream: api }]
 `);
-    expect(await weir(['check', file])).toEqual({
+    expect(withoutMemory(await weir(['check', file]))).toEqual({
       code: 0,
       out: `${file}: ok, 1 route, 1 upstream, provider https://id.example.com, sign-in is off: no redirect_uri\n`,
       err: '',
@@ -382,7 +390,22 @@ upstreams: { api: { url: "http://a" } }
 routes: [{ path: /**, upstream: api, authentication: none }]
 `);
     const { out } = await weir(['check', file]);
-    expect(out).toMatch(/: ok, 1 route, 1 upstream, workers: \d+ \(auto, [a-z ]+: [\d.]+[\w ]*\)\n$/);
+    expect(out).toMatch(
+      /: ok, 1 route, 1 upstream, workers: \d+ \(auto, [a-z ]+: [\d.]+[\w ]*\), memory with all caps full: \d+ MiB of \d+ MiB\n$/,
+    );
+  });
+
+  it('warns where the numbers of a file let clients take more than there is', async () => {
+    const caps = 'caps: { requests: 100, connections: 1000000 }\n';
+    const file = await configOf(`${SOUND}${caps}`);
+    const { code, out } = await weir(['check', file]);
+    expect(code).toBe(0);
+    const [line] = out.split('\n');
+    expect(line).toMatch(
+      /gateway\.yaml:\d+:\d+: warning: memory with all caps full: \d+ MiB of \d+ MiB, most of it caps\.connections \(62500 MiB\); docs\/memory\.md/,
+    );
+    const [warning] = JSON.parse((await weir(['check', '--format', 'json', file])).out).warnings;
+    expect(warning).toMatchObject({ column: caps.indexOf('1000000') + 1 });
   });
 
   it('reports the same as JSON', async () => {
@@ -415,6 +438,7 @@ routes: [{ path: /**, upstream: api, authentication: none }]
     const passed = await weir(['check', 'config/gateway.yaml', '--format', 'json'], SECRET);
     expect(JSON.parse(passed.out)).toEqual({
       ok: true,
+      memory: { usableBytes: expect.any(Number), totalBytes: expect.any(Number), needs: expect.any(Array) },
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
       routes: 8,
@@ -440,7 +464,9 @@ routes: [{ path: /**, upstream: api, authentication: none }]
     expect(code).toBe(0);
     expect(flood).toMatch(`${limits}:1:12: hint: buckets: nothing restricts an address`);
     expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
-    expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
+    expect(summary?.replace(MEMORY, '')).toBe(
+      `${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`,
+    );
   });
 
   it('prints the errors of limits.yaml with those of gateway.yaml, each with its file', async () => {

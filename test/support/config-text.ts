@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
+import type { Machine } from '../../src/core/index.ts';
 import { tempFolder } from './temp.ts';
 
 type Variables = Readonly<Record<string, string>>;
@@ -9,6 +10,14 @@ type Variables = Readonly<Record<string, string>>;
 export const NEEDED = `upstreams: { api: { url: "http://api:3000" } }
 routes: [{ path: /**, upstream: api, authentication: none }]
 `;
+
+const GIB = 1024 ** 3;
+
+/** A machine on which every default is what it is where memory is enough. */
+export const ROOMY: Machine = {
+  ...{ processors: 4, sharesPorts: true, processorLimit: Number.POSITIVE_INFINITY },
+  ...{ memoryBytes: 16 * GIB, memoryLimitBytes: Number.POSITIVE_INFINITY, heapLimitBytes: 4 * GIB },
+};
 
 /** Loads a text as gateway.yaml would be loaded. No variable is set but those given. */
 export async function loadText(text: string | Buffer, env: Variables = {}): Promise<LoadResult> {
@@ -25,7 +34,7 @@ export async function loadFiles(
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
   }
-  return loadConfig(join(folder, 'gateway.yaml'), { env, generation: 1 });
+  return loadConfig(join(folder, 'gateway.yaml'), { env, generation: 1, machine: ROOMY });
 }
 
 /** Diagnostics as they are printed, without the name of the file: `3:5: what is wrong`. */

@@ -8,6 +8,7 @@ import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/
 import { type Clock, type Network, type System, systemClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/workers/index.ts';
+import { ROOMY } from './config-text.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
 import { timed } from './test-time.ts';
@@ -155,7 +156,7 @@ export function withoutWorkers(): void {
 
 /** Loads a configuration. WEIR_STORY_WORKERS says how many workers it has, where it may and the configuration does not say so itself. */
 async function load(path: string, env: NodeJS.ProcessEnv, mayHaveWorkers: boolean): Promise<LoadResult> {
-  const loaded = await loadConfig(path, { env, generation: 1 });
+  const loaded = await loadConfig(path, { env, generation: 1, machine: ROOMY });
   if (!loaded.ok || !mayHaveWorkers || loaded.snapshot.workers.count > 1 || workers === 1) return loaded;
   return { ...loaded, snapshot: { ...loaded.snapshot, workers: { count: workers, why: null } } };
 }

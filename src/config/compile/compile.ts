@@ -19,6 +19,7 @@ import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, pathNaming, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
+import { memoryOf } from './memory-defaults.ts';
 import { metadataUrlOf } from './protected-resource.ts';
 import type { ListenerTls } from './read-tls.ts';
 import type { TlsFiles } from './secret-files.ts';
@@ -30,6 +31,8 @@ interface Sources extends SecretParts {
   readonly limits: LimitsConfig;
   readonly store: model.StoreModel;
   readonly workers: model.WorkersModel;
+  /** The memory that the process may use. */
+  readonly usableBytes: number;
   readonly settings: model.Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
@@ -55,6 +58,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = compileIdentity(config, limits, providers, requirements);
+  const caps = capsOf(config);
   const ownRoutes = ownRoutesOf(config, identity, requirements, certificateFields(listenerTls).length > 0);
   return {
     generation,
@@ -85,7 +89,15 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       config.protected_resource === undefined ? null : metadataUrlOf(config.protected_resource.resource),
     timeouts: timeoutsOf(config),
     minReadRate: config.min_read_rate,
-    caps: capsOf(config),
+    caps,
+    memory: memoryOf(
+      {
+        ...{ caps, workers: sources.workers, upstreams: [...upstreams.values()] },
+        routes: routes.map(({ value }) => value),
+        maxTokens: (config.access_tokens?.cache.tokens ?? 0) * providers.length,
+      },
+      sources.usableBytes,
+    ),
     http2: http2Of(
       config,
       routes.map(({ value }) => value),

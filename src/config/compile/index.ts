@@ -10,7 +10,7 @@ export {
 } from './compile-identity.ts';
 export { compileLimits, keyingOf } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
-export { fillMemoryDefaults } from './memory-defaults.ts';
+export { fillMemoryDefaults, memoryFinding, writtenCaps } from './memory-defaults.ts';
 export { metadataRoutes } from './protected-resource.ts';
 export * from './read-limits.ts';
 export { authenticationWithoutSecrets, type WrittenProvider, writtenProviders } from './read-provider.ts';

@@ -8,6 +8,7 @@ import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
 import type { HostPort } from '../values/index.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
+import type { MemoryModel } from './memory.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
@@ -47,6 +48,8 @@ export interface Snapshot {
    */
   readonly minReadRate: number | null;
   readonly caps: CapsModel;
+  /** What clients may take by all caps, beside what there is. */
+  readonly memory: MemoryModel;
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;

@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { formatDuration, type PoolModel, type PoolName } from '../../core/index.ts';
 import type * as upstream from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
-import { choice, count, duration, hostChoice, means, onlyFor, percentage, size } from '../values/index.ts';
+import {
+  BY_MEMORY,
+  byMemory,
+  choice,
+  count,
+  duration,
+  hostChoice,
+  means,
+  onlyFor,
+  percentage,
+  size,
+} from '../values/index.ts';
 import {
   keysOf,
   type ModelsOf,
@@ -199,9 +210,13 @@ const pools = upstreamSetting({
   keys: {
     max_requests: onlyFor(
       ['http1', 'h2'],
-      count(1_000_000)
-        .prefault(1024)
-        .describe('Maximum number of requests in flight to this upstream; beyond it 503.'),
+      byMemory(
+        count(1_000_000)
+          .prefault(1024)
+          .describe(
+            `Maximum number of requests in flight to this upstream; beyond it 503. ${BY_MEMORY} 1024.`,
+          ),
+      ),
     ),
     max_requests_per_caller: onlyFor(
       ['http1', 'h2'],
@@ -213,11 +228,13 @@ const pools = upstreamSetting({
     ),
     max_grpc_calls: onlyFor(
       ['grpc'],
-      count(1_000_000)
-        .prefault(1024)
-        .describe(
-          'Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests.',
-        ),
+      byMemory(
+        count(1_000_000)
+          .prefault(1024)
+          .describe(
+            `Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests. ${BY_MEMORY} 1024.`,
+          ),
+      ),
     ),
     max_grpc_calls_per_caller: onlyFor(
       ['grpc'],
@@ -229,11 +246,13 @@ const pools = upstreamSetting({
     ),
     max_websockets: onlyFor(
       ['http1'],
-      count(1_000_000)
-        .prefault(10_000)
-        .describe(
-          'Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests.',
-        ),
+      byMemory(
+        count(1_000_000)
+          .prefault(10_000)
+          .describe(
+            `Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests. ${BY_MEMORY} 10000.`,
+          ),
+      ),
     ),
     max_websockets_per_caller: onlyFor(
       ['http1'],

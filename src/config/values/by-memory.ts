@@ -15,3 +15,6 @@ export function byMemory<Schema extends z.ZodType>(schema: Schema): Schema {
 export function isByMemory(schema: z.core.$ZodType): boolean {
   return MARKS.has(schema as z.ZodType);
 }
+
+/** Begins the sentence about a default that follows the memory; the full number ends it. */
+export const BY_MEMORY = 'Default: by the memory that the process may use (docs/memory.md), at most';

@@ -1,5 +1,6 @@
 import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
 import { RESTRICTION_TABLES } from '../../core/index.ts';
+import { besideCounters } from '../counting/index.ts';
 import { EvictionOrder } from './eviction-order.ts';
 import type { Entry, Held, ListedRestriction, Restricted, RestrictedClient } from './restriction.ts';
 import { digestOfWhom, isHeld, isOver, tableOf } from './restriction.ts';
@@ -168,6 +169,17 @@ const PLACES: Readonly<Record<RestrictionTableName, number>> = {
   address: 100_000,
   webhook: 50_000,
 };
+
+/** How many restrictions each table holds beside so many counters. Those of operators are few, and always find room. */
+export function placesBeside(limitKeys: number): typeof PLACES {
+  const { operator, principal, address, webhook } = PLACES;
+  return {
+    operator,
+    principal: besideCounters(principal, limitKeys),
+    address: besideCounters(address, limitKeys),
+    webhook: besideCounters(webhook, limitKeys),
+  };
+}
 
 /** All restrictions, in their tables. A client may have two: an automatic one, and beside it an operator's. */
 export class RestrictionTables {

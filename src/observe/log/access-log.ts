@@ -91,7 +91,7 @@ const CALLER = `${K.caller}"`;
 const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Values remembered of each member. */
+/** Paths and pseudonyms remembered, each. */
 const MAX_REMEMBERED = 20_000;
 /** Longer paths are rendered each time, because clients choose the length. */
 const MAX_REMEMBERED_PATH = 256;
@@ -114,8 +114,8 @@ export class AccessLine {
   /** The members about what a token says of limits, by the object that holds that: they are forgotten together with the caller. */
   #claimed = new WeakMap<ClaimedValues, string>();
   /** Two to a path: as HTTP, and as gRPC. */
-  readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
-  readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
+  readonly #httpPath: Memo;
+  readonly #callPath: Memo;
   /** Tells the lines of this process from those of others, and from those before its start. */
   readonly #instance: string;
   /** The fields that name this process and the key of its pseudonyms. */
@@ -124,8 +124,19 @@ export class AccessLine {
   #openedAtMs = Number.NaN;
   #time = '';
 
-  /** @param instance a random name; its first digits are written */
-  constructor(clock: Clock, pseudonyms: Pseudonyms, paths: PathNaming, instance: string) {
+  /**
+   * @param instance a random name; its first digits are written
+   * @param remembered how many paths are, of HTTP and of gRPC each
+   */
+  constructor(
+    clock: Clock,
+    pseudonyms: Pseudonyms,
+    paths: PathNaming,
+    instance: string,
+    remembered = MAX_REMEMBERED,
+  ) {
+    this.#httpPath = new Memo(path => this.#rewrite(path, false), remembered);
+    this.#callPath = new Memo(path => this.#rewrite(path, true), remembered);
     this.#clock = clock;
     this.#instance = instance.slice(0, INSTANCE_DIGITS);
     this.#pseudonyms = pseudonyms;
@@ -285,7 +296,6 @@ function millis(ms: number): string {
 
 const DIGITS = 22;
 const KEY_DIGITS = 8;
-const MAX_PSEUDONYMS = 20_000;
 
 /** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md says how to compute it without Weir. */
 export function pseudonymOf(key: Buffer, value: string): string {
@@ -300,9 +310,10 @@ export class Pseudonyms {
   #key: Buffer;
   #prefix: string;
   /** A name costs several microseconds, and a caller has many lines. */
-  readonly #names = new Memo(value => pseudonymOf(this.#key, value), MAX_PSEUDONYMS);
+  readonly #names: Memo;
 
-  constructor(key: Buffer) {
+  constructor(key: Buffer, remembered = MAX_REMEMBERED) {
+    this.#names = new Memo(value => pseudonymOf(this.#key, value), remembered);
     this.#key = key;
     this.#prefix = prefixOf(key);
   }

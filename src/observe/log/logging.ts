@@ -37,6 +37,8 @@ export interface LoggingOptions {
   /** The key of the pseudonyms; `null` for a random key of this process. */
   readonly pseudonymKey: Buffer | null;
   readonly paths: PathNaming;
+  /** The most paths, and as many names of callers, that are remembered. Default 20,000. A reload does not change it. */
+  readonly remembered?: number;
 }
 
 /** The parts of logging that follow the configuration. */
@@ -50,15 +52,15 @@ export class Logging {
   /** Leaves the level of `log` as it is. `instance`: a random name of this process. */
   constructor(
     log: Logger,
-    { access, pseudonymKey, paths }: LoggingOptions,
+    { access, pseudonymKey, paths, remembered }: LoggingOptions,
     clock: Clock,
     instance: string,
     ownKey: Buffer,
   ) {
     this.#log = log;
     this.#ownKey = ownKey;
-    this.pseudonyms = new Pseudonyms(pseudonymKey ?? ownKey);
-    const line = new AccessLine(clock, this.pseudonyms, paths, instance);
+    this.pseudonyms = new Pseudonyms(pseudonymKey ?? ownKey, remembered);
+    const line = new AccessLine(clock, this.pseudonyms, paths, instance, remembered);
     this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
   }
 

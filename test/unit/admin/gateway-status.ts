@@ -32,6 +32,14 @@ export const STATUS: GatewayStatus = {
   uptimeSeconds: 65,
   notReady: null,
   workers: { count: 1, why: null, each: [] },
+  memory: {
+    usableBytes: 512 * 2 ** 20,
+    totalBytes: 400 * 2 ** 20,
+    needs: [
+      { key: 'caps.connections', bytes: 300 * 2 ** 20 },
+      { key: 'workers', bytes: 100 * 2 ** 20 },
+    ],
+  },
   configuration: {
     generation: 3,
     hash: '0123456789abcdef',

@@ -25,6 +25,13 @@ const bucket = (name: string, refused: number): BucketStatus => ({
 });
 
 describe('the page', () => {
+  it('says what full caps take beside what there is, and marks what is too much', () => {
+    expect(rowOf(pageOf({}), 'Memory with all caps full')).toContain('|400 MiB of 512 MiB|');
+    const memory = { ...STATUS.memory, totalBytes: 600 * 2 ** 20 };
+    const page = pageOf({}, { memory });
+    expect(page).toContain('<b class="ill">600 MiB of 512 MiB, most of it caps.connections (300 MiB)</b>');
+  });
+
   it('says which tokens are revoked, and whether a restart forgets it', () => {
     const page = pageOf({});
     expect(rowOf(page, 'Tokens refused if older than')).toContain('2026-01-31');

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it } from 'vitest';
 import { type Files, readMachine, thisMachine } from '../../../src/core/index.ts';
 import { tempFolder } from '../../support/temp.ts';
@@ -25,6 +26,7 @@ describe('what this process may use', () => {
       processors: availableParallelism(),
       sharesPorts: process.platform === 'linux',
       memoryBytes: totalmem(),
+      heapLimitBytes: getHeapStatistics().heap_size_limit,
     });
   });
 

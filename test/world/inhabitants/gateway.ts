@@ -4,6 +4,7 @@ import { makeLogger } from '../../../src/observe/index.ts';
 // A gateway loads it where it is used, and to read code takes real time.
 import '../../../src/runtime/shared-store.ts';
 import { inThreadHost, startWithWorkers } from '../../../src/workers/index.ts';
+import { ROOMY } from '../../support/config-text.ts';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { LimitRule } from '../oracles/within-limits.ts';
@@ -94,7 +95,7 @@ export class WorldGateway implements Inhabitant {
     };
     this.lives.push(life);
     this.#world.kernel.current = process;
-    const loaded = await loadConfig(CONFIG, { env: {}, generation: 1, ...system });
+    const loaded = await loadConfig(CONFIG, { env: {}, generation: 1, machine: ROOMY, ...system });
     if (!loaded.ok) {
       const said = loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('; ');
       // Only the operator's mistakes may keep it from starting, and the first files have none.

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { byMemory, count, duration, durationOrOff, means, rateOrOff, size } from '../../values/index.ts';
+import {
+  BY_MEMORY,
+  byMemory,
+  count,
+  duration,
+  durationOrOff,
+  means,
+  rateOrOff,
+  size,
+} from '../../values/index.ts';
 
 /** The most threads that serve clients. */
 export const MOST_WORKERS = 256;
@@ -17,21 +26,31 @@ export const workersSchema = z
 /** `caps` of gateway.yaml. */
 export const capsSchema = z
   .strictObject({
-    connections: count(1_000_000).prefault(20_000).describe('Maximum number of open client connections.'),
-    connections_per_address: count(1_000_000)
-      .prefault(1000)
-      .describe(
-        'Maximum number of open client connections per address. The addresses of one owner have a few shares together: an IPv6 /48 four, a /44 eight, an IPv4 /24 64.',
-      ),
+    connections: byMemory(
+      count(1_000_000)
+        .prefault(20_000)
+        .describe(`Maximum number of open client connections. ${BY_MEMORY} 20000.`),
+    ),
+    connections_per_address: byMemory(
+      count(1_000_000)
+        .prefault(1000)
+        .describe(
+          `Maximum number of open client connections per address. The addresses of one owner have a few shares together: an IPv6 /48 four, a /44 eight, an IPv4 /24 64. ${BY_MEMORY} 1000.`,
+        ),
+    ),
     tls_handshakes: count(100_000)
       .prefault(512)
       .describe('Maximum number of TLS handshakes in progress; beyond it the oldest one is aborted.'),
-    requests: count(1_000_000).prefault(10_000).describe('Maximum number of requests in flight.'),
-    requests_per_address: count(1_000_000)
-      .prefault(1000)
-      .describe(
-        'Maximum number of requests in flight per client address. The addresses of one owner share as those of connections do.',
-      ),
+    requests: byMemory(
+      count(1_000_000).prefault(10_000).describe(`Maximum number of requests in flight. ${BY_MEMORY} 10000.`),
+    ),
+    requests_per_address: byMemory(
+      count(1_000_000)
+        .prefault(1000)
+        .describe(
+          `Maximum number of requests in flight per client address. The addresses of one owner share as those of connections do. ${BY_MEMORY} 1000.`,
+        ),
+    ),
     event_loop_delay: durationOrOff({ min: '100ms', max: '10s' })
       .prefault('250ms')
       .describe(
@@ -43,11 +62,13 @@ export const capsSchema = z
     fields: count(1000)
       .prefault(200)
       .describe('Maximum number of header fields of a request; beyond it 431.'),
-    limit_keys: count(10_000_000)
-      .prefault(1_000_000)
-      .describe(
-        'Maximum number of limit counters in memory, at 85 to 100 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
-      ),
+    limit_keys: byMemory(
+      count(10_000_000)
+        .prefault(1_000_000)
+        .describe(
+          `Maximum number of limit counters in memory, at 85 to 100 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart. ${BY_MEMORY} 1000000.`,
+        ),
+    ),
     buffered: byMemory(
       size({ min: '1MiB', max: '1024GiB' })
         .prefault('1GiB')

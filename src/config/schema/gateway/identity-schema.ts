@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../../core/index.ts';
 import {
+  BY_MEMORY,
+  byMemory,
   callerEntry,
   choice,
   count,
@@ -179,11 +181,13 @@ export const accessTokensSchema = z.strictObject({
     .describe("How the provider's keys are kept."),
   cache: z
     .strictObject({
-      tokens: count(1_000_000)
-        .prefault(50_000)
-        .describe(
-          'Maximum number of valid tokens of one provider that are remembered, so that they are not checked again.',
-        ),
+      tokens: byMemory(
+        count(1_000_000)
+          .prefault(50_000)
+          .describe(
+            `Maximum number of valid tokens of one provider that are remembered, so that they are not checked again. ${BY_MEMORY} 50000.`,
+          ),
+      ),
     })
     .prefault({})
     .describe('The cache of tokens.'),
