@@ -3,6 +3,7 @@
 // to date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CAP_COSTS, type CapCost, fullBytes, processBytes } from '../src/config/index.ts';
 import { ACCESS_FIELDS } from '../src/core/index.ts';
 import * as reserved from '../src/http/reserved-fields.ts';
 import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
@@ -10,6 +11,7 @@ import { ROOT } from './manifest.ts';
 
 const TABLES: Readonly<Record<string, () => string>> = {
   'access log': accessLogTable,
+  'cap costs': capCostsTable,
   metrics: metricsTable,
   'caller fields': () => reservedTable(reserved.CALLER_CLAIMS),
   'origin fields': () => reservedTable(reserved.ORIGIN_CLAIMS),
@@ -67,6 +69,29 @@ function reservedTable(lists: readonly reserved.ReservedFields[]): string {
     return `| ${names.map(name => `\`${name}\``).join(', ')} | ${by} | ${tells} |`;
   });
   return ['| Fields | Known from | What a service would believe |', '|---|---|---|', ...rows].join('\n');
+}
+
+function capCostsTable(): string {
+  const mib = (bytes: number) => (bytes / 2 ** 20).toFixed();
+  const rows = Object.values<CapCost>(CAP_COSTS).map(({ key, one, most, bytes }) => {
+    const each = [1, 2].map(workers => inKib(bytes(workers)));
+    const size = each[0] === each[1] ? each[0] : `${each[0]}, with two workers ${each[1]}`;
+    const all = [1, 2].map(workers => mib(most * bytes(workers)));
+    return `| \`${key}\` | ${one} | ${size} | ${most.toLocaleString('en')} | ${all.join(' | ')} |`;
+  });
+  const sums = [1, 2].map(workers => `**${mib(fullBytes(workers))}**`);
+  const rest = [1, 2].map(workers => mib(processBytes(workers)));
+  return [
+    '| Cap | One | takes | Full number | MiB | with two workers |',
+    '|---|---|---|--:|--:|--:|',
+    ...rows,
+    `| **all of them** | | | | ${sums.join(' | ')} |`,
+    `| the process | 90 MiB, and 25 MiB for each worker | | | ${rest.join(' | ')} |`,
+  ].join('\n');
+}
+
+function inKib(bytes: number): string {
+  return bytes < 1_024 ? `${bytes} B` : `${bytes / 1_024} KiB`;
 }
 
 function metricsTable(): string {

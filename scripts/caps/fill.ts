@@ -157,6 +157,7 @@ async function configOf(folder: string, target: Target, { limits, config }: Sett
     routes: [
       { path: '/**', upstream: 'api', authentication: 'none', min_body_rate: 'off' },
       { path: '/socket/**', upstream: 'api', authentication: 'none', websocket: true },
+      { path: '/own', respond: { status: 200, body: '-'.repeat(16_000) } },
       { path: '/h2/**', upstream: 'h2', authentication: 'none', min_body_rate: 'off' },
       { grpc: 'caps.Stubborn/*', upstream: 'calls', authentication: 'none', grpc_web: true },
     ],
@@ -169,6 +170,7 @@ async function configOf(folder: string, target: Target, { limits, config }: Sett
       tls_handshake: '1h',
     },
     caps: { connections_per_address: 20_000, requests_per_address: 10_000, event_loop_delay: 'off' },
+    min_read_rate: 'off',
     shutdown: { drain: '0s' },
     log: { access: false },
     ...config?.(target),

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
-import { connect } from 'node:net';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { GRPC_HEADERS, grpcMessage } from '../../bench/load/grpc.ts';
+import { CAP_COSTS, type CapCost } from '../../src/config/index.ts';
 import type { IssuerKey } from '../../test/support/token-issuer.ts';
 import type { Stubborn } from './services.ts';
+import { withProvider } from './with-provider.ts';
 
 export interface Target {
   readonly port: number;
@@ -14,6 +16,8 @@ export interface Target {
   /** The provider, and what it signs with. */
   readonly issuer: string;
   readonly key: IssuerKey;
+  /** The address that the next connection comes from. Default: any. */
+  readonly from?: () => string;
 }
 
 export interface Closable {
@@ -31,9 +35,12 @@ export interface Filling extends Setting {
   readonly protocol: string;
   /** What a client does. */
   readonly what: string;
-  /** The key of gateway.yaml that bounds how many there can be, and its default; null: the code says how many. */
+  /**
+   * The key of gateway.yaml that bounds them, and its default where memory is enough; null: the code says how many. `caps.buffered`
+   * bounds their bytes, all together, and so has no number.
+   */
   readonly cap: string | null;
-  readonly most: number;
+  readonly most: number | null;
   /** How many are opened to measure one. Few of those that fill buffers of the kernel, which has some GiB for all sockets. */
   readonly measured: number;
   /** The gauge that says how many there are. */
@@ -43,26 +50,16 @@ export interface Filling extends Setting {
   open(target: Target): Promise<Closable>;
 }
 
-const CONNECTIONS = {
-  cap: 'caps.connections',
-  most: 20_000,
-  gauge: 'weir_client_connections',
-  each: 1,
-} as const;
-const REQUESTS = {
-  cap: 'upstreams.NAME.max_requests',
-  most: 1_024,
-  gauge: 'weir_requests_in_flight',
-  each: 1,
-} as const;
+const CONNECTIONS = { ...boundBy(CAP_COSTS.connections), gauge: 'weir_client_connections', each: 1 } as const;
+const REQUESTS = { ...boundBy(CAP_COSTS.requests), gauge: 'weir_requests_in_flight', each: 1 } as const;
 const STREAMS = { ...REQUESTS, each: 100 } as const;
-const CALLS = { ...STREAMS, cap: 'upstreams.NAME.max_grpc_calls' } as const;
-const SOCKETS = {
-  cap: 'upstreams.NAME.max_websockets',
-  most: 10_000,
-  gauge: 'weir_websockets_open',
-  each: 1,
-} as const;
+const SOCKETS = { ...boundBy(CAP_COSTS.webSockets), gauge: 'weir_websockets_open', each: 1 } as const;
+/** What waits for clients, or is kept of what they send. */
+const BUFFERED = { cap: 'caps.buffered', most: null } as const;
+
+function boundBy({ key, most }: CapCost): Pick<Filling, 'cap' | 'most'> {
+  return { cap: key, most };
+}
 
 /** More than anybody holds for a client. */
 const MUCH = Buffer.alloc(2 ** 18, '-');
@@ -116,6 +113,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...REQUESTS,
+    ...BUFFERED,
     protocol: 'HTTP/1.1',
     what: 'sends more requests meanwhile',
     measured: 1_000,
@@ -123,6 +121,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...REQUESTS,
+    ...BUFFERED,
     protocol: 'HTTP/1.1',
     what: 'uploads to a service that does not read',
     measured: 1_000,
@@ -130,6 +129,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...REQUESTS,
+    ...BUFFERED,
     protocol: 'HTTP/1.1',
     what: 'does not read a response',
     measured: 300,
@@ -137,6 +137,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...REQUESTS,
+    ...BUFFERED,
     protocol: 'HTTP/1.1 to HTTP/2',
     what: 'does not read a response',
     measured: 300,
@@ -151,6 +152,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...STREAMS,
+    ...BUFFERED,
     protocol: 'HTTP/2',
     what: 'uploads to a service that does not read',
     measured: 1_000,
@@ -158,27 +160,60 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...STREAMS,
+    ...BUFFERED,
     protocol: 'HTTP/2',
     what: 'does not read a response',
     measured: 300,
     open: t => streams(t, 100, '/endless'),
   },
-  { ...CALLS, protocol: 'gRPC', what: 'waits for a message', measured: 1_000, open: t => calls(t, 'Never') },
   {
-    ...CALLS,
+    ...STREAMS,
+    protocol: 'gRPC',
+    what: 'waits for a message',
+    measured: 1_000,
+    open: t => calls(t, 'Never'),
+  },
+  {
+    ...STREAMS,
+    ...BUFFERED,
     protocol: 'gRPC',
     what: 'sends to a service that does not read',
     measured: 300,
     open: t => calls(t, 'Never', MUCH),
   },
   {
-    ...CALLS,
+    ...STREAMS,
+    ...BUFFERED,
     protocol: 'gRPC',
     what: 'does not read messages',
     measured: 300,
     open: t => calls(t, 'Endless'),
   },
-  { ...CALLS, each: 1, protocol: 'gRPC-Web', what: 'does not read messages', measured: 300, open: webCall },
+  {
+    ...REQUESTS,
+    ...BUFFERED,
+    protocol: 'gRPC-Web',
+    what: 'does not read messages',
+    measured: 300,
+    open: webCall,
+  },
+  {
+    ...{
+      ...CONNECTIONS,
+      ...BUFFERED,
+      protocol: 'HTTP/2',
+      what: 'has 100 answers of 16 KB of the gateway itself waiting',
+    },
+    ...{ measured: 100, open: t => silent(t, 100, requestBlock('GET', '/own')) },
+  },
+  {
+    ...{ ...CONNECTIONS, ...BUFFERED, protocol: 'HTTP/2', what: 'sends 50,000 HEAD and reads nothing' },
+    ...{ measured: 20, open: t => deaf(t, HEADS) },
+  },
+  {
+    ...{ ...REQUESTS, ...BUFFERED, protocol: 'HTTP/1.1', what: 'stops within the body of a sign-in' },
+    ...{ measured: 1_000, config: withProvider, open: signInBody },
+  },
   {
     ...SOCKETS,
     protocol: 'WebSocket',
@@ -188,6 +223,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...SOCKETS,
+    ...BUFFERED,
     protocol: 'WebSocket',
     what: 'sends to a service that does not read',
     measured: 300,
@@ -195,6 +231,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
   },
   {
     ...SOCKETS,
+    ...BUFFERED,
     protocol: 'WebSocket',
     what: 'does not read messages',
     measured: 300,
@@ -219,9 +256,14 @@ function messages(): Buffer {
   return Buffer.concat(Array.from({ length: 8 }, () => frame));
 }
 
+/** A connection from the target's next address. */
+function connectTo(port: number, { from }: Target): Socket {
+  return connect({ port, host: '127.0.0.1', ...(from && { localAddress: from() }) });
+}
+
 /** Sends this and reads whatever comes. */
-async function raw({ port }: Target, bytes: string | Buffer): Promise<Closable> {
-  const socket = connect(port, '127.0.0.1');
+async function raw(target: Target, bytes: string | Buffer): Promise<Closable> {
+  const socket = connectTo(target.port, target);
   socket.on('error', () => {});
   await once(socket, 'connect');
   socket.resume();
@@ -230,8 +272,8 @@ async function raw({ port }: Target, bytes: string | Buffer): Promise<Closable> 
 }
 
 /** Sends this and reads nothing. */
-async function deaf({ port }: Target, bytes: string | Buffer): Promise<Closable> {
-  const socket = connect({ port, host: '127.0.0.1' });
+async function deaf(target: Target, bytes: string | Buffer): Promise<Closable> {
+  const socket = connectTo(target.port, target);
   socket.on('error', () => {});
   socket.pause();
   await once(socket, 'connect');
@@ -262,7 +304,7 @@ function halfHeaders(target: Target): Promise<Closable> {
   return raw(
     target,
     Buffer.concat([
-      Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+      Buffer.from(PREFACE),
       Buffer.from([...settings, ...headers]),
       block.subarray(0, 16_000),
       Buffer.from(more),
@@ -271,8 +313,42 @@ function halfHeaders(target: Target): Promise<Closable> {
   );
 }
 
-async function tls({ tlsPort }: Target): Promise<Closable> {
-  const options = { port: tlsPort, host: '127.0.0.1', servername: 'localhost' };
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+/** A field block of a request, by literals without indexing (RFC 7541, 6.2.2). */
+function requestBlock(method: string, path: string): Buffer {
+  const literal = (index: number, value: string) => [index, value.length, ...Buffer.from(value)];
+  // 0x86 is `:scheme: http`; 2, 4 and 1 name `:method`, `:path` and `:authority`.
+  return Buffer.from([0x86, ...literal(2, method), ...literal(4, path), ...literal(1, 'caps')]);
+}
+
+/** Sends so many requests over HTTP/2 with a window of 0 for their bodies, and reads nothing. */
+function silent(target: Target, count: number, block: Buffer): Promise<Closable> {
+  return deaf(target, framesOf(count, block));
+}
+
+function framesOf(count: number, block: Buffer): Buffer {
+  // SETTINGS_INITIAL_WINDOW_SIZE (4) is 0.
+  const settings = Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]);
+  const frames = Array.from({ length: count }, (_, index) => {
+    const head = Buffer.from([0, 0, block.length, 1, 5, 0, 0, 0, 0]);
+    head.writeUInt32BE(2 * index + 1, 5);
+    return Buffer.concat([head, block]);
+  });
+  return Buffer.concat([Buffer.from(PREFACE), settings, ...frames]);
+}
+
+/** The kernel has room for the first thousands of answers. Made once: each connection sends the same. */
+const HEADS = framesOf(50_000, requestBlock('HEAD', '/own'));
+
+/** Sends 64,000 of 65,000 bytes. */
+function signInBody(target: Target): Promise<Closable> {
+  const fields = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 65000'];
+  return raw(target, head('POST /v1/anonymous/auth', ...fields) + 'a'.repeat(64_000));
+}
+
+async function tls(target: Target): Promise<Closable> {
+  const options = { socket: connectTo(target.tlsPort, target), servername: 'localhost' };
   const socket = connectTls({ ...options, ALPNProtocols: ['h2'], rejectUnauthorized: false });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
@@ -280,14 +356,19 @@ async function tls({ tlsPort }: Target): Promise<Closable> {
   return socket;
 }
 
+function sessionTo(target: Target): ClientHttp2Session {
+  const createConnection = () => connectTo(target.port, target);
+  return connectHttp2(`http://127.0.0.1:${target.port}`, { maxSessionMemory: 1_000, createConnection });
+}
+
 /** Opens streams on one connection. Of their responses, nothing is read. */
 async function streams(
-  { port }: Target,
+  target: Target,
   count: number,
   path: string,
   body: Buffer | null = null,
 ): Promise<Closable> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`, { maxSessionMemory: 1_000 });
+  const session = sessionTo(target);
   session.on('error', () => {});
   await once(session, 'remoteSettings');
   for (let i = 0; i < count; i++) {
@@ -298,8 +379,8 @@ async function streams(
   return session;
 }
 
-async function calls({ port }: Target, method: string, body = grpcMessage(10)): Promise<Closable> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`, { maxSessionMemory: 1_000 });
+async function calls(target: Target, method: string, body = grpcMessage(10)): Promise<Closable> {
+  const session = sessionTo(target);
   session.on('error', () => {});
   await once(session, 'remoteSettings');
   for (let i = 0; i < 100; i++) {

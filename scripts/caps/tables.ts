@@ -1,8 +1,10 @@
 import { Connection, requestText } from '../../bench/load/connection.ts';
 import { sendEach } from '../../bench/load/send-each.ts';
+import { CAP_COSTS } from '../../src/config/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
 import { signToken } from '../../test/support/token-issuer.ts';
 import type { Closable, Filling, Target } from './fillings.ts';
+import { TRUSTING, withProvider } from './with-provider.ts';
 
 /** What the next client is called: each is another one. */
 let last = 0;
@@ -12,13 +14,20 @@ type Fields = Readonly<Record<string, string>>;
 const BATCH = 500;
 /** Any request adds one, so only what clients send bounds how many there are. */
 const REQUESTS = { protocol: 'any', gauge: 'weir_requests_total', each: BATCH } as const;
-const TRUSTING = { trusted_proxies: ['127.0.0.1/32'] };
+
+const TOKENS = { cap: CAP_COSTS.tokens.key, most: CAP_COSTS.tokens.most } as const;
 
 /** What the gateway remembers of clients after their requests: tables that callers fill, an entry with each request or two. */
 export const TABLES: readonly Filling[] = [
   {
-    ...{ protocol: 'any', what: 'comes from a new address, which is counted', cap: 'caps.limit_keys' },
-    ...{ most: 1_000_000, measured: 300_000, gauge: 'weir_limit_keys', each: BATCH },
+    ...{ protocol: 'any', what: 'comes from a new address, which is counted' },
+    ...{
+      cap: CAP_COSTS.limitKeys.key,
+      most: CAP_COSTS.limitKeys.most,
+      measured: 300_000,
+      gauge: 'weir_limit_keys',
+      each: BATCH,
+    },
     limits: { global: { address: '60000/1h' } },
     config: () => TRUSTING,
     open: target => sendBatch(target, () => ['/small', fromAddress()]),
@@ -57,14 +66,13 @@ export const TABLES: readonly Filling[] = [
   },
   {
     ...REQUESTS,
-    ...{ what: 'sends a new token', cap: 'access_tokens.cache.tokens', most: 50_000, measured: 20_000 },
+    ...{ what: 'sends a new token', ...TOKENS, measured: 20_000 },
     config: withProvider,
     open: t => sendBatch(t, () => ['/small/mine', bearer(tokenOf(t))]),
   },
   {
     ...REQUESTS,
-    ...{ what: 'sends a new token, of which the provider is asked', cap: 'access_tokens.cache.tokens' },
-    ...{ most: 50_000, measured: 10_000 },
+    ...{ what: 'sends a new token, of which the provider is asked', ...TOKENS, measured: 10_000 },
     config: withProvider,
     open: t => sendBatch(t, () => ['/small/asked', bearer(tokenOf(t))]),
   },
@@ -88,27 +96,6 @@ export const TABLES: readonly Filling[] = [
     open: heldForever,
   },
 ];
-
-function withProvider({ issuer, services }: Target): Readonly<Record<string, unknown>> {
-  const url = `http://127.0.0.1:${services.http1Port}`;
-  return {
-    ...TRUSTING,
-    identity_provider: {
-      issuer,
-      client_id: GATEWAY_CLIENT.id,
-      client_secret_file: 'client-secret',
-      notices: { back_channel_logout: '/idp/logout' },
-      max_in_flight: 1_000,
-    },
-    access_tokens: { audience: 'api', max_lifetime: '1h' },
-    upstreams: { api: { url } },
-    routes: [
-      { path: '/small', upstream: 'api', authentication: 'none' },
-      { path: '/small/mine', upstream: 'api' },
-      { path: '/small/asked', upstream: 'api', introspection: { cache: '10m' } },
-    ],
-  };
-}
 
 /** A client behind a trusted proxy. */
 function fromAddress(): Fields {

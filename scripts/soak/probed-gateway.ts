@@ -18,6 +18,8 @@ interface Launch {
   readonly config: { readonly listen: Readonly<Record<string, unknown>>; readonly workers: number };
   /** Further options of Node.js. */
   readonly flags?: readonly string[];
+  /** What the shell that starts it runs before, such as to join a control group. Default: there is no shell. */
+  readonly before?: string | undefined;
 }
 
 /** The gateway as an operator starts it, bundled, with a probe in each thread. */
@@ -34,7 +36,7 @@ export class ProbedGateway {
     child.once('exit', () => process.off('exit', this.#kill));
   }
 
-  static async start({ folder, config, flags = [] }: Launch): Promise<ProbedGateway> {
+  static async start({ folder, config, flags = [], before }: Launch): Promise<ProbedGateway> {
     const adminPort = await freePort();
     const listen = { ...config.listen, admin: `127.0.0.1:${adminPort}` };
     const file = join(folder, 'gateway.yaml');
@@ -42,7 +44,11 @@ export class ProbedGateway {
     await writeFile(file, JSON.stringify({ ...config, listen }));
     const probe = join(import.meta.dirname, 'probe.ts');
     const node = [MEMORY_OPTION, ...flags, '--import', probe];
-    const child = spawn(process.execPath, [...node, await weirMain(), 'serve', '--config', file], {
+    const command = [process.execPath, ...node, await weirMain(), 'serve', '--config', file];
+    // The shell becomes the gateway, so that it has its pid and its channel.
+    const shell = ['/bin/sh', '-c', `${before} && exec "$@"`, 'sh'];
+    const [executable = '', ...parameters] = before === undefined ? command : [...shell, ...command];
+    const child = spawn(executable, parameters, {
       env: { ...process.env, ...MEMORY_ENVIRONMENT },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { onTestFinished, test } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { MemoryGroup } from '../support/memory-group.ts';
 import { Account } from './account.ts';
 import { expectAtRest, seenBy, underFault, waitFor } from './fault.ts';
 import { front } from './front.ts';
@@ -11,37 +10,10 @@ import { tell } from './table.ts';
 
 const MIB = 1_048_576;
 
-/** A limit of the system for the memory of some processes. */
-class MemoryGroup {
-  readonly folder: string;
-  readonly #isV2: boolean;
-
-  /** Throws if this machine does not let us (Linux, root, the controller of memory). */
-  constructor() {
-    this.#isV2 = !existsSync('/sys/fs/cgroup/memory');
-    this.folder = join(this.#isV2 ? '/sys/fs/cgroup' : '/sys/fs/cgroup/memory', `weir-test-${process.pid}`);
-    mkdirSync(this.folder);
-    onTestFinished(() => waitFor('its processes are gone', () => this.#remove()));
-    this.limit(512 * MIB);
-  }
-
-  get usedBytes(): number {
-    const file = this.#isV2 ? 'memory.current' : 'memory.usage_in_bytes';
-    return Number(readFileSync(join(this.folder, file), 'utf8'));
-  }
-
-  limit(bytes: number): void {
-    writeFileSync(join(this.folder, this.#isV2 ? 'memory.max' : 'memory.limit_in_bytes'), String(bytes));
-  }
-
-  #remove(): boolean {
-    try {
-      rmdirSync(this.folder);
-      return true;
-    } catch {
-      return false;
-    }
-  }
+function newGroup(): MemoryGroup {
+  const group = new MemoryGroup(512 * MIB);
+  onTestFinished(() => waitFor('its processes are gone', () => group.remove()));
+  return group;
 }
 
 /** Starts a gateway again whenever it has died, as a supervisor does. */
@@ -90,14 +62,14 @@ test('The heap may hold 48 MiB', async () => {
 test('The cgroup has 4 MiB left, and ten times as many clients come', async context => {
   let group: MemoryGroup;
   try {
-    group = new MemoryGroup();
+    group = newGroup();
   } catch (error) {
     context.skip(`no limit of memory can be set here: ${error}`);
     return;
   }
   const account = new Account();
   const config = { ...frontOf([await startService(account)]), log: { level: 'info', access: false } };
-  const before = `echo $$ > ${group.folder}/cgroup.procs`;
+  const before = group.joinCommand;
   const ports: number[][] = [];
   const supervisor = new Supervisor(
     () => startGatewayProcess({ upstreamPort: 0, config }, { h2c: true, before }),

@@ -77,7 +77,7 @@ export function defaultBufferedBytes(usableBytes: number): number {
 }
 
 /** What all of these caps let in at their full numbers, with one upstream that serves WebSockets. */
-function fullBytes(workers: number): number {
+export function fullBytes(workers: number): number {
   return Object.values(CAP_COSTS).reduce((sum, { most, bytes }) => sum + most * bytes(workers), 0);
 }
 
