@@ -40,7 +40,7 @@ const HOSTILE: readonly (readonly [what: string, cap: keyof typeof CAP_COSTS, pa
   ['HTTP/1.1 uploads to a service that does not read', 'requests', 0.1],
   ['HTTP/1.1 stops within the body of a sign-in', 'requests', 0.2],
   ['HTTP/2 has 100 answers of 16 KB of the gateway itself waiting', 'connections', 0.01],
-  ['HTTP/2 sends 50,000 HEAD and reads nothing', 'connections', 0.01],
+  ['HTTP/2 sends 200,000 HEAD and reads nothing', 'connections', 0.01],
   ['HTTP/1.1 stops within a head of 16 KiB', 'connections', 0.1],
   ['HTTP/2, TLS rests after the handshake', 'connections', 1],
 ];
