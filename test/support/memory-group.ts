@@ -21,6 +21,12 @@ export class MemoryGroup {
     return Number(readFileSync(join(this.folder, file), 'utf8'));
   }
 
+  /** What its processes hold, without the page cache, which the kernel gives up as needed. */
+  get heldBytes(): number {
+    const stat = readFileSync(join(this.folder, 'memory.stat'), 'utf8');
+    return Number((this.#isV2 ? /^anon (\d+)/m : /^total_rss (\d+)/m).exec(stat)?.[1] ?? 0);
+  }
+
   /** Moves the shell that runs this into the group, with all that it starts. */
   get joinCommand(): string {
     return `echo $$ > ${this.folder}/cgroup.procs`;

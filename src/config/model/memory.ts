@@ -59,8 +59,11 @@ function threadsOf(workers: number): number {
   return workers === 1 ? 1 : workers + 1;
 }
 
+/** The rest is for garbage that was not collected yet, and for what the allocator keeps. */
+const PART_FOR_CAPS = 0.9;
+
 /** The least part of its full number that a cap has by default, however little memory there is. */
-const LEAST_PART = 1 / 50;
+const LEAST_PART = 1 / 100;
 
 const LEAST_BUFFERED = 64 * MIB;
 const MOST_BUFFERED = 1024 * MIB;
@@ -82,11 +85,11 @@ export function fullBytes(workers: number): number {
 }
 
 /**
- * Returns how many times the full numbers fit into what the memory leaves beside the process and `caps.buffered`. Below 1, it is the
- * part of them that caps have by default.
+ * Returns how many times the full numbers fit into what nine tenths of the memory leave beside the process and `caps.buffered`. Below 1,
+ * it is the part of them that caps have by default.
  */
 export function roomForCaps(usableBytes: number, workers: number): number {
-  const left = usableBytes - processBytes(workers) - defaultBufferedBytes(usableBytes);
+  const left = PART_FOR_CAPS * usableBytes - processBytes(workers) - defaultBufferedBytes(usableBytes);
   return Math.max(LEAST_PART, left / fullBytes(workers));
 }
 

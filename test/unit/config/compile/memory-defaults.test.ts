@@ -44,15 +44,15 @@ routes:
   ])('let clients take what there is at most: %i MiB, %i workers', async (mib, workers) => {
     const { memory, caps } = await whole(pod(mib), `workers: ${workers}\n`);
     expect(memory.usableBytes).toBe(mib * MIB);
-    expect(memory.totalBytes).toBeLessThanOrEqual(memory.usableBytes);
+    expect(memory.totalBytes).toBeLessThanOrEqual(0.9 * memory.usableBytes);
     expect(exceedsMemory(memory)).toBe(false);
-    expect(caps.connections).toBeGreaterThanOrEqual(400);
+    expect(caps.connections).toBeGreaterThan(200);
   });
 
-  it('are the full numbers from 3 GiB on, and from 4 GiB on with four workers', async () => {
+  it('are the full numbers from 4 GiB on, and from 5 GiB on with four workers', async () => {
     for (const [mib, workers] of [
-      [3_072, 1],
-      [4_096, 4],
+      [4_096, 2],
+      [5_120, 4],
     ] as const) {
       const { caps, upstreams, identity } = await whole(pod(mib), `workers: ${workers}\n`);
       expect(caps).toMatchObject({
@@ -69,7 +69,7 @@ routes:
   it('are the same part of them all where there is less', async () => {
     const { caps, upstreams, identity } = await whole(pod(512), 'workers: 2\n');
     const part = caps.connections / 20_000;
-    expect(part).toBeCloseTo(0.1, 1);
+    expect(part).toBeCloseTo(0.08, 2);
     const expected = {
       ...{ connections: 20_000, connectionsPerAddress: 1_000 },
       ...{ requests: 10_000, requestsPerAddress: 1_000, limitKeys: 1_000_000 },
@@ -101,7 +101,7 @@ routes:
 
   it('have a lower end, however little there is', async () => {
     const { caps, memory } = await snapshotOf(NEEDED, pod(100));
-    expect(caps).toMatchObject({ connections: 400, requests: 200, connectionsPerAddress: 20 });
+    expect(caps).toMatchObject({ connections: 200, requests: 100, connectionsPerAddress: 10 });
     expect(exceedsMemory(memory)).toBe(true);
   });
 
