@@ -86,7 +86,7 @@ function capCostsTable(): string {
     '|---|---|---|--:|--:|--:|',
     ...rows,
     `| **all of them** | | | | ${sums.join(' | ')} |`,
-    `| the process | 90 MiB, and 25 MiB for each worker | | | ${rest.join(' | ')} |`,
+    `| the process | with one or two workers | | | ${rest.join(' | ')} |`,
   ].join('\n');
 }
 

@@ -3,9 +3,9 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The process at rest, and what each worker adds. */
-const PROCESS_BYTES = 90 * MIB;
-const WORKER_BYTES = 25 * MIB;
+/** The process, and what each worker adds: at rest, with the young objects of some load. */
+const PROCESS_BYTES = 80 * MIB;
+const WORKER_BYTES = 40 * MIB;
 
 /** A cap on how many of something there are, each of which takes as much. */
 export interface CapCost {
