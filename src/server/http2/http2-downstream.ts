@@ -178,7 +178,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.#begin(200, fields, false);
     if (this.#response !== 'begun') return false;
     const { clock, draining } = this.#connection;
-    this.#tunnel = new StreamTunnel(this.stream, successor, clock, () => this.#close(true));
+    this.#tunnel = new StreamTunnel(this.stream, successor, clock, {
+      left: () => this.#connection.count(),
+      over: () => this.#close(true),
+    });
     successor.start(this.#tunnel);
     if (draining) successor.drain();
     return true;
