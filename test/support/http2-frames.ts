@@ -116,6 +116,7 @@ export class FrameClient {
   readonly frames: Frame[] = [];
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
+  bytesRead = 0;
   closed = false;
   /** The connection was reset, so that what came last may be lost. */
   broken = false;
@@ -214,6 +215,7 @@ export class FrameClient {
   }
 
   #take(bytes: Buffer): void {
+    this.bytesRead += bytes.length;
     this.#rest = Buffer.concat([this.#rest, bytes]);
     const whole = wholeFrames(this.#rest);
     this.frames.push(...whole);
