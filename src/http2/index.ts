@@ -3,4 +3,4 @@ export * from './hpack/index.ts';
 export { ErrorCode, Http2Fault } from './http2-fault.ts';
 export { Liveness } from './liveness.ts';
 export * from './server/index.ts';
-export type { SessionOptions, StreamEnd, StreamHandler } from './session/index.ts';
+export { JOINED_BYTES, type SessionOptions, type StreamEnd, type StreamHandler } from './session/index.ts';

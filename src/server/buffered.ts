@@ -67,7 +67,7 @@ export class Holding implements RosterEntry {
     if (bytes !== this.bytes) this.#buffered.change(this, bytes);
   }
 
-  /** Whether the client takes what it is owed too slowly. Ask at each sweep while something is owed; else call `pace.rest`. */
+  /** Whether the client takes what it is owed too slowly. Ask at each sweep while something is owed; else call `rest`. */
   isTooSlow(nowMs: number, terms: ReadTerms): boolean {
     return this.pace.isTooSlow(nowMs, this.#acknowledged ?? this.holder.takenBytes, terms);
   }
@@ -79,7 +79,10 @@ export class Holding implements RosterEntry {
     this.#acknowledged = acknowledged;
   }
 
-  /** Nothing is held any more. */
+  /**
+   * Nothing is owed any more, or something else. A socket that has drained for a moment does not say so: a response that a slow client
+   * reads goes on at once.
+   */
   rest(): void {
     this.pace.rest();
     this.#acknowledged = null;
@@ -181,10 +184,7 @@ export class Buffered implements TurnTask {
       holding.begun = ++this.#begun;
     }
     holding.bytes = bytes;
-    if (bytes === 0) {
-      this.#holdings.delete(holding);
-      holding.rest();
-    }
+    if (bytes === 0) this.#holdings.delete(holding);
     this.#bytes += change;
     this.#store(ALL, this.#bytes);
     for (const { key } of holding.owners) this.#count(key, change);

@@ -252,6 +252,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const { exchange, downstream } = this.#phase;
     this.#phase = CLOSED;
     this.#watch.exchangeEnded();
+    this.#holding.rest();
     this.#state.gateway.over(exchange, delivered);
     if (this.socket.destroyed) return;
     if (this.#holding.bytes > 0) this.count();
@@ -381,7 +382,7 @@ class ClientWatch {
 
   #readsTooSlowly(nowMs: number, phase: Http1Phase): boolean {
     if (phase.name !== 'exchange' || this.#socket.writableLength === 0) {
-      this.#holding.pace.rest();
+      this.#holding.rest();
       return false;
     }
     const { clientReadMs } = this.#state.timeouts;

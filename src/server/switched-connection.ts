@@ -77,7 +77,10 @@ export class SwitchedConnection implements ClientConnection, Holder {
   }
 
   #isReadTooSlowly(nowMs: number): boolean {
-    if (this.#holding.bytes === 0) return false;
+    if (this.#holding.bytes === 0) {
+      this.#holding.rest();
+      return false;
+    }
     const { clientReadMs } = this.#state.timeouts;
     return this.#holding.isTooSlow(nowMs, { clientReadMs, minBytesPerS: this.#minBytesPerS });
   }

@@ -1,10 +1,31 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { describe, expect, test } from 'vitest';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { framed } from '../support/grpc.ts';
+import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
+import { H2C } from '../support/http2-client.ts';
+import {
+  connectFrames,
+  FLAG,
+  type FrameClient,
+  frame,
+  headers,
+  request,
+  TYPE,
+  uint32,
+} from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
+import {
+  agreementToHead,
+  handshake,
+  frame as message,
+  startRawUpstream,
+} from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
+import { TestTime } from '../support/test-time.ts';
 import { sleep, waitFor } from '../support/wait.ts';
+import { WatchedTables } from '../support/watched-tables.ts';
 import { type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
 
 const MIB = 1024 * 1024;
@@ -134,4 +155,259 @@ test('memory falls back after many large bodies at once', async () => {
     );
   }
   await waitFor('it has fallen back', async () => (await gateway.memoryBytes()) - before < 64 * MIB);
+});
+
+/** A client in front of a response without end. */
+interface Reader {
+  /** Takes so many bytes more, if the gateway has not ended it. */
+  read(bytes: number): Promise<void>;
+  readonly isEnded: () => boolean;
+}
+
+/** The clients who read: each has the least that one can see it read, by its window or by the buffers of the system. */
+interface Dialect {
+  readonly unit: number;
+  readonly open: (gateway: LocalGateway, path: string) => Promise<Reader>;
+}
+
+const MAX_WINDOW = 0x7fff_ffff;
+const WINDOW_UNIT = 1_000;
+/** Kernels tell the other end of room in steps of up to 2 MiB. */
+const SOCKET_UNIT = 4 * MIB;
+
+/** Reads of the socket. */
+const ofSocket =
+  (asked: (path: string) => string): Dialect['open'] =>
+  async (gateway, path) => {
+    const client = await gateway.connect();
+    await client.send(asked(path));
+    client.pause();
+    return readerOf(client, () => client.end !== null);
+  };
+
+/** Reads so much of a socket, and no more. */
+function readerOf(
+  client: Pick<RawClient | FrameClient, 'pause' | 'resume' | 'bytesRead'>,
+  isEnded: () => boolean,
+): Reader {
+  let wanted = client.bytesRead;
+  return {
+    isEnded,
+    read: async bytes => {
+      wanted += bytes;
+      client.resume();
+      if (bytes > 0) await waitFor('it has read', () => client.bytesRead >= wanted || isEnded());
+      client.pause();
+    },
+  };
+}
+
+/** A stream whose client widens windows by what it reads: its own, or the connection's. */
+const ofWindow =
+  (streamWindow: number, asked: (path: string) => Buffer, widened = 1): Dialect['open'] =>
+  async (gateway, path) => {
+    const client = await (await connectFrames(gateway.port)).begin([4, streamWindow]);
+    if (widened > 0) await client.send(frame(TYPE.windowUpdate, 0, 0, uint32(MAX_WINDOW - 65_535)));
+    await client.send(asked(path));
+    const isEnded = () => client.closed || client.frames.some(({ type }) => type === TYPE.rstStream);
+    return { isEnded, read: bytes => widen(client, widened, bytes, isEnded) };
+  };
+
+/** Lets the gateway send so much more on a stream, or on all of them, and waits for that. */
+async function widen(
+  client: FrameClient,
+  stream: number,
+  bytes: number,
+  isEnded: () => boolean,
+): Promise<void> {
+  if (bytes === 0) return;
+  const wanted = client.bytesRead + bytes;
+  await client.send(frame(TYPE.windowUpdate, 0, stream, uint32(bytes)));
+  await waitFor('it has come', () => client.bytesRead >= wanted || isEnded());
+}
+
+const get = (path: string) => headers(1, request(path));
+const webSocket = (path: string) =>
+  headers(
+    1,
+    [...request(path, 'CONNECT'), [':protocol', 'websocket'], ['sec-websocket-version', '13']],
+    FLAG.endHeaders,
+  );
+const call = (type: string) => () =>
+  Buffer.concat([
+    headers(1, [...request(CALL, 'POST'), ['content-type', type], ['te', 'trailers']], FLAG.endHeaders),
+    frame(TYPE.data, FLAG.endStream, 1, framed('')),
+  ]);
+const CALL = '/test.v1.Echo/Download';
+const WEB = 'application/grpc-web+proto';
+
+const DIALECTS: readonly (readonly [string, Dialect])[] = [
+  ['HTTP/1.1', { unit: SOCKET_UNIT, open: ofSocket(path => head(`GET ${path}`)) }],
+  ['a stream of HTTP/2', { unit: WINDOW_UNIT, open: ofWindow(0, get) }],
+  ['a connection of HTTP/2 by its window', { unit: WINDOW_UNIT, open: ofWindow(MAX_WINDOW, get, 0) }],
+  [
+    'a connection of HTTP/2 by its socket',
+    {
+      unit: SOCKET_UNIT,
+      open: async (gateway, path) => {
+        const client = await (await connectFrames(gateway.port)).begin([4, MAX_WINDOW]);
+        client.pause();
+        await client.send(frame(TYPE.windowUpdate, 0, 0, uint32(MAX_WINDOW - 65_535)), get(path));
+        return readerOf(client, () => client.closed);
+      },
+    },
+  ],
+  ['a WebSocket', { unit: SOCKET_UNIT, open: ofSocket(path => handshake(`/socket${path}`)) }],
+  ['a WebSocket over HTTP/2', { unit: WINDOW_UNIT, open: ofWindow(0, path => webSocket(`/socket${path}`)) }],
+  ['a gRPC stream', { unit: WINDOW_UNIT, open: ofWindow(0, call('application/grpc')) }],
+  ['gRPC-Web over HTTP/2', { unit: WINDOW_UNIT, open: ofWindow(0, call(WEB)) }],
+  [
+    'gRPC-Web over HTTP/1.1',
+    {
+      unit: SOCKET_UNIT,
+      open: ofSocket(
+        () =>
+          head(`POST ${CALL}`, `Content-Type: ${WEB}`, 'Content-Length: 5') + framed('').toString('latin1'),
+      ),
+    },
+  ],
+];
+
+/** An average of so long counts, which is so many sweeps. */
+const CLIENT_READ = '4s';
+const SWEEP_MS = 500;
+const SWEEPS = 16;
+
+interface Endless {
+  readonly gateway: LocalGateway;
+  readonly time: TestTime;
+  readonly tables: WatchedTables;
+}
+
+/** A gateway in front of services that never end. Time passes only when the test says so. */
+async function endlessly(minReadRate: string): Promise<Endless> {
+  const [time, tables] = [new TestTime(), new WatchedTables()];
+  const upstream = await startUpstream(endless);
+  const sockets = await startRawUpstream(peer => {
+    const piece = message(Buffer.alloc(MIB), { opcode: 2 });
+    const fill = () => {
+      while (peer.socket.writable && peer.socket.write(piece));
+    };
+    peer.socket.write(agreementToHead(peer.head), 'latin1');
+    peer.socket.on('drain', fill);
+    fill();
+  });
+  const calls = await startH2Upstream(({ stream }: H2Request) => {
+    const fill = () => {
+      while (!stream.destroyed && stream.write(framed('x'.repeat(16_384))));
+    };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' });
+    stream.on('drain', fill);
+    fill();
+  });
+  const open = { upstream: 'api', authentication: 'none' };
+  const socket = { upstream: 'sockets', websocket: true };
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    clock: time.clock,
+    files: tables.files,
+    config: {
+      listen: H2C,
+      timeouts: { client_read: CLIENT_READ },
+      min_read_rate: minReadRate,
+      upstreams: {
+        api: { url: `http://127.0.0.1:${upstream.port}` },
+        sockets: { url: `http://127.0.0.1:${sockets.port}` },
+        calls: { url: `http://127.0.0.1:${calls.port}`, protocol: 'grpc' },
+      },
+      routes: [
+        { path: '/a', ...open },
+        { path: '/off', ...open, min_read_rate: 'off' },
+        { path: '/strict', ...open, min_read_rate: '1GiB/s' },
+        { path: '/socket/off', ...open, ...socket, min_read_rate: 'off' },
+        { path: '/socket/strict', ...open, ...socket, min_read_rate: '1GiB/s' },
+        { path: '/socket/a', ...open, ...socket },
+        { grpc: 'test.v1.Echo/*', ...open, upstream: 'calls', grpc_web: true },
+      ],
+    },
+  });
+  return { gateway, time, tables };
+}
+
+/**
+ * Lets time pass while the client reads so many bytes a second, for which more waits all the time, until it is ended. Returns how many
+ * were, and why.
+ *
+ * @param sweeps default: so many that an average is found many times
+ */
+async function readAt(bytesPerS: number, reader: Reader, front: Endless, sweeps = SWEEPS): Promise<unknown> {
+  const { gateway, time, tables } = front;
+  let waits = 0;
+  for (let sweep = 0; sweep < sweeps; sweep++) {
+    await reader.read((bytesPerS * SWEEP_MS) / 1_000);
+    await waitFor('more waits', async () => {
+      waits = [...(await gateway.metric('weir_buffered_bytes')).values()][0] ?? 0;
+      return waits > 0 || reader.isEnded() || (await ended(gateway)).length > 0;
+    });
+    if (waits === 0) break;
+    time.pass(SWEEP_MS);
+    await tables.read();
+  }
+  return ended(gateway);
+}
+
+/** Enough for buffers to become as large as they become: what fills them is not what the client wants. */
+const UNTIL_ENDED = 200;
+
+const SLOW = [['{reason="slow"}', 1]];
+async function ended(gateway: LocalGateway): Promise<[string, number][]> {
+  return [...(await gateway.counted('weir_readers_ended_total'))];
+}
+
+describe.each(DIALECTS)('a client of %s that reads', (_, { unit, open }) => {
+  test('half of min_read_rate is ended', async () => {
+    const front = await endlessly(`${unit}B/s`);
+    expect(await readAt(unit / 2, await open(front.gateway, '/a'), front, UNTIL_ENDED)).toEqual(SLOW);
+  });
+
+  test.each([
+    ['twice as much is not', 2, true],
+    ['half of it is not while there is no such rate', 0.5, false],
+  ])('%s', async (_name, part, isOn) => {
+    const front = await endlessly(isOn ? `${unit}B/s` : 'off');
+    expect(await readAt(part * unit, await open(front.gateway, '/a'), front)).toEqual([]);
+  });
+
+  test('nothing is ended also while there is no such rate', async () => {
+    const front = await endlessly('off');
+    expect(await readAt(0, await open(front.gateway, '/a'), front, UNTIL_ENDED)).toEqual(SLOW);
+  });
+});
+
+describe("a route's own min_read_rate", () => {
+  test.each(DIALECTS.slice(0, 6))('holds for %s', async (_, { unit, open }) => {
+    const front = await endlessly(`${unit}B/s`);
+    expect(await readAt(unit / 2, await open(front.gateway, '/off'), front)).toEqual([]);
+    const other = await endlessly(`${unit}B/s`);
+    expect(await readAt(2 * unit, await open(other.gateway, '/strict'), other, UNTIL_ENDED)).toEqual(SLOW);
+  });
+});
+
+test('a stream that its client does not read ends, and another on its connection goes on', async () => {
+  const front = await endlessly(`${WINDOW_UNIT}B/s`);
+  const client = await (await connectFrames(front.gateway.port)).begin([4, 0]);
+  await client.send(
+    frame(TYPE.windowUpdate, 0, 0, uint32(MAX_WINDOW - 65_535)),
+    headers(1, request('/a')),
+    headers(3, request('/a')),
+  );
+  const isReset = (stream: number) =>
+    client.frames.some(each => each.type === TYPE.rstStream && each.stream === stream);
+  const active: Reader = {
+    isEnded: () => client.closed || isReset(3),
+    read: bytes => widen(client, 3, bytes, active.isEnded),
+  };
+  await readAt(2 * WINDOW_UNIT, active, front);
+  expect([isReset(1), active.isEnded()]).toEqual([true, false]);
+  expect(await ended(front.gateway)).toEqual(SLOW);
 });

@@ -145,42 +145,6 @@ describe('a client that is too slow', () => {
     await sent;
     expect((await client.answer()).status).toBe(200);
   });
-
-  test('to read its response is closed, and so is the upstream connection', async () => {
-    const { upstream, client } = await front(
-      { config: { timeouts: { client_read: '1s' } } },
-      async exchange => await exchange.answer(200, [], Buffer.alloc(64 * 1024 * 1024)),
-    );
-    client.pause();
-    await client.send(head('GET /a'));
-    await waitFor(
-      'the upstream connection is gone',
-      () => upstream.requests.length === 1 && upstream.openConnections.length === 0,
-    );
-    client.resume();
-    await client.ended();
-    expect(client.bytesRead).toBeLessThan(64 * 1024 * 1024);
-  });
-
-  test('is not one that reads slowly but reads', async () => {
-    // More than lies in the buffers between the two: when the client has read that much, the gateway has written since it looked.
-    const part = 16 * 1024 * 1024;
-    const size = 7 * part;
-    const time = new TestTime();
-    const { client } = await front(
-      { config: { timeouts: { client_read: '1s' } }, clock: time.clock },
-      exchange => exchange.answer(200, [], Buffer.alloc(size)),
-    );
-    await client.send(head('GET /a'));
-    const response = client.answer({ keepBytes: 0 });
-    for (let read = part; read < size; read += part) {
-      await waitFor('it has read a part', () => client.bytesRead >= read);
-      client.pause();
-      time.pass(900);
-      client.resume();
-    }
-    expect(await response).toMatchObject({ complete: true, bodyBytes: size });
-  });
 });
 
 describe('an idle client connection', () => {

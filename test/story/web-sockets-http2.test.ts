@@ -296,17 +296,6 @@ describe('a WebSocket over HTTP/2 ends', () => {
     expect(await drained).toBe(true);
   });
 
-  test('when its client reads nothing of what is sent to it', async () => {
-    const { client, upstream, gateway } = await raw({
-      clock: fastClock(10),
-      config: { timeouts: { client_read: '10s' } },
-    });
-    client.stream.pause();
-    for (let i = 0; i < 32; i++) upstream.socket.write(frame(Buffer.alloc(1_048_576)));
-    await expect.poll(() => openCount(gateway)).toBe(0);
-    await expect.poll(() => client.stream.rstCode).toBe(CANCEL);
-  });
-
   test('with 1008 when its token expires, on a route that says so', async () => {
     const issuer = await startIssuer();
     const upstream = (await startWsServer()).echo();

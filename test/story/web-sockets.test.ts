@@ -320,17 +320,6 @@ describe('the gateway ends a WebSocket', () => {
     expect(await closing(alive)).toEqual([1001, 'idle']);
   });
 
-  test('of a client that reads nothing of what is sent to it', async () => {
-    const { client, upstream, gateway } = await raw({
-      clock: fastClock(10),
-      config: { timeouts: { client_read: '10s' } },
-    });
-    client.pause();
-    const piece = frame(Buffer.alloc(1_048_576));
-    for (let i = 0; i < 32; i++) upstream.socket.write(piece);
-    await expect.poll(() => openCount(gateway)).toBe(0);
-  });
-
   test('when it drains, with 1001 for both ends, after the frame under way', async () => {
     const { client, upstream, gateway } = await raw();
     const bytes = masked('half a frame');

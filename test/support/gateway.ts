@@ -29,6 +29,8 @@ export interface GatewaySettings {
   readonly clock?: Clock;
   /** Where a gateway in this process connects and looks names up. Default: as this machine does. */
   readonly network?: Network;
+  /** What a gateway in this process reads. Default: the files of this machine. */
+  readonly files?: System['files'];
   /** How long changed files rest before a gateway in this process takes them. Default 20 ms; reloads that a test asks for do not wait. */
   readonly settleMs?: number;
   /** Where the workers of a gateway in this process run. Default: in the thread of the test. */
@@ -100,6 +102,7 @@ export async function startGatewayFrom(
     ...thisMachine,
     clock: timed(settings.clock ?? systemClock),
     network: settings.network ?? thisMachine.network,
+    files: settings.files ?? thisMachine.files,
   };
   const options = { system, log, source, ...(settings.shared && { shared: settings.shared }) };
   const isAlone = loaded.snapshot.workers.count === 1;

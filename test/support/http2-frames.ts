@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { waitFor } from './wait.ts';
 
@@ -99,10 +100,13 @@ export function headers(
   return frame(TYPE.headers, flags, stream, block(fields));
 }
 
-/** Opens a connection that the end of the running test closes. */
-export async function connectFrames(port: number): Promise<FrameClient> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+/** Opens a connection that the end of the running test closes: over TLS, if that has options. */
+export async function connectFrames(port: number, tls?: TlsOptions): Promise<FrameClient> {
+  const host = '127.0.0.1';
+  const wire = connect({ port, host, noDelay: true });
+  const socket = tls === undefined ? wire : connectTls({ ALPNProtocols: ['h2'], ...tls, socket: wire });
+  const event = tls === undefined ? 'connect' : 'secureConnect';
+  await new Promise((resolve, reject) => socket.once(event, resolve).once('error', reject));
   onTestFinished(() => void socket.destroy());
   return new FrameClient(socket);
 }
@@ -112,6 +116,7 @@ export class FrameClient {
   readonly frames: Frame[] = [];
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
+  bytesRead = 0;
   closed = false;
   /** The connection was reset, so that what came last may be lost. */
   broken = false;
@@ -210,6 +215,7 @@ export class FrameClient {
   }
 
   #take(bytes: Buffer): void {
+    this.bytesRead += bytes.length;
     this.#rest = Buffer.concat([this.#rest, bytes]);
     const whole = wholeFrames(this.#rest);
     this.frames.push(...whole);

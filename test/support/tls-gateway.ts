@@ -9,7 +9,7 @@ import { type Script, startUpstream } from './wire/index.ts';
 export const AUTHORITY = new TestAuthority();
 
 /** Writes a certificate and its key as `NAME.crt` and `NAME.key`, and returns how gateway.yaml names them. */
-async function writeIdentity(
+export async function writeIdentity(
   folder: string,
   name: string,
   { certificate, key }: Identity,

@@ -197,8 +197,8 @@ class ReadyStreams {
   }
 }
 
-/** Pieces below this size are joined while they wait: each would keep alive the 64 KiB that it was cut of. */
-const JOINED_BYTES = 16_384;
+/** Pieces below this size are copied and joined while they wait: each would keep alive the 64 KiB that it was cut of. */
+export const JOINED_BYTES = 16_384;
 
 /** The bytes that were written to a stream and have not been sent. */
 export class OutgoingBytes {

@@ -288,9 +288,8 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   /** Whether the client takes too little of what is sent to it, on all streams whose own windows are open. */
   #isReadTooSlowly(nowMs: number): boolean {
-    const { pace } = this.#holding;
     if (this.#phase === 'closing' || (this.socket.writableLength === 0 && !this.#session.isBlocked)) {
-      pace.rest();
+      this.#holding.rest();
       return false;
     }
     const { clientReadMs } = this.#state.timeouts;

@@ -4,7 +4,7 @@ import { firstValue, NO_NAMES, StallTimer, withoutFields } from '../../core/inde
 import type { ConnectionMemory, Downstream, Exchange, Gateway, Successor } from '../../gateway/index.ts';
 import { errors } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
-import type { RequestHandler, ServerStream } from '../../http2/index.ts';
+import { JOINED_BYTES, type RequestHandler, type ServerStream } from '../../http2/index.ts';
 import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { ReadTerms } from '../read-pace.ts';
@@ -15,6 +15,11 @@ import { StreamTunnel } from './stream-tunnel.ts';
 
 /** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
 const MAX_STATUS = 599;
+/**
+ * A response is read on while no more of it waits, as a socket of HTTP/1.1 does it: the end of a short one must come here, in however
+ * many pieces, though its client reads none of it.
+ */
+const WAITING_BYTES = 65_536;
 
 /** The connection of a stream, as the stream uses it. */
 export interface SessionSide {
@@ -141,9 +146,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       release?.();
       return this.#response !== 'closed';
     }
-    if (release !== null) this.#releases.push(release);
+    if (chunk.length < JOINED_BYTES) release?.();
+    else if (release !== null) this.#releases.push(release);
     this.#connection.count();
-    return false;
+    return this.stream.unsent < WAITING_BYTES;
   }
 
   keeps(bytes: number): void {
@@ -164,7 +170,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.#begin(200, fields, false);
     if (this.#response !== 'begun') return false;
     const { clock, draining } = this.#connection;
-    this.#tunnel = new StreamTunnel(this.stream, successor, clock, () => this.#close(true));
+    this.#tunnel = new StreamTunnel(this.stream, successor, clock, {
+      left: () => this.#connection.count(),
+      over: () => this.#close(true),
+    });
     successor.start(this.#tunnel);
     if (draining) successor.drain();
     return true;

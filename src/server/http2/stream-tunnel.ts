@@ -12,6 +12,7 @@ export class StreamTunnel implements ByteStream {
   readonly #stream: ServerStream;
   readonly #successor: Successor;
   readonly #clock: TimerClock;
+  readonly #left: () => void;
   readonly #over: () => void;
   #sink: ByteSink | null = null;
   #isPaused = false;
@@ -20,11 +21,20 @@ export class StreamTunnel implements ByteStream {
   #ending: Timer | null = null;
   readonly #pace = new StreamReadPace();
 
-  /** @param over called once, when the stream is closed */
-  constructor(stream: ServerStream, successor: Successor, clock: TimerClock, over: () => void) {
+  /**
+   * @param left called after a write of which some has to wait
+   * @param over called once, when the stream is closed
+   */
+  constructor(
+    stream: ServerStream,
+    successor: Successor,
+    clock: TimerClock,
+    { left, over }: { readonly left: () => void; readonly over: () => void },
+  ) {
     this.#stream = stream;
     this.#successor = successor;
     this.#clock = clock;
+    this.#left = left;
     this.#over = over;
   }
 
@@ -45,7 +55,9 @@ export class StreamTunnel implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.#stream.isClosed || this.#stream.isAnswered) return true;
-    return this.#stream.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    const isTaken = this.#stream.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    if (!isTaken) this.#left();
+    return isTaken;
   }
 
   end(): void {
