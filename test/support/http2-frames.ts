@@ -13,9 +13,11 @@ import {
 import { waitFor } from './wait.ts';
 
 export {
+  block,
   FLAG,
   type Frame,
   frame,
+  headers,
   PREFACE,
   request,
   settings,

@@ -25,6 +25,13 @@ const FIRST_WINDOW = 65_535;
 const WHOLE_BYTES = 50_000;
 const WHOLE_H2_BYTES = 2_900;
 
+/** Into how many shares `caps.buffered` is divided, and what a connection and a request count besides their bytes (docs/memory.md). */
+const SHARES = 10;
+const LINE_BYTES = 150_000;
+const STREAM_BYTES = 12_500;
+/** How much a gateway may write at once. */
+const WRITE_BYTES = 150_000;
+
 /** One thing that it asks for. */
 interface Wish {
   readonly gateway: WorldGateway;
@@ -42,6 +49,7 @@ interface Sent {
   /** Whether its response is whole at the gateway as soon as the service has given it. */
   readonly isFew: boolean;
   readonly line: SlothLine;
+  readonly bytes: number;
 }
 
 /** A client that reads nothing, or little, or nothing for a while. What its requests held is given back all the same. */
@@ -189,16 +197,25 @@ export class Sloth implements Inhabitant {
       break;
     }
     const isCut = line.isGone && line.taken[0]?.isWhole !== true;
-    const hidden =
-      by === 'socket' && !reading.hasTables && bytesPerS * (reading.clientReadMs / 1_000) < 2 * room;
+    const isSeen = by !== 'socket' || this.#isSeen(line, bytesPerS, everyMs);
     const isServed = line.taken[0]?.status === 200 || line.taken[0]?.status === 101;
-    if (isHonest && isCut && isServed && !hidden && this.#isCalm(gateway, sent.asked))
+    if (isHonest && isCut && isServed && isSeen && this.#isCalm(gateway, sent.asked))
       this.#world.wrong(
         'hurt',
         `${what}, and ${gateway.name} has ended that after ${(this.#world.nowMs - fromMs).toFixed()} ms`,
       );
     line.socket.destroy();
     this.#end(line);
+  }
+
+  /**
+   * Whether a gateway can see what it reads: its system tells it, unless that takes up at once what was read, or it takes several writes of the
+   * gateway within what counts as an average.
+   */
+  #isSeen({ socket }: SlothLine, bytesPerS: number, everyMs: number): boolean {
+    const { hasTables, clientReadMs } = this.#world.reading;
+    const isTold = hasTables && socket.roomBytes / 2 >= (2 * bytesPerS * everyMs) / 1_000;
+    return isTold || (bytesPerS * clientReadMs) / 1_000 >= 2 * (socket.roomBytes + WRITE_BYTES);
   }
 
   /** Has as much wait for it as it can. */
@@ -354,6 +371,7 @@ export class Sloth implements Inhabitant {
       upstream: UPSTREAMS.get(path) ?? 'plenty',
       isFew: bytes <= most && !dialect.endsWith('web-socket'),
       line,
+      bytes,
     };
     this.#sent.push(sent);
     return sent;
@@ -365,6 +383,8 @@ export class Sloth implements Inhabitant {
     const { mostRequests } = this.#world.reading;
     // What others have there may be many.
     if (before.length + 1 >= mostRequests || !this.#world.isHealed) return;
+    // Who is owed more than its share is not read from.
+    if (this.#mostOwed(asked.gateway) > this.#share) return;
     await this.#world.pause(SOON_MS / 4);
     if (asked.arrivals.length > 0 || asked.readMs === null || line.isGone) return;
     await this.#world.pause(SOON_MS);
@@ -373,6 +393,18 @@ export class Sloth implements Inhabitant {
       'given back',
       `${asked.id} does not get to ${upstream}, where ${before.length} are not answered`,
     );
+  }
+
+  /** What it may be owed before nothing more is read from it. */
+  get #share(): number {
+    return this.#world.reading.bufferedBytes / SHARES / this.#world.workers;
+  }
+
+  /** The most that a gateway may count as owed to it. */
+  #mostOwed(gateway: WorldGateway): number {
+    const open = this.#sent.filter(({ asked }) => asked.gateway === gateway && asked.endedMs === null);
+    const lines = new Set(open.map(({ line }) => line)).size;
+    return open.reduce((sum, { bytes }) => sum + bytes + STREAM_BYTES, lines * LINE_BYTES);
   }
 
   /** Looks whether a gateway says that no more is in flight than is not answered. */
