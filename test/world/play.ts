@@ -17,7 +17,7 @@ import { PLENTY, PlentyService } from './inhabitants/plenty-service.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { REFRESH, SIGN_OUT, SignInClient } from './inhabitants/sign-in-client.ts';
-import { Sloth } from './inhabitants/sloth.ts';
+import { type Sent, Sloth } from './inhabitants/sloth.ts';
 import { Spender } from './inhabitants/spender.ts';
 import { WebSocketClient } from './inhabitants/web-socket-client.ts';
 import { WebSocketService } from './inhabitants/web-socket-service.ts';
@@ -256,9 +256,10 @@ function populate(world: World): void {
     return new Kind(world, `client-${i + 1}`, provider);
   });
   if (reading.hasTables) for (const { host } of gateways) host.tellConnections();
+  const sent: Sent[] = [];
   const sloths = Array.from(
     { length: world.draws.part('sloths').one([0, 1, 1, 2]) },
-    (_, i) => new Sloth(world, `sloth-${i + 1}`, plenty),
+    (_, i) => new Sloth(world, `sloth-${i + 1}`, plenty, sent),
   );
   world.gateways.push(...gateways);
   if (world.sharing !== null) world.inhabitants.push(world.sharing.redis);

@@ -23,7 +23,7 @@ export interface Asked {
   outcome: 'answered' | 'broken' | 'unprocessed' | null;
   /** When it reached the service, and whether with its token. */
   readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
-  /** When a service had answered it in a few bytes, and whole; `null`: not so. */
+  /** When a service that gives at once had given its whole response; `null` while it has not. */
   givenMs: number | null;
   /** On a WebSocket: when each end sent its messages. */
   readonly said: { readonly request: number[]; readonly response: number[] };

@@ -15,6 +15,11 @@ import { StreamTunnel } from './stream-tunnel.ts';
 
 /** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
 const MAX_STATUS = 599;
+/**
+ * So many bytes of a response wait here before no more of it is read, as in a socket of HTTP/1.1. Otherwise a client with a shut window would
+ * keep the place at the upstream for a response whose trailers alone are not read yet.
+ */
+const WAITING_BYTES = 65_536;
 
 /** The connection of a stream, as the stream uses it. */
 export interface SessionSide {
@@ -143,7 +148,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     }
     if (release !== null) this.#releases.push(release);
     this.#connection.count();
-    return false;
+    return !this.stream.isClosed && this.stream.unsent < WAITING_BYTES;
   }
 
   keeps(bytes: number): void {

@@ -21,9 +21,8 @@ const TICK_MS = 250;
 const LATE_MS = 1_500;
 const LATE_PART = 0.375;
 const FIRST_WINDOW = 65_535;
-/** What a gateway has whole, whatever its client does: over HTTP/1.1, and over HTTP/2. */
+/** What a gateway has whole, whatever its client does. */
 const WHOLE_BYTES = 50_000;
-const WHOLE_H2_BYTES = 2_900;
 
 /** Into how many shares `caps.buffered` is divided, and what a connection and a request count besides their bytes (docs/memory.md). */
 const SHARES = 10;
@@ -42,8 +41,8 @@ interface Wish {
   readonly bytes: number;
 }
 
-/** A request, and where it leads. */
-interface Sent {
+/** A request of one of them, and where it leads. */
+export interface Sent {
   readonly asked: Asked;
   readonly upstream: string;
   /** Whether its response is whole at the gateway as soon as the service has given it. */
@@ -62,12 +61,14 @@ export class Sloth implements Inhabitant {
   #process: Process | null = null;
   #network: WorldNetwork | null = null;
   #requests = 0;
-  readonly #sent: Sent[] = [];
+  /** What it and others like it have asked for. */
+  readonly #sent: Sent[];
 
-  constructor(world: World, name: string, service: PlentyService) {
+  constructor(world: World, name: string, service: PlentyService, sent: Sent[]) {
     this.name = name;
     this.#world = world;
     this.#service = service;
+    this.#sent = sent;
     this.#host = world.host(name);
     this.#draws = world.draws.part(`sloth ${name}`);
   }
@@ -127,9 +128,7 @@ export class Sloth implements Inhabitant {
         if (by !== 'stream' || !isMultiplexed) line.socket.ration(0);
         lines.push(line);
       }
-      const isLarge = !isMultiplexed && draws.percent(50);
-      const bytes =
-        status === 204 || status === 304 ? 0 : isLarge ? WHOLE_BYTES : draws.one([0, 1, WHOLE_H2_BYTES]);
+      const bytes = status === 204 || status === 304 ? 0 : draws.one([0, 1, 3_000, WHOLE_BYTES]);
       const sent = this.#ask(line, {
         gateway,
         dialect,
@@ -365,11 +364,10 @@ export class Sloth implements Inhabitant {
     fields.push(['x-world', asked.id], [WANT, `${status} ${bytes}`], ...FIELDS[dialect]);
     const body = isCall(dialect) ? Buffer.from([0, 0, 0, 0, 1, 120]) : Buffer.alloc(0);
     line.ask({ asked, fields, body, ends: !dialect.endsWith('web-socket') });
-    const most = isOverHttp2(dialect) ? WHOLE_H2_BYTES : WHOLE_BYTES;
     const sent = {
       asked,
       upstream: UPSTREAMS.get(path) ?? 'plenty',
-      isFew: bytes <= most && !dialect.endsWith('web-socket'),
+      isFew: bytes <= WHOLE_BYTES && !dialect.endsWith('web-socket'),
       line,
       bytes,
     };
@@ -402,7 +400,9 @@ export class Sloth implements Inhabitant {
 
   /** The most that a gateway may count as owed to it. */
   #mostOwed(gateway: WorldGateway): number {
-    const open = this.#sent.filter(({ asked }) => asked.gateway === gateway && asked.endedMs === null);
+    const isOwn = ({ client, gateway: to, endedMs }: Asked) =>
+      client === this.name && to === gateway && endedMs === null;
+    const open = this.#sent.filter(({ asked }) => isOwn(asked));
     const lines = new Set(open.map(({ line }) => line)).size;
     return open.reduce((sum, { bytes }) => sum + bytes + STREAM_BYTES, lines * LINE_BYTES);
   }
@@ -429,7 +429,7 @@ export class Sloth implements Inhabitant {
     return this.#network === null ? Promise.resolve(null) : askHeld(this.#network, gateway);
   }
 
-  /** What it has asked of a gateway, and what that may hold a place for: it is not answered, or not whole at the gateway. */
+  /** What they have asked of a gateway, and what that may hold a place for: it is not answered, or not whole at the gateway. */
   #unanswered(gateway: WorldGateway): readonly Sent[] {
     const { nowMs } = this.#world;
     return this.#sent.filter(({ asked, isFew }) => {
