@@ -39,6 +39,8 @@ export class Holding implements RosterEntry {
   #owners: readonly Owner[] | null = null;
   /** What its client has acknowledged, by the kernel; `null` until that was asked. */
   #acknowledged: number | null = null;
+  /** The bytes that were not in the kernel any more when it was asked last, as far as Node.js can tell. */
+  #behindKernel = 0;
 
   constructor(buffered: Buffered, holder: Holder, address: string) {
     this.#buffered = buffered;
@@ -72,11 +74,17 @@ export class Holding implements RosterEntry {
     return this.pace.isTooSlow(nowMs, this.#acknowledged ?? this.holder.takenBytes, terms);
   }
 
-  /** Takes how many bytes wait in the kernel now: what is behind them, the client has. */
+  /**
+   * Takes how many bytes wait in the kernel now: what is behind them, the client has. Node.js tells only of whole writes, so the kernel takes
+   * parts of a large one unseen: where more waits in it than before, the client is not taken to have lost something.
+   */
   acknowledge(queued: number): void {
-    const acknowledged = this.holder.takenBytes - queued;
-    if (this.#acknowledged === null) this.pace.recount(acknowledged);
-    this.#acknowledged = acknowledged;
+    const behindKernel = this.holder.takenBytes - queued;
+    if (this.#acknowledged === null) {
+      this.pace.recount(behindKernel);
+      this.#acknowledged = behindKernel;
+    } else this.#acknowledged += Math.max(0, behindKernel - this.#behindKernel);
+    this.#behindKernel = behindKernel;
   }
 
   /**

@@ -26,6 +26,8 @@ export class Disk {
   readonly #draws: Draws;
   readonly #entries = new Map<string, Entry>();
   readonly #watching = new Set<Watching>();
+  /** What the system makes up when somebody reads it. */
+  readonly #devices = new Map<string, () => string>();
   /** What had the names of renamed files before, where a loss of power may bring that back. */
   readonly #unsynced = new Map<string, Entry | undefined>();
   #lastInode = 100;
@@ -40,6 +42,11 @@ export class Disk {
     const bytes = Buffer.from(text);
     this.#entries.set(path, { ino: ++this.#lastInode, bytes, safeLength: bytes.length });
     this.#changed(path);
+  }
+
+  /** Has the system tell something under this path: it is made anew for each who opens it. */
+  tell(path: string, text: () => string): void {
+    this.#devices.set(path, text);
   }
 
   inodeOf(path: string): number | undefined {
@@ -130,7 +137,9 @@ export class Disk {
   }
 
   #entry(path: string): Entry {
-    const entry = this.#entries.get(path);
+    const told = this.#devices.get(path);
+    const bytes = Buffer.from(told?.() ?? '');
+    const entry = told === undefined ? this.#entries.get(path) : { ino: 1, bytes, safeLength: bytes.length };
     if (entry === undefined) throw fault('ENOENT', 'open');
     return entry;
   }

@@ -2,6 +2,7 @@ import type { System, TimerClock } from '../../src/core/index.ts';
 import { Disk } from './files.ts';
 import type { Draws } from './kernel/draws.ts';
 import type { Kernel } from './kernel/kernel.ts';
+import { connectionTable } from './network/connection-table.ts';
 import { WorldNetwork } from './network/network.ts';
 import type { Wires } from './network/wires.ts';
 
@@ -56,6 +57,12 @@ export class Host {
       files: this.disk.filesOf(process),
     };
     return { process, system, network };
+  }
+
+  /** Has its system list connections as Linux does. */
+  tellConnections(): void {
+    const own = () => [...this.#wires.sockets].filter(({ host }) => host === this);
+    this.disk.tell('/proc/net/tcp', () => connectionTable(own()));
   }
 
   /**

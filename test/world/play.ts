@@ -1,3 +1,4 @@
+import { Auditor } from './inhabitants/auditor.ts';
 import { Exile } from './inhabitants/exile.ts';
 import { ADMIN_TOKEN, CALLS_PORT, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { GrpcClient } from './inhabitants/grpc-client.ts';
@@ -12,9 +13,11 @@ import { HELD_PATH, Occupant } from './inhabitants/occupant.ts';
 import { Operator } from './inhabitants/operator.ts';
 import { Outcast } from './inhabitants/outcast.ts';
 import { PatientClient } from './inhabitants/patient-client.ts';
+import { PLENTY, PlentyService } from './inhabitants/plenty-service.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { REFRESH, SIGN_OUT, SignInClient } from './inhabitants/sign-in-client.ts';
+import { type Sent, Sloth } from './inhabitants/sloth.ts';
 import { Spender } from './inhabitants/spender.ts';
 import { WebSocketClient } from './inhabitants/web-socket-client.ts';
 import { WebSocketService } from './inhabitants/web-socket-service.ts';
@@ -134,6 +137,7 @@ function populate(world: World): void {
   const multiplexed = new HttpService(world, 'h2-service', 'h2');
   const live = new WebSocketService(world, 'live-service');
   const calls = new GrpcService(world, 'grpc-service');
+  const plenty = new PlentyService(world, 'plenty-service');
   const global: LimitRule = { units: draws.whole(5, 30), periodMs: 2_000, algorithm: 'fixed' };
   const things: LimitRule = {
     ...{ units: draws.whole(1, 6), periodMs: 1_000 * draws.whole(1, 5) },
@@ -155,8 +159,14 @@ function populate(world: World): void {
       things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm },
       words: { user: quotaOf(words), algorithm: words.algorithm },
       held: { concurrent: world.mostHeld },
+      ...(world.reading.hasShared && { shared: { main: 'thing', resource: '5/1m' } }),
     },
-    routes: { '/v1/things/**': 'things', [`GRPC ${WORDS}/*`]: 'words', [HELD_PATH]: 'held' },
+    routes: {
+      ...(world.reading.hasShared && { '/v1/shared/{thing}': 'shared' }),
+      '/v1/things/**': 'things',
+      [`GRPC ${WORDS}/*`]: 'words',
+      [HELD_PATH]: 'held',
+    },
   });
   world.secrets.add(CLIENT_SECRET);
   world.secrets.add(ADMIN_TOKEN);
@@ -170,10 +180,13 @@ function populate(world: World): void {
     ...{ ping_interval: '3s', ping_timeout: '2s' },
   };
   const call = { upstream: 'calls', grpc_web: true };
+  const anyone = { authentication: 'none', global_limit: 'exempt' };
   const workers = draws.one([1, 1, 2]);
   world.workers = workers;
   world.mostHeld = world.draws.part('held').whole(1, 4);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
+  const reading = drawReading(world);
+  const every = { max_requests: reading.mostRequests, max_requests_per_caller: '100%', timeouts };
   const filesOf = (address: string, ofThings: LimitRule) => ({
     limits: limitsOf(ofThings),
     config: {
@@ -198,6 +211,12 @@ function populate(world: World): void {
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
         live: { url: live.url, timeouts: { ...timeouts, websocket_idle: '6s' }, max_websockets: mostLive },
         calls: { url: calls.url, protocol: 'grpc', h2, max_grpc_calls: mostCalls },
+        plenty: { url: plenty.url, ...every },
+        'plenty-h2': { url: plenty.multiplexedUrl, protocol: 'h2', ...every },
+        'plenty-calls': {
+          ...{ url: plenty.multiplexedUrl, protocol: 'grpc' },
+          ...{ max_grpc_calls: reading.mostRequests, max_grpc_calls_per_caller: '100%' },
+        },
       },
       routes: [
         { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
@@ -206,12 +225,24 @@ function populate(world: World): void {
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
         { path: '/v1/live', upstream: 'live', authentication: 'optional', websocket: true },
+        { path: PLENTY.http1, upstream: 'plenty', ...anyone },
+        { path: '/v1/shared/{thing}', upstream: 'plenty', ...anyone },
+        { path: PLENTY.h2, upstream: 'plenty-h2', ...anyone },
+        { path: PLENTY.webSocket, upstream: 'plenty', ...anyone, websocket: true },
+        { grpc: PLENTY.call.slice(1), upstream: 'plenty-calls', grpc_web: true, ...anyone },
         { grpc: `${WORDS}/*`, ...call, authentication: 'optional' },
         { grpc: `${HASTY_WORDS}/*`, ...call, authentication: 'optional' },
         { grpc: `${OWN_WORDS}/*`, ...call, authentication: 'required' },
       ],
-      timeouts: { client_header: '5s', client_body: '8s', client_read: '8s', keep_alive: '10s' },
-      caps: { limit_keys: 10_000 },
+      timeouts: {
+        client_header: '5s',
+        client_body: '8s',
+        client_read: `${reading.clientReadMs}ms`,
+        keep_alive: '10s',
+      },
+      min_read_rate: reading.minBytesPerS === null ? 'off' : `${reading.minBytesPerS}B/s`,
+      http2: { max_streams: reading.maxStreams },
+      caps: { limit_keys: 10_000, buffered: `${reading.bufferedBytes / 1_024}KiB`, ...reading.caps },
       log: { level: 'info', access: true },
       shutdown: { delay: '0s', drain: '30s' },
     },
@@ -224,6 +255,12 @@ function populate(world: World): void {
     const Kind = draws.one(CLIENTS);
     return new Kind(world, `client-${i + 1}`, provider);
   });
+  if (reading.hasTables) for (const { host } of gateways) host.tellConnections();
+  const sent: Sent[] = [];
+  const sloths = Array.from(
+    { length: world.draws.part('sloths').one([0, 1, 1, 2]) },
+    (_, i) => new Sloth(world, `sloth-${i + 1}`, plenty, sent),
+  );
   world.gateways.push(...gateways);
   if (world.sharing !== null) world.inhabitants.push(world.sharing.redis);
   world.inhabitants.push(
@@ -232,7 +269,9 @@ function populate(world: World): void {
     multiplexed,
     live,
     calls,
+    plenty,
     ...gateways,
+    new Auditor(world),
     new NetworkFaults(world),
     new Operator(world),
     new PatientClient(world),
@@ -242,7 +281,25 @@ function populate(world: World): void {
     new Exile(world, provider),
     new SignInClient(world, provider),
     ...clients,
+    ...sloths,
   );
+}
+
+/** Decides what gateways demand of those who read, and returns it with further caps. */
+function drawReading(world: World): World['reading'] & { readonly caps: object } {
+  const draws = world.draws.part('reading');
+  const mostRequests = draws.one([8, 40]);
+  world.reading = {
+    clientReadMs: draws.one([8_000, 3_000]),
+    minBytesPerS: draws.one([null, 240, 2_000]),
+    bufferedBytes: draws.one([1, 1, 4, 64]) * 1_048_576,
+    maxStreams: draws.one([128, 16, 4]),
+    mostRequests,
+    hasTables: draws.percent(75),
+    hasShared: world.sharing === null && draws.percent(50),
+  };
+  const caps = draws.percent(50) ? { requests_per_address: mostRequests } : {};
+  return { ...world.reading, caps };
 }
 
 /** Adds a Redis that all gateways share, and returns how they find it. */

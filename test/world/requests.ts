@@ -23,6 +23,8 @@ export interface Asked {
   outcome: 'answered' | 'broken' | 'unprocessed' | null;
   /** When it reached the service, and whether with its token. */
   readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
+  /** When a service that gives at once had given its whole response; `null` while it has not. */
+  givenMs: number | null;
   /** On a WebSocket: when each end sent its messages. */
   readonly said: { readonly request: number[]; readonly response: number[] };
   /** When the latest of them was sent that the other end got; `null`: none. */
@@ -84,7 +86,7 @@ export interface Revocation {
 }
 
 /** What is known of a request that nobody has read. */
-const NEW = { readMs: null, status: null, endedMs: null, outcome: null, heardMs: null };
+const NEW = { readMs: null, status: null, endedMs: null, outcome: null, heardMs: null, givenMs: null };
 
 /** All requests of a world. */
 export class Requests {

@@ -19,6 +19,24 @@ export interface Finding {
   readonly atMs: number;
 }
 
+/** What gateways demand of those who read, and how much they may hold for them. */
+interface Reading {
+  /** `client_read`. */
+  readonly clientReadMs: number;
+  /** `min_read_rate`; `null`: off. */
+  readonly minBytesPerS: number | null;
+  /** `caps.buffered`. */
+  readonly bufferedBytes: number;
+  /** `http2.max_streams`. */
+  readonly maxStreams: number;
+  /** How many requests of one client may be in flight to the service that gives plenty, in all and to each of its upstreams. */
+  readonly mostRequests: number;
+  /** Whether the system of each gateway tells what clients have acknowledged. */
+  readonly hasTables: boolean;
+  /** Whether there is a limit that all share, of fewer than so many requests. */
+  readonly hasShared: boolean;
+}
+
 /** What all inhabitants share. */
 export class World {
   readonly seed: number;
@@ -47,6 +65,11 @@ export class World {
   mostHeld = 1;
   /** Whether all faults are over. */
   isHealed = false;
+  /** What gateways demand of those who read, and how much they may hold for them. */
+  reading: Reading = {
+    ...{ clientReadMs: 8_000, minBytesPerS: 240, bufferedBytes: 67_108_864, maxStreams: 128 },
+    ...{ mostRequests: 40, hasTables: true, hasShared: false },
+  };
   /** Whether gateways have a listener for gRPC alone. */
   listensForCalls = false;
   /** Whether gateways keep revocations over a restart. */

@@ -149,7 +149,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (chunk.length < JOINED_BYTES) release?.();
     else if (release !== null) this.#releases.push(release);
     this.#connection.count();
-    return this.stream.unsent < WAITING_BYTES;
+    return !this.stream.isClosed && this.stream.unsent < WAITING_BYTES;
   }
 
   keeps(bytes: number): void {

@@ -48,8 +48,8 @@ export class NetworkFaults implements Inhabitant {
     const what = `connections of ${one} and ${other} ${isSilent ? 'lose their other end' : 'are reset'}`;
     plan.add(draws.between(500, 22_000), what, own => {
       const fromMs = this.#world.nowMs;
-      if (isSilent)
-        wires.weather.add({ fromMs, untilMs: Infinity, kind: { name: 'lost' }, between: [one, other] });
+      const untilMs = isSilent ? Infinity : fromMs;
+      wires.weather.add({ fromMs, untilMs, kind: { name: 'lost' }, between: [one, other] });
       this.#trouble([one, other], this.#world.nowMs);
       for (const socket of [...wires.sockets]) {
         const hosts = [socket.host.name, socket.peer?.host.name];

@@ -24,6 +24,11 @@ export abstract class Service implements Inhabitant {
     this.draws = world.draws.part(`service ${name}`);
   }
 
+  /** Since when it lives; infinite while it does not. */
+  get bornMs(): number {
+    return this.#process?.isAlive === true ? this.#process.bornMs : Number.POSITIVE_INFINITY;
+  }
+
   get url(): string {
     return `http://${this.host.address}:${this.port}`;
   }

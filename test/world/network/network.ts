@@ -117,7 +117,7 @@ export class WorldNetwork {
     });
     Object.assign(accepted, {
       ...{ remoteAddress: socket.localAddress, remotePort: socket.localPort },
-      ...{ localAddress: socket.remoteAddress, localPort: socket.remotePort },
+      ...{ localAddress: socket.remoteAddress, localPort: socket.remotePort, isServer: true },
     });
     WorldSocket.join(socket, accepted, socket.draws.one(ROOMS));
     const atMs = weather.arrival(kernel.timeline.nowMs, server.home.name, this.#home.name, socket.draws);

@@ -10,7 +10,7 @@ export class Pipe {
   readonly #from: WorldSocket;
   readonly #to: WorldSocket;
   /** Most bytes that both systems hold between them. */
-  readonly #roomBytes: number;
+  readonly roomBytes: number;
   /** When the last parcel arrives. */
   #lastMs = 0;
   /** Bytes that were sent and that the receiving process has not read. */
@@ -27,7 +27,7 @@ export class Pipe {
     this.#wires = wires;
     this.#from = from;
     this.#to = to;
-    this.#roomBytes = roomBytes;
+    this.roomBytes = roomBytes;
   }
 
   /** Sends bytes, which must not change before it calls back: the system copies only what it has room for. */
@@ -56,10 +56,15 @@ export class Pipe {
     });
   }
 
+  /** Bytes that wait in the system of the sender: the other one holds half of what both do. */
+  get unacknowledgedBytes(): number {
+    return Math.max(0, this.#heldBytes - this.roomBytes / 2);
+  }
+
   /** The receiving process has read so many bytes. */
   read(count: number): void {
     this.#heldBytes -= count;
-    if (this.#taken === null || this.#willFill || this.#heldBytes > this.#roomBytes / 2) return;
+    if (this.#taken === null || this.#willFill || this.#heldBytes > this.roomBytes / 2) return;
     this.#willFill = true;
     this.#wires.kernel.after(0, this.#from.owner, () => {
       this.#willFill = false;
@@ -74,7 +79,7 @@ export class Pipe {
     if (this.#taken === null || destroyed) return;
     const { nowMs } = kernel.timeline;
     const all = Buffer.concat(this.#unsent);
-    const room = Math.max(0, this.#roomBytes - this.#heldBytes);
+    const room = Math.max(0, this.roomBytes - this.#heldBytes);
     const bytes = all.subarray(0, room);
     this.#heldBytes += bytes.length;
     for (const piece of weather.pieces(bytes, nowMs, host.name, this.#to.host.name, draws, this.#lastMs)) {

@@ -29,6 +29,8 @@ export class WorldSocket extends Duplex {
   readonly owner: Owner;
   readonly draws: Draws;
   connecting = false;
+  /** Whether it was accepted. */
+  isServer = false;
   remoteAddress: string | undefined;
   remotePort: number | undefined;
   remoteFamily: string | undefined = 'IPv4';
@@ -49,9 +51,13 @@ export class WorldSocket extends Duplex {
   #reads = false;
   #willRead = false;
   #rests = false;
+  /** How many bytes its process will read yet. */
+  #ration = Number.POSITIVE_INFINITY;
   /** The peer has broken the connection, and this process has not noticed. */
   #isReset = false;
   #sentBytes = 0;
+  /** Bytes of the write that the system has not taken whole. */
+  #writingBytes = 0;
   #timer: { run: unknown } | null = null;
   /** Ends the write that the system has not taken whole; `null`: there is none. */
   #endWrite: ((error?: Error) => void) | null = null;
@@ -93,7 +99,7 @@ export class WorldSocket extends Duplex {
   }
 
   get bytesWritten(): number {
-    return this.#sentBytes + this.writableLength;
+    return this.#sentBytes + this.writableLength - this.#writingBytes;
   }
 
   get pending(): boolean {
@@ -134,6 +140,22 @@ export class WorldSocket extends Duplex {
       this.#rests = false;
       this.#hand();
     });
+  }
+
+  /** Its process reads so many bytes more, and no others until this is called again. */
+  ration(bytes: number): void {
+    this.#ration = Number.isFinite(this.#ration) ? this.#ration + bytes : bytes;
+    this.#handSoon();
+  }
+
+  /** How many bytes its system has sent, and the other system has not taken. */
+  get unacknowledgedBytes(): number {
+    return this.#outgoing?.unacknowledgedBytes ?? 0;
+  }
+
+  /** Most bytes that both systems hold for the process at the other end. */
+  get roomBytes(): number {
+    return this.#outgoing?.roomBytes ?? 0;
   }
 
   /** The two ends lose each other without a word. */
@@ -303,10 +325,12 @@ export class WorldSocket extends Duplex {
       return;
     }
     this.#touch();
-    for (const each of bytes) this.#sentBytes += each.length;
+    for (const each of bytes) this.#writingBytes += each.length;
+    this.#sentBytes += this.#writingBytes;
     this.#endWrite = done;
     this.#outgoing?.send(bytes, () => {
       this.#endWrite = null;
+      this.#writingBytes = 0;
       if (!this.destroyed) done();
     });
   }
@@ -327,6 +351,7 @@ export class WorldSocket extends Duplex {
 
   #hand(): void {
     while (this.#reads && !this.#rests && !this.destroyed) {
+      if (this.#ration === 0 && this.#arrived[0] !== null) return;
       const piece = this.#arrived.shift();
       if (piece === undefined) return;
       this.#touch();
@@ -340,7 +365,8 @@ export class WorldSocket extends Duplex {
   }
 
   #handPiece(piece: Buffer): void {
-    const room = this.#buffer?.length ?? READ_BYTES;
+    const room = Math.min(this.#buffer?.length ?? READ_BYTES, this.#ration);
+    this.#ration -= Math.min(piece.length, room);
     const bytes = piece.subarray(0, room);
     if (bytes.length < piece.length) this.#arrived.unshift(piece.subarray(room));
     this.bytesRead += bytes.length;
