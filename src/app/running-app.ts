@@ -150,6 +150,7 @@ class RunningApp implements PlaneApp {
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
+      requestsInFlight: () => this.#gateway.inFlight,
       clientConnections: () => this.#service.connections,
       bufferedBytes: () => this.#buffered.bytes,
       upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),

@@ -45,7 +45,7 @@ export class GatewayState {
   readonly permits: Permits;
   readonly upstreamPermits: UpstreamPermits;
   generation: RequestGeneration;
-  /** Exchanges under way, those included that are being refused. */
+  /** Exchanges whose responses are not here whole. */
   inFlight = 0;
   readonly sequence: Sequence;
 

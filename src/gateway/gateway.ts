@@ -43,7 +43,7 @@ export class Gateway implements Settler {
     this.#state = new GatewayState(parts);
   }
 
-  /** How many exchanges are in flight. */
+  /** How many exchanges are in flight: those whose responses are not here whole. */
   get inFlight(): number {
     return this.#state.inFlight;
   }
@@ -63,7 +63,6 @@ export class Gateway implements Settler {
     const state = this.#state;
     const exchange = new Exchange(downstream, state, this);
     state.inFlight++;
-    state.listener.started();
     return exchange;
   }
 
@@ -146,7 +145,6 @@ export class Gateway implements Settler {
     // 12c. Do what could not be done before, if its client left before it had a whole response.
     exchange.whole();
     exchange.place?.leave();
-    state.inFlight--;
     // 12d. Record it: for metrics, the log and spans.
     state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
   }
@@ -155,7 +153,6 @@ export class Gateway implements Settler {
   refuse(sender: Refused, error: GatewayError): RenderedResponse {
     const state = this.#state;
     const requestId = state.nextRequestId();
-    state.listener.started();
     state.listener.finished(
       refusalRecord(sender, error, requestId, state.sequence.next(), state.clock.epochMs()),
     );

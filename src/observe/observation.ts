@@ -211,7 +211,6 @@ export class Observation {
 }
 
 const EXCHANGE: MethodNames<core.ExchangeListener> = {
-  started: true,
   switched: true,
   lasting: true,
   finished: true,

@@ -1,16 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
-import {
-  FLAG,
-  type Frame,
-  frame,
-  HEAD_BYTES,
-  PREFACE,
-  settings,
-  TYPE,
-  wholeFrames,
-} from './frame-bytes.ts';
+import { FLAG, type Frame, frame, HEAD_BYTES, PREFACE, settings, TYPE, wholeFrames } from './frame-bytes.ts';
 import { waitFor } from './wait.ts';
 
 export {

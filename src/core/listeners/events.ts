@@ -182,11 +182,7 @@ export interface ExchangeRecord {
 
 /** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */
 export interface ExchangeListener {
-  started(): void;
-  /**
-   * A request to this upstream was answered 101, and became a WebSocket, so it is no longer in flight. `finished` is called when that
-   * ends.
-   */
+  /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called when that ends. */
   switched(upstream: string): void;
   /** An admitted exchange is still under way: a stream, a WebSocket, a slow one. Called once, before `finished`. */
   lasting(record: ExchangeRecord): void;

@@ -52,6 +52,7 @@ export class Exchange {
   readonly response: ExchangeResponse;
   readonly #settler: Settler;
   #isSettled = false;
+  #hasLeft = false;
   /** Its place in a trace; `null` if the gateway takes no part in traces. */
   readonly trace: Trace | null;
 
@@ -268,10 +269,12 @@ export class Exchange {
     this.#settler.settle(this);
   }
 
-  /** Gives up its place among the requests in flight. May be called again. */
-  leave({ permits }: GatewayState): void {
-    if (this.hasPermit) permits.giveBack(this.addressKey, this.arrival.client.owners);
-    this.hasPermit = false;
+  /** Counts it as in flight no more. May be called again. */
+  leave(state: GatewayState): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    state.inFlight--;
+    if (this.hasPermit) state.permits.giveBack(this.addressKey, this.arrival.client.owners);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */
@@ -344,7 +347,7 @@ export interface UpstreamLeg {
 export interface Settler {
   /** Applies the outcome to limits: returns units, and counts offences. */
   settle(exchange: Exchange): void;
-  /** Lets others take its place among the requests in flight. May be called again. */
+  /** Counts it as in flight no more, so that others take its place. May be called again. */
   leave(exchange: Exchange): void;
 }
 

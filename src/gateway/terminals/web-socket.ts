@@ -42,7 +42,6 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   // The session takes over the permit at the upstream, the place of its caller and the verdicts. It may outlive many configurations, so the exchange ends
   // here.
   exchange.leave(state);
-  state.inFlight--;
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());

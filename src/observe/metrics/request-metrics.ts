@@ -7,6 +7,8 @@ import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
+  /** Those whose responses are not here whole. */
+  requestsInFlight(): number;
   clientConnections(): number;
   /** What is held for clients. */
   bufferedBytes(): number;
@@ -57,7 +59,6 @@ export class ExchangeMetrics implements core.ExchangeListener {
   readonly #errors: Tally;
   readonly #caps: Tally;
   readonly #untrusted: Tally;
-  #inFlight = 0;
   #routeDurations = false;
 
   constructor(set: MetricSet) {
@@ -77,7 +78,6 @@ export class ExchangeMetrics implements core.ExchangeListener {
     this.#errors = set.counter('weir_errors_total');
     this.#caps = set.counter('weir_caps_met_total');
     this.#untrusted = set.counter('weir_untrusted_forwarding_headers_total');
-    set.read('weir_requests_in_flight', () => this.#inFlight);
     set.read('weir_websockets_open', () =>
       Array.from(this.#webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
     );
@@ -99,6 +99,7 @@ export class ExchangeMetrics implements core.ExchangeListener {
     const { workers } = gauges;
     const labels = { version: readVersion(), node: process.versions.node };
     this.#set.gauge('weir_build_info').set(workers ? { ...labels, workers: workers.count } : labels, 1);
+    this.#set.read('weir_requests_in_flight', () => gauges.requestsInFlight());
     this.#set.read('weir_client_connections', () => gauges.clientConnections());
     this.#set.read('weir_buffered_bytes', () => gauges.bufferedBytes());
     this.#set.read('weir_upstream_connections', () =>
@@ -106,12 +107,7 @@ export class ExchangeMetrics implements core.ExchangeListener {
     );
   }
 
-  started(): void {
-    this.#inFlight++;
-  }
-
   switched(upstream: string): void {
-    this.#inFlight--;
     this.#webSockets.of(upstream).count++;
   }
 
@@ -142,7 +138,6 @@ export class ExchangeMetrics implements core.ExchangeListener {
       this.#webSockets.of(upstream).count--;
       this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
     } else {
-      this.#inFlight--;
       const duration = this.#duration.of(upstream);
       (this.#routeDurations ? duration.of(route ?? 'none') : duration).observe(durationMs / 1_000);
     }

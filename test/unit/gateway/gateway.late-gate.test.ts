@@ -50,7 +50,6 @@ async function slowlyLimited() {
     overload: new Overload(null, systemClock, { began: () => {}, ended: () => {} }),
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
     listener: {
-      started: () => {},
       switched: () => {},
       lasting: () => {},
       finished: () => {},

@@ -13,7 +13,7 @@ import { header, openRaw } from '../../support/wire/index.ts';
 
 const silent = () => {};
 const listener = {
-  ...{ started: silent, switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
+  ...{ switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
   ...{ decided: silent, held: silent, shadowRefused: silent },
   ...{ shadowRestricted: silent, invalid: silent, refusedByRestriction: silent },
   ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },

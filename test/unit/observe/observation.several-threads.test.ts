@@ -45,6 +45,7 @@ function thread(
     isWorker,
   });
   observation.observe({
+    requestsInFlight: () => 0,
     clientConnections: () => 3,
     bufferedBytes: () => 4_096,
     upstreamConnections: () => [['api', 2]],
@@ -96,11 +97,9 @@ const decision = fc.record({
 });
 const event = fc.oneof(
   record.map(more => (on: Observation) => {
-    on.exchanges.started();
     on.exchanges.finished(exchangeRecord(more));
   }),
   decision.map(made => (on: Observation) => on.limits.decided({ callerClass: 'user', ...made })),
-  fc.constant((on: Observation) => on.exchanges.started()),
   fc.constant((on: Observation) => on.connections.handshakeEnded('http', 'timeout')),
   fc.constant((on: Observation) => on.identityOf(null).tokenRefused('expired', 'exp')),
   fc.constant((on: Observation) => on.store.decidedBy('redis')),

@@ -62,12 +62,12 @@ test.each(CALLS)('%s.%s never throws, whatever those who hear it do', (name, met
 test('a fault of one is logged with its stack, and once a minute', () => {
   const lines: string[] = [];
   const { exchanges } = newObservation(lines);
-  for (let i = 0; i < 100; i++) exchanges.started();
+  for (let i = 0; i < 100; i++) exchanges.switched('api');
   const faults = lines.map(line => JSON.parse(line)).filter(({ type }) => type === 'fault');
   expect(faults).toEqual([
     expect.objectContaining({
       side: 'gateway',
-      method: 'started',
+      method: 'switched',
       faults: 1,
       cause: expect.stringMatching(/^TypeError: a bug\n +at /),
     }),

@@ -20,7 +20,6 @@ test('a cap that was met is counted by its key, with the upstream that it is of'
   const metrics = new ExchangeMetrics(set);
   const met = (cap: Cap, upstream: string | null) => {
     const error = { message: 'Full.', side: 'gateway', cap, cause: null } as const;
-    metrics.started();
     metrics.finished(exchangeRecord({ upstream, upstreamMs: null, status: 503, outcome: 'answered', error }));
   };
   met('max_requests_per_caller', 'api');
@@ -36,7 +35,6 @@ test('responses are counted by their upstream and class, those that did not come
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
   const count = (more: Parameters<typeof exchangeRecord>[0]) => {
-    metrics.started();
     metrics.finished(exchangeRecord(more));
   };
   const fault = (side: 'client' | 'gateway' | 'upstream') =>
@@ -62,10 +60,9 @@ test('responses are counted by their upstream and class, those that did not come
   ]);
 });
 
-test('requests are counted by route, status and outcome, with their bytes, and are in flight until they have ended', async () => {
+test('requests are counted by route, status and outcome, with their bytes', async () => {
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
-  for (let i = 0; i < 4; i++) metrics.started();
   metrics.finished(exchangeRecord({ bytesReceived: 7 }));
   metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
   const error = { message: 'No.', side: 'client', cap: null, cause: null } as const;
@@ -84,7 +81,6 @@ test('requests are counted by route, status and outcome, with their bytes, and a
     'weir_upstream_retries_total{upstream="api"} 1',
     'weir_errors_total{side="client",upstream="none"} 1',
     'weir_untrusted_forwarding_headers_total 1',
-    'weir_requests_in_flight 1',
   ]);
   expect(all).toContain('weir_request_duration_seconds_bucket{le="0.01",upstream="api"} 0');
   expect(all).toContain('weir_request_duration_seconds_bucket{le="0.025",upstream="api"} 2');
@@ -98,13 +94,11 @@ test('gRPC calls are counted by how they ended', async () => {
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
   const ended = (more: Parameters<typeof exchangeRecord>[0]) => {
-    metrics.started();
     metrics.finished(exchangeRecord({ protocol: 'grpc', route: 'GRPC a.B/*', ...more }));
   };
   ended({ grpcStatus: 0 });
   ended({ grpcStatus: 8, route: null, status: 429 });
   ended({ grpcStatus: null, outcome: 'abandoned' });
-  metrics.started();
   metrics.finished(exchangeRecord());
   expect((await series(set)).filter(line => line.startsWith('weir_grpc_calls_total'))).toEqual([
     'weir_grpc_calls_total{route="GRPC a.B/*",code="OK"} 1',
@@ -176,20 +170,15 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
   ]);
 });
 
-test('a request that became a WebSocket counts as one until it closes, and is no longer in flight', async () => {
+test('a request that became a WebSocket counts as one until it closes', async () => {
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
   const shown = async () =>
-    (await series(set)).filter(line => /websockets_open|in_flight|websocket_duration_seconds_sum/.test(line));
-  metrics.started();
+    (await series(set)).filter(line => /websockets_open|websocket_duration_seconds_sum/.test(line));
   metrics.switched('api');
-  expect((await shown()).sort()).toEqual([
-    'weir_requests_in_flight 0',
-    'weir_websockets_open{upstream="api"} 1',
-  ]);
+  expect(await shown()).toEqual(['weir_websockets_open{upstream="api"} 1']);
   metrics.finished(exchangeRecord({ protocol: 'websocket', status: 101, durationMs: 90_000 }));
   const after = await shown();
-  expect(after).toContain('weir_requests_in_flight 0');
   expect(after).toContain('weir_websockets_open{upstream="api"} 0');
   expect(after).toContain('weir_websocket_duration_seconds_sum{upstream="api"} 90');
   expect((await series(set)).join()).not.toContain('weir_request_duration_seconds_sum{upstream="api"}');
@@ -198,9 +187,7 @@ test('a request that became a WebSocket counts as one until it closes, and is no
 test('a request for a WebSocket that was refused is a request like any other', async () => {
   const set = new MetricSet();
   const metrics = new ExchangeMetrics(set);
-  metrics.started();
   metrics.finished(exchangeRecord({ protocol: 'websocket', status: 401, outcome: 'answered' }));
   const all = await series(set);
-  expect(all).toContain('weir_requests_in_flight 0');
   expect(all.join()).toContain('weir_request_duration_seconds_sum{upstream="api"}');
 });
