@@ -197,12 +197,12 @@ export const METRICS = {
     { more: 'See [HTTP/2](http2.md#floods).' },
   ),
   weir_readers_ended_total: counter(
-    'Connections and HTTP/2 streams ended because their clients did not read what was sent to them, by reason.',
+    'Connections and HTTP/2 streams ended because their clients did not read, by reason.',
     { reason: core.READER_ENDS },
     { more: 'See [Memory](memory.md).' },
   ),
   weir_buffered_bytes: gauge(
-    'Bytes held for clients: what was sent and not read, and what is kept of their requests. At most `caps.buffered`.',
+    'Bytes held for clients: unread responses, and what is kept of requests. At most `caps.buffered`.',
   ),
   weir_overloaded: gauge(
     '1 while the event loop is too far behind and new requests may be answered 503, else 0.',

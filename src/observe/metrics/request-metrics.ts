@@ -7,7 +7,7 @@ import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
-  /** Those whose responses are not here whole. */
+  /** Counts requests whose responses are not here whole. */
   requestsInFlight(): number;
   clientConnections(): number;
   /** What is held for clients. */
