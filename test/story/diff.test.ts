@@ -85,11 +85,11 @@ describe('weir diff', () => {
     await cp('config', folder, { recursive: true });
     const file = join(folder, 'gateway.yaml');
     const text = await readFile(file, 'utf8');
-    await writeFile(file, text.replace('  requests: 10000', '  requests: 9999'));
-    expect(text).toContain('  requests: 10000');
+    await writeFile(file, text.replace('  fields: 200', '  fields: 199'));
+    expect(text).toContain('  fields: 200');
     expect(await diff('config', folder)).toEqual({
       code: 1,
-      out: 'stricter  caps.requests: 9999, before 10000\n',
+      out: 'stricter  caps.fields: 199, before 200\n',
       err: '',
     });
   });

@@ -33,7 +33,7 @@ const OF_PROXIES = [
   ...['limit_req', 'limit_conn', 'ngx_http_limit_req_handler', 'local_ratelimit'],
 ];
 /** Files of control groups, and settings of the kernel. */
-const OF_THE_KERNEL = ['cpu.max', 'memory.max', 'net.ipv4.tcp_wmem'];
+const OF_THE_KERNEL = ['cpu.max', 'memory.max', 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
 /** Words of Prometheus' own configuration. */
 const OF_PROMETHEUS = ['rule_files'];
 /** Words of other gateways that docs/migrating.md has no example of. */

@@ -229,9 +229,9 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'writes a number as text',
-      'requests: 10000\n',
-      'requests: "10000"\n',
-      [/expected a whole number from 1 to 1000000, found "10000": write 10000 without quotes$/],
+      'fields: 200\n',
+      'fields: "200"\n',
+      [/expected a whole number from 1 to 1000, found "200": write 200 without quotes$/],
     ],
     [
       'writes yes for true',

@@ -114,8 +114,10 @@ describe('a flood', () => {
     const mallory = from('192.0.2.1');
     expect(statusesOf(await askTimes(front, 3, 'GET /open/a', mallory))).toEqual([200, 200, 429]);
     await flood(front, 2_000, i => head('GET /open/a', from(`10.${i >> 8}.${i & 255}.1`)));
-    // One is kept for what stands in for a network.
-    expect(await keysOf(front)).toBe(99);
+    // One is kept for what stands in for a network, and may be in use.
+    const keys = await keysOf(front);
+    expect(keys).toBeGreaterThanOrEqual(99);
+    expect(keys).toBeLessThanOrEqual(100);
     const evicted = await front.gateway.metric('weir_limit_keys_evicted_total');
     expect(evicted.get('{bucket="none",limit="global"}')).toBeGreaterThan(1_800);
     expect((await askOnce(front, 'GET /open/a', mallory)).status).toBe(429);

@@ -243,7 +243,6 @@ describe('in an open WebSocket, a fault', () => {
 
 describe('what observes the gateway and throws, always,', () => {
   test.each([
-    ['started', ExchangeMetrics.prototype],
     ['finished', ExchangeMetrics.prototype],
     ['finished', FaultLog.prototype],
     ['finished', RecentErrors.prototype],
