@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeConfig } from '../support/edit-config.ts';
 import { type ConfigPart, type LocalGateway, startGateway } from '../support/gateway.ts';
@@ -239,3 +240,18 @@ test('a reload that lowers caps.buffered ends those who do not read at once', as
   expect(await held(gateway)).toBeLessThan(CAP);
   expect(await ended(gateway)).toBeGreaterThan(0);
 });
+
+test('kernels keep nothing for clients whose connections ended', async () => {
+  const { gateway } = await start();
+  const clients = ATTACKS.filter(([name]) => ['downloads over HTTP/1.1', 'WebSockets'].includes(name));
+  for (const [, attack] of clients) for (let i = 0; i < ATTACKERS; i++) await attack(gateway);
+  await waitFor('some end', async () => (await ended(gateway)) > ATTACKERS);
+  expect(await orphansOf(gateway.port)).toBe(0);
+});
+
+/** How many connections of a port nobody holds any more, while the kernel still sends on them (FIN_WAIT1: man 5 proc_net). */
+async function orphansOf(port: number): Promise<number> {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = (await readFile('/proc/net/tcp', 'latin1')).split('\n').map(line => line.trim().split(/\s+/));
+  return lines.filter(([, address, , state]) => address?.endsWith(local) && state === '04').length;
+}
