@@ -80,6 +80,14 @@ export class Accepted implements ClientConnection {
     this.#retiresAtMs = retiresAtMs;
   }
 
+  /**
+   * Ends the connection by a reset. A close would leave to the kernel what it keeps for a client that does not read: up to 4 MiB, which
+   * it tries to send for minutes.
+   */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
   /** Lets another stage serve the socket from here on. */
   become(stage: ClientConnection): void {
     this.#stage = stage;

@@ -70,8 +70,9 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     return this.socket.bytesWritten - this.socket.writableLength;
   }
 
-  /** Ends the connection at once: it holds too much. */
+  /** Ends the connection at once: it holds too much, or its client does not read. */
   cut(): void {
+    this.reset();
     this.socket.destroy();
   }
 
@@ -115,7 +116,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 
   reset(): void {
-    this.#accepted.socket.resetAndDestroy();
+    this.#accepted.reset();
   }
 
   switched(successor: Successor): void {
@@ -161,7 +162,8 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const phase = this.#phase;
     if (phase.name === 'exchange') this.#state.gateway.review(phase.exchange);
     const late = this.#watch.lateness(nowMs, phase, this.#halfClosed);
-    if (late === 'close') this.socket.destroy();
+    if (late === 'close' && this.socket.writableLength > 0) this.cut();
+    else if (late === 'close') this.socket.destroy();
     else if (late !== null) this.refuse(late);
     if (phase.name === 'exchange' && this.#watch.isFullTooLong(nowMs)) this.#dropRequestsBehind();
     this.count();

@@ -71,7 +71,8 @@ function openProtocol(
   accepted: Accepted,
   { listener: { serves }, state }: StageTerms,
 ): ClientConnection {
-  if (protocol === 'h2' || serves === 'grpc') return new Http2Connection(socket, client, state, serves);
+  if (protocol === 'h2' || serves === 'grpc')
+    return new Http2Connection(accepted, socket, client, state, serves);
   return new Http1Connection(accepted, socket, client, state);
 }
 

@@ -21,6 +21,7 @@ interface Switching {
 /** The last stage of a connection that switched to another protocol. */
 export class SwitchedConnection implements ClientConnection, Holder {
   readonly socket: Socket;
+  readonly #accepted: Accepted;
   readonly #bytes: Socket;
   readonly #successor: Successor;
   readonly #minBytesPerS: number | null;
@@ -37,6 +38,7 @@ export class SwitchedConnection implements ClientConnection, Holder {
 
   constructor({ accepted, bytes, peer, minReadRate, successor }: Switching, state: ListenerState) {
     this.socket = accepted.socket;
+    this.#accepted = accepted;
     this.#bytes = bytes;
     this.#successor = successor;
     this.#minBytesPerS = minReadRate;
@@ -50,7 +52,8 @@ export class SwitchedConnection implements ClientConnection, Holder {
   }
 
   cut(): void {
-    this.socket.destroy();
+    this.#accepted.reset();
+    this.#bytes.destroy();
   }
 
   /** Counts what is held for the client. */
@@ -67,7 +70,7 @@ export class SwitchedConnection implements ClientConnection, Holder {
     this.count();
     if (this.#isReadTooSlowly(nowMs)) {
       this.#state.connectionListener.readTooSlowly();
-      this.socket.destroy();
+      this.cut();
     }
     this.#successor.sweep(nowMs);
   }

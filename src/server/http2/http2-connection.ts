@@ -12,7 +12,7 @@ import type {
 } from '../../http2/index.ts';
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../http2/index.ts';
 import { type Holder, type Holding, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
-import type { ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
+import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';
 
@@ -41,6 +41,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   readonly serves: ListenerModel['serves'];
+  readonly #accepted: Accepted;
   readonly #state: ListenerState;
   readonly #session: ServerSession;
   /** `null` while the session is made. */
@@ -60,14 +61,16 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   #phase: Http2Phase = 'preface';
   #phaseSinceMs: number;
 
-  /** @param socket bytes that were already read from it must have been put back (`unshift`) */
+  /** @param socket carries HTTP: the accepted socket, or TLS over it. Bytes that were already read must have been put back (`unshift`) */
   constructor(
+    accepted: Accepted,
     socket: Socket,
     client: ConnectedClient,
     state: ListenerState,
     serves: ListenerModel['serves'],
   ) {
     this.socket = socket;
+    this.#accepted = accepted;
     this.serves = serves;
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
@@ -126,6 +129,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   /** Ends the connection at once: it holds too much, or its client does not read. */
   cut(): void {
+    this.#accepted.reset();
     this.socket.destroy();
     this.#enter('closing');
     this.#session.lose();

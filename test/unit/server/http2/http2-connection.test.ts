@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Downstream, type Exchange, errors, type Gateway } from '../../../../src/gateway/index.ts';
+import { Accepted } from '../../../../src/server/client-connection.ts';
 import { Http2Connection } from '../../../../src/server/http2/index.ts';
 import { FLAG, frame, headers, request, settings, TYPE } from '../../../support/http2-frames.ts';
 import { listenerState } from '../../../support/listener-state.ts';
@@ -61,7 +62,8 @@ class Conversation {
 
   constructor() {
     const state = { ...listenerState(this.exchanges.asGateway, 16_384), clock: this.clock };
-    this.connection = new Http2Connection(this.wire.asSocket, CLIENT, state, 'every protocol');
+    const accepted = new Accepted(this.wire.asSocket, CLIENT.peer);
+    this.connection = new Http2Connection(accepted, this.wire.asSocket, CLIENT, state, 'every protocol');
   }
 
   /** The preface is over on both sides. */
