@@ -3,6 +3,7 @@ import type { ConnectionListener, Files, Owner, RosterEntry, TableMemory, TurnTa
 import { atTurnEnd, Roster } from '../core/index.ts';
 import { kernelName, readKernelQueues } from './kernel-queues.ts';
 import { PARTS, ReadPace, type ReadTerms } from './read-pace.ts';
+import { ReadingRate } from './reading-rate.ts';
 
 /**
  * What a connection takes besides the bytes that wait on it: memory around them, such as the rest of what was read from the upstream at
@@ -30,9 +31,10 @@ export class Holding implements RosterEntry {
   place = -1;
   /** Set only by `Buffered`. */
   bytes = 0;
-  /** Numbers the holdings in the order in which they began. */
+  /** Numbers the connections in the order in which they first held something; 0 if they never did. */
   begun = 0;
   readonly pace = new ReadPace();
+  readonly rate = new ReadingRate();
   readonly holder: Holder;
   readonly #buffered: Buffered;
   readonly #address: string;
@@ -69,9 +71,14 @@ export class Holding implements RosterEntry {
     if (bytes !== this.bytes) this.#buffered.change(this, bytes);
   }
 
+  /** Bytes a second that the client takes while something is held for it; `null` if that is not known yet. */
+  bytesPerS(nowMs: number, partMs: number): number | null {
+    return this.rate.at(nowMs, this.#taken, partMs);
+  }
+
   /** Whether the client takes what it is owed too slowly. Ask at each sweep while something is owed; else call `rest`. */
   isTooSlow(nowMs: number, terms: ReadTerms): boolean {
-    return this.pace.isTooSlow(nowMs, this.#acknowledged ?? this.holder.takenBytes, terms);
+    return this.pace.isTooSlow(nowMs, this.#taken, terms);
   }
 
   /**
@@ -82,6 +89,7 @@ export class Holding implements RosterEntry {
     const behindKernel = this.holder.takenBytes - queued;
     if (this.#acknowledged === null) {
       this.pace.recount(behindKernel);
+      this.rate.recount(behindKernel - this.holder.takenBytes);
       this.#acknowledged = behindKernel;
     } else this.#acknowledged += Math.max(0, behindKernel - this.#behindKernel);
     this.#behindKernel = behindKernel;
@@ -93,7 +101,12 @@ export class Holding implements RosterEntry {
    */
   rest(): void {
     this.pace.rest();
+    if (this.#acknowledged !== null) this.rate.recount(this.holder.takenBytes - this.#acknowledged);
     this.#acknowledged = null;
+  }
+
+  get #taken(): number {
+    return this.#acknowledged ?? this.holder.takenBytes;
   }
 }
 
@@ -102,7 +115,10 @@ const LEAST_BYTES_PER_S = 240;
 /** Holdings by how fast their clients read: the slowest class ends first. */
 const CLASSES = 10;
 const NOT_READING = 0;
-/** No sweep has seen them yet: they come behind those that are known not to read, the oldest first. */
+/**
+ * They have held something for too short a time. They come behind those that are known not to read, those first that began to hold something
+ * last: most of them came with the flood.
+ */
 const UNMEASURED = 1;
 const CLASS_FACTOR = 4;
 // The words of a thread: KiB in each class, and in all.
@@ -151,6 +167,8 @@ export class Buffered implements TurnTask {
   #begun = 0;
   /** When the connections were swept last. */
   #nowMs = 0;
+  /** For how long a client may take nothing before that says anything. */
+  #partMs = Number.POSITIVE_INFINITY;
   #willRelieve = false;
   #isAsking = false;
   /** When the kernel is asked next, at the earliest; infinite where it has no answer. */
@@ -187,12 +205,13 @@ export class Buffered implements TurnTask {
 
   change(holding: Holding, bytes: number): void {
     const change = bytes - holding.bytes;
-    if (holding.bytes === 0) {
-      this.#holdings.add(holding);
-      holding.begun = ++this.#begun;
-    }
+    if (holding.bytes === 0) this.#holdings.add(holding);
+    if (holding.begun === 0) holding.begun = ++this.#begun;
     holding.bytes = bytes;
-    if (bytes === 0) this.#holdings.delete(holding);
+    if (bytes === 0) {
+      this.#holdings.delete(holding);
+      holding.rate.rest(this.#nowMs);
+    }
     this.#bytes += change;
     this.#store(ALL, this.#bytes);
     for (const { key } of holding.owners) this.#count(key, change);
@@ -220,8 +239,9 @@ export class Buffered implements TurnTask {
 
   /** Notes how fast clients read. Call it after each sweep of the connections. */
   sweep(nowMs: number, clientReadMs: number): void {
+    this.#partMs = clientReadMs / PARTS;
     this.#publish(nowMs);
-    this.#askKernel(nowMs, clientReadMs);
+    this.#askKernel(nowMs);
     this.check();
   }
 
@@ -245,9 +265,8 @@ export class Buffered implements TurnTask {
 
   /** Ends holdings of a class until so many bytes are freed. Returns how many. */
   #cut(holdings: Holding[], bytes: number, kind: number): number {
-    const nowMs = this.#nowMs;
-    const rate = ({ pace }: Holding) => pace.bytesPerS(nowMs) ?? 0;
-    if (kind === UNMEASURED) holdings.sort((a, b) => a.begun - b.begun);
+    const rate = (holding: Holding) => holding.bytesPerS(this.#nowMs, this.#partMs) ?? 0;
+    if (kind === UNMEASURED) holdings.sort((a, b) => b.begun - a.begun);
     else holdings.sort((a, b) => rate(a) - rate(b) || b.bytes - a.bytes);
     let freed = 0;
     let count = 0;
@@ -265,14 +284,15 @@ export class Buffered implements TurnTask {
   #publish(nowMs: number): Holding[][] {
     this.#nowMs = nowMs;
     const parts = Array.from({ length: CLASSES }, (): Holding[] => []);
-    for (const holding of this.#holdings) parts[classOf(holding.pace.bytesPerS(nowMs))]?.push(holding);
+    for (const holding of this.#holdings)
+      parts[classOf(holding.bytesPerS(nowMs, this.#partMs))]?.push(holding);
     for (const [kind, part] of parts.entries()) this.#store(kind, bytesOf(part));
     return parts;
   }
 
   /** Asks the kernel what clients have acknowledged, where Node.js alone would take slow readers for clients that do not read. */
-  #askKernel(nowMs: number, clientReadMs: number): void {
-    const partMs = clientReadMs / PARTS;
+  #askKernel(nowMs: number): void {
+    const partMs = this.#partMs;
     if (this.#isAsking || nowMs < this.#asksAtMs || this.#holdings.size === 0) return;
     const isPressed = this.bytes > this.#terms.capBytes / PRESSED_PART;
     const isDoubtful = ({ pace, isAcknowledged }: Holding) =>

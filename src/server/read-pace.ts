@@ -14,8 +14,6 @@ interface Mark {
 
 /** A part of the time over which the average counts. A client is found late by at most one part after it is. */
 export const PARTS = 8;
-/** How many of them are the last seconds. */
-const RECENT_PARTS = 3;
 /** Sweeps that are further apart than this had no chance to write in between: the process stood still. */
 const STILL_MS = 5_000;
 
@@ -62,13 +60,6 @@ export class ReadPace {
   /** How long the client has taken nothing. */
   stalledMs(nowMs: number): number {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
-  }
-
-  /** Bytes a second over the last seconds; `null` if they were measured less than twice. */
-  bytesPerS(nowMs: number): number | null {
-    const since = this.#marks.at(-RECENT_PARTS) ?? this.#marks[0];
-    if (since === undefined || nowMs <= since.atMs) return null;
-    return ((this.#bytes - since.bytes) * 1_000) / (nowMs - since.atMs);
   }
 
   /** Goes on with another count of the same bytes, which says `bytes` now. */

@@ -87,14 +87,3 @@ describe('a client', () => {
     expect(client.endsWithin(600_000, burst(5_000, 1_000))).toBeNull();
   });
 });
-
-test('the rate is that of the last seconds, and unknown until it was measured twice', () => {
-  const client = new Client();
-  expect(client.pace.bytesPerS(0)).toBeNull();
-  client.endsWithin(500, () => 1_000_000);
-  expect(client.pace.bytesPerS(client.nowMs)).toBeNull();
-  client.endsWithin(60_000, burst(1_000, 1_000));
-  expect(client.pace.bytesPerS(client.nowMs)).toBeCloseTo(1_000, -2);
-  client.endsWithin(23_000);
-  expect(client.pace.bytesPerS(client.nowMs)).toBe(0);
-});

@@ -1,0 +1,57 @@
+/** How much a client had taken at a moment. */
+interface Mark {
+  atMs: number;
+  bytes: number;
+}
+
+/**
+ * How fast a client reads while something is held for it: over the last times at which it took something, so that a client whose kernel
+ * takes large pieces now and then is not taken for one that does not read. Time in which nothing is held does not count.
+ */
+export class ReadingRate {
+  #older: Mark | null = null;
+  #newer: Mark | null = null;
+  /** When it was found that nothing is held; `null` while something is. */
+  #restedAtMs: number | null = null;
+
+  /** Nothing is held from now on. */
+  rest(nowMs: number): void {
+    this.#restedAtMs ??= nowMs;
+  }
+
+  /** Goes on with another count of the same bytes, which says so many more. */
+  recount(change: number): void {
+    if (this.#newer === null || this.#older === null) return;
+    this.#newer.bytes += change;
+    if (this.#older !== this.#newer) this.#older.bytes += change;
+  }
+
+  /**
+   * Returns bytes a second; `null` until a whole part was measured. Call it at each sweep while something is held.
+   *
+   * @param bytes how many bytes the client has taken so far
+   * @param partMs how long a client may take nothing before that says anything
+   */
+  at(nowMs: number, bytes: number, partMs: number): number | null {
+    const newer = this.#newer ?? { atMs: nowMs, bytes };
+    const older = this.#older ?? newer;
+    this.#goOn(nowMs, older, newer);
+    if (nowMs - newer.atMs >= partMs && bytes > newer.bytes) {
+      this.#older = newer;
+      this.#newer = { atMs: nowMs, bytes };
+    } else {
+      this.#older = older;
+      this.#newer = newer;
+    }
+    const ms = nowMs - this.#older.atMs;
+    return ms < partMs ? null : ((bytes - this.#older.bytes) * 1_000) / ms;
+  }
+
+  #goOn(nowMs: number, older: Mark, newer: Mark): void {
+    if (this.#restedAtMs === null) return;
+    const restedMs = nowMs - Math.max(this.#restedAtMs, newer.atMs);
+    this.#restedAtMs = null;
+    newer.atMs += restedMs;
+    if (older !== newer) older.atMs += restedMs;
+  }
+}
