@@ -211,4 +211,16 @@ describe('an exchange over HTTP/2', () => {
     expect(exchanges.running).toHaveLength(200);
     expect(wire.isPaused()).toBe(false);
   });
+
+  test('reads 64 KiB of a response from the upstream for a client that has shut the window', async () => {
+    const conversation = new Conversation();
+    const { exchanges } = conversation;
+    await conversation.brings(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings([4, 0]), get(1));
+    const [downstream] = exchanges.running;
+    downstream?.head(200, '', []);
+    expect(downstream?.write(Buffer.alloc(60_000), null)).toBe(true);
+    expect(downstream?.write(Buffer.alloc(10_000), null)).toBe(false);
+    await conversation.brings(frame(TYPE.rstStream, 0, 1, Buffer.alloc(4)));
+    expect(downstream?.write(Buffer.alloc(1), null)).toBe(false);
+  });
 });
