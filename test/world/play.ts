@@ -216,7 +216,7 @@ function populate(world: World): void {
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
         live: { url: live.url, timeouts: { ...timeouts, websocket_idle: '6s' }, max_websockets: mostLive },
         calls: { url: calls.url, protocol: 'grpc', h2, max_grpc_calls: mostCalls },
-        plenty: { url: plenty.url, ...every },
+        plenty: { url: plenty.url, ...every, timeouts: { ...timeouts, websocket_idle: '30s' } },
         'plenty-h2': { url: plenty.multiplexedUrl, protocol: 'h2', ...every },
         'plenty-calls': {
           ...{ url: plenty.multiplexedUrl, protocol: 'grpc' },

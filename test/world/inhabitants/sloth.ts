@@ -16,6 +16,10 @@ type Dialect = (typeof DIALECTS)[number];
 
 /** How soon what was read by a gateway is at a service, and what a service has given is at the gateway, where nothing is wrong. */
 const SOON_MS = 500;
+/** A system that is filled again sooner than this may look the same whenever a gateway asks it. */
+const TOLD_MS = 3_000;
+/** How soon a gateway has seen how fast somebody reads. */
+const MEASURED_MS = 2_500;
 /** How soon a gateway knows that a client is gone. */
 const GONE_MS = 20_000;
 /** How often it looks, reads or makes room. */
@@ -285,7 +289,8 @@ export class Sloth implements Inhabitant {
     const isCut = line.isGone && line.taken[0]?.isWhole !== true;
     const isSeen = by !== 'socket' || this.#isSeen(line, bytesPerS, everyMs);
     const isServed = line.taken[0]?.status === 200 || line.taken[0]?.status === 101;
-    if (isHonest && isCut && isServed && isSeen && this.#isCalm(gateway, sent.asked))
+    const isMeasured = this.#world.nowMs - fromMs >= MEASURED_MS;
+    if (isHonest && isCut && isServed && isSeen && isMeasured && this.#isCalm(gateway, sent.asked))
       this.#world.wrong(
         'hurt',
         `${what}, and ${gateway.name} has ended that after ${(this.#world.nowMs - fromMs).toFixed()} ms`,
@@ -300,7 +305,7 @@ export class Sloth implements Inhabitant {
    */
   #isSeen({ socket }: SlothLine, bytesPerS: number, everyMs: number): boolean {
     const { hasTables, clientReadMs } = this.#world.reading;
-    const isTold = hasTables && socket.roomBytes / 2 >= (2 * bytesPerS * everyMs) / 1_000;
+    const isTold = hasTables && socket.roomBytes / 2 >= (bytesPerS * Math.max(TOLD_MS, 2 * everyMs)) / 1_000;
     return isTold || (bytesPerS * clientReadMs) / 1_000 >= 2 * (socket.roomBytes + WRITE_BYTES);
   }
 
