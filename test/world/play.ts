@@ -17,7 +17,7 @@ import { PLENTY, PlentyService } from './inhabitants/plenty-service.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { REFRESH, SIGN_OUT, SignInClient } from './inhabitants/sign-in-client.ts';
-import { type Sent, Sloth } from './inhabitants/sloth.ts';
+import { KEPT, MOST_KEPT, MOST_OFFENCES, type Sent, SHARED, Sloth } from './inhabitants/sloth.ts';
 import { Spender } from './inhabitants/spender.ts';
 import { WebSocketClient } from './inhabitants/web-socket-client.ts';
 import { WebSocketService } from './inhabitants/web-socket-service.ts';
@@ -151,6 +151,9 @@ function populate(world: World): void {
   };
   world.limits = { global: draws.percent(30) ? global : null, things, words };
   const limitsOf = (ofThings: LimitRule) => ({
+    ...(world.reading.hasOffences && {
+      invalid_requests: { limit: `${MOST_OFFENCES}/1m`, restrict_for: '5s' },
+    }),
     global:
       world.limits.global === null
         ? 'off'
@@ -159,10 +162,12 @@ function populate(world: World): void {
       things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm },
       words: { user: quotaOf(words), algorithm: words.algorithm },
       held: { concurrent: world.mostHeld },
-      ...(world.reading.hasShared && { shared: { main: 'thing', resource: '5/1m' } }),
+      ...(world.reading.hasShared && {
+        ...{ shared: { main: 'thing', resource: '5/1m' }, kept: { concurrent: MOST_KEPT } },
+      }),
     },
     routes: {
-      ...(world.reading.hasShared && { '/v1/shared/{thing}': 'shared' }),
+      ...(world.reading.hasShared && { [`${SHARED}/{thing}`]: 'shared', [KEPT]: 'kept' }),
       '/v1/things/**': 'things',
       [`GRPC ${WORDS}/*`]: 'words',
       [HELD_PATH]: 'held',
@@ -211,7 +216,7 @@ function populate(world: World): void {
         multiplexed: { url: multiplexed.url, ...shared, protocol: 'h2', h2 },
         live: { url: live.url, timeouts: { ...timeouts, websocket_idle: '6s' }, max_websockets: mostLive },
         calls: { url: calls.url, protocol: 'grpc', h2, max_grpc_calls: mostCalls },
-        plenty: { url: plenty.url, ...every },
+        plenty: { url: plenty.url, ...every, timeouts: { ...timeouts, websocket_idle: '30s' } },
         'plenty-h2': { url: plenty.multiplexedUrl, protocol: 'h2', ...every },
         'plenty-calls': {
           ...{ url: plenty.multiplexedUrl, protocol: 'grpc' },
@@ -226,7 +231,8 @@ function populate(world: World): void {
         { path: '/v1/multiplexed/**', upstream: 'multiplexed', authentication: 'optional' },
         { path: '/v1/live', upstream: 'live', authentication: 'optional', websocket: true },
         { path: PLENTY.http1, upstream: 'plenty', ...anyone },
-        { path: '/v1/shared/{thing}', upstream: 'plenty', ...anyone },
+        { path: `${SHARED}/{thing}`, upstream: 'plenty', ...anyone },
+        { path: KEPT, upstream: 'plenty', ...anyone },
         { path: PLENTY.h2, upstream: 'plenty-h2', ...anyone },
         { path: PLENTY.webSocket, upstream: 'plenty', ...anyone, websocket: true },
         { grpc: PLENTY.call.slice(1), upstream: 'plenty-calls', grpc_web: true, ...anyone },
@@ -258,7 +264,7 @@ function populate(world: World): void {
   if (reading.hasTables) for (const { host } of gateways) host.tellConnections();
   const sent: Sent[] = [];
   const sloths = Array.from(
-    { length: world.draws.part('sloths').one([0, 1, 1, 2]) },
+    { length: world.draws.part('sloths').one([1, 1, 2]) },
     (_, i) => new Sloth(world, `sloth-${i + 1}`, plenty, sent),
   );
   world.gateways.push(...gateways);
@@ -288,17 +294,18 @@ function populate(world: World): void {
 /** Decides what gateways demand of those who read, and returns it with further caps. */
 function drawReading(world: World): World['reading'] & { readonly caps: object } {
   const draws = world.draws.part('reading');
-  const mostRequests = draws.one([8, 40]);
+  const mostRequests = draws.one([8, 8, 40]);
   world.reading = {
     clientReadMs: draws.one([8_000, 3_000]),
     minBytesPerS: draws.one([null, 240, 2_000]),
-    bufferedBytes: draws.one([1, 1, 4, 64]) * 1_048_576,
+    bufferedBytes: draws.one([1, 1, 4, 64, 64]) * 1_048_576,
     maxStreams: draws.one([128, 16, 4]),
     mostRequests,
     hasTables: draws.percent(75),
-    hasShared: world.sharing === null && draws.percent(50),
+    hasShared: world.sharing === null,
+    hasOffences: world.sharing === null && draws.percent(25),
   };
-  const caps = draws.percent(50) ? { requests_per_address: mostRequests } : {};
+  const caps = draws.percent(75) ? { requests_per_address: mostRequests } : {};
   return { ...world.reading, caps };
 }
 

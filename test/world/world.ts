@@ -33,8 +33,10 @@ interface Reading {
   readonly mostRequests: number;
   /** Whether the system of each gateway tells what clients have acknowledged. */
   readonly hasTables: boolean;
-  /** Whether there is a limit that all share, of fewer than so many requests. */
+  /** Whether there is a limit that all share, of fewer than so many requests, and one of requests in flight. */
   readonly hasShared: boolean;
+  /** Whether an address is restricted that is refused very often. */
+  readonly hasOffences: boolean;
 }
 
 /** What all inhabitants share. */
@@ -68,7 +70,8 @@ export class World {
   /** What gateways demand of those who read, and how much they may hold for them. */
   reading: Reading = {
     ...{ clientReadMs: 8_000, minBytesPerS: 240, bufferedBytes: 67_108_864, maxStreams: 128 },
-    ...{ mostRequests: 40, hasTables: true, hasShared: false },
+    ...{ mostRequests: 40, hasTables: true },
+    ...{ hasShared: false, hasOffences: false },
   };
   /** Whether gateways have a listener for gRPC alone. */
   listensForCalls = false;

@@ -48,8 +48,10 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   #writer: TurnWriter | null = null;
   readonly #heads: HeadReader;
   readonly #streams = new Roster<Http2Downstream>();
-  /** Streams that are closed, but whose last bytes are not written yet. */
+  /** Streams that are closed, but whose last bytes have not been handed to the socket. */
   #leaving: Http2Downstream[] = [];
+  /** How many streams are closed, but their last bytes not written yet. */
+  #unwritten = 0;
   /** How many bytes of requests are kept. */
   #kept = 0;
   readonly #maxStreams: number;
@@ -229,8 +231,12 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   streamClosed(downstream: Http2Downstream, answered: boolean): void {
     const isUnwritten = answered && this.#session.unwritten > 0;
-    if (isUnwritten && this.#phase !== 'closing') this.#leaving.push(downstream);
-    else this.#over(downstream, answered && !isUnwritten);
+    if (!isUnwritten || this.#phase === 'closing') {
+      this.#over(downstream, answered && !isUnwritten);
+      return;
+    }
+    this.#leaving.push(downstream);
+    this.#unwritten++;
   }
 
   #serve(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler {
@@ -251,6 +257,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     const leaving = this.#leaving;
     this.#leaving = [];
     return error => {
+      this.#unwritten -= leaving.length;
       for (const stream of leaving) this.#over(stream, !error);
       if (this.#isHeldBack) this.#readOn();
     };
@@ -282,7 +289,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   /** Reads on, unless the client does not: what waits to be written counts as in flight. */
   #readOn(): void {
-    const isWaiting = this.#leaving.length > 0 && this.#streams.size >= this.#maxStreams;
+    const isWaiting = this.#unwritten > 0 && this.#streams.size >= this.#maxStreams;
     this.#isHeldBack = this.#phase !== 'closing' && (isWaiting || this.#writer?.isFull === true);
     const { isBehind } = this.#session;
     if (this.#isHeldBack || isBehind) this.socket.pause();

@@ -6,7 +6,7 @@ import { ADMIN_TOKEN, type WorldGateway } from './gateway.ts';
 /** How often it looks what waits in the sockets of gateways. */
 const LOOKS_MS = 100;
 /** How much more than `caps.buffered` may wait within a turn: each thread frees memory at the end of its own. */
-const TURN_BYTES = 524_288;
+export const TURN_BYTES = 524_288;
 /** How soon everything is given back whose client has gone. */
 const GIVEN_BACK_MS = 20_000;
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from '
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Network } from '../../../src/core/index.ts';
+import { wordOf } from './http-service.ts';
 import { Service } from './service.ts';
 
 /** Where it gives: over HTTP/1.1 and HTTP/2, in a WebSocket, and as calls. */
@@ -51,7 +52,7 @@ export class PlentyService extends Service {
     response.on('error', () => {});
     response.sendDate = false;
     const isCounted = status !== 204 && this.draws.part(id).percent(50);
-    response.writeHead(status, { 'x-world': id, ...(isCounted && { 'content-length': bytes }) });
+    response.writeHead(status, { ...fieldsOf(id), ...(isCounted && { 'content-length': bytes }) });
     for (let left = bytes; left > 0; left -= PIECE.length) response.write(PIECE.subarray(0, left));
     response.end();
     this.#given(id);
@@ -62,7 +63,7 @@ export class PlentyService extends Service {
     stream.on('error', () => {});
     stream.resume();
     const isCall = fields['content-type']?.startsWith('application/grpc') === true;
-    const head = { ':status': status, 'x-world': id, date: 'now' };
+    const head = { ':status': status, ...fieldsOf(id), date: 'now' };
     if (!isCall) {
       const isEmpty = fields[':method'] === 'HEAD' || status === 204 || bytes === 0;
       stream.respond(head, { endStream: isEmpty });
@@ -96,4 +97,9 @@ export class PlentyService extends Service {
     const asked = this.world.requests.find(id);
     if (asked !== undefined) asked.givenMs = this.world.nowMs;
   }
+}
+
+/** Its own fields take room in HTTP/2, too: no table of HPACK knows them. */
+function fieldsOf(id: string): Readonly<Record<string, string>> {
+  return { 'x-world': id, 'x-words': wordOf(id).repeat(20) };
 }

@@ -46,6 +46,8 @@ export interface SlothLine {
   ask(said: Said): void;
   /** Takes so many bytes more, by whatever holds the gateway back. */
   grant(bytes: number): void;
+  /** Takes all that comes from now on. */
+  grantAll(): void;
   /** Shows that it is there, if its protocol has a way. */
   ping(): void;
   /** Whether its gateway waits for it by a window; `null`: only its system can tell. */
@@ -109,6 +111,10 @@ export class Http1SlothLine implements SlothLine {
 
   grant(bytes: number): void {
     this.socket.ration(bytes);
+  }
+
+  grantAll(): void {
+    this.socket.ration(WIDE);
   }
 
   ping(): void {}
@@ -197,6 +203,11 @@ export class Http2SlothLine implements SlothLine {
     if (by === 'socket') this.socket.ration(bytes);
     else if (by === 'connection') this.#widen(0, bytes);
     else if (this.taken.length > 0) this.#widen(2 * this.taken.length - 1, bytes);
+  }
+
+  grantAll(): void {
+    this.socket.ration(WIDE);
+    for (let i = 0; i < this.taken.length; i++) this.#widen(2 * i + 1, WIDE);
   }
 
   ping(): void {

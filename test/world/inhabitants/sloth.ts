@@ -3,18 +3,25 @@ import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { Asked } from '../requests.ts';
 import type { World } from '../world.ts';
-import { askHeld } from './auditor.ts';
+import { askHeld, TURN_BYTES } from './auditor.ts';
 import { CALLS_PORT, type WorldGateway } from './gateway.ts';
 import type { Inhabitant } from './inhabitant.ts';
 import { PLENTY, type PlentyService, WANT } from './plenty-service.ts';
 import { REFRESH } from './sign-in-client.ts';
 import { Http1SlothLine, Http2SlothLine, type SlothLine, WIDE, type Windows } from './sloth-line.ts';
 
-const DIALECTS = ['http1', 'h2', 'call', 'web-call', 'h2-web-call', 'web-socket', 'h2-web-socket'] as const;
+const ASKING = ['http1', 'h2', 'h2', 'call', 'web-call', 'h2-web-call'] as const;
+const DIALECTS = [...ASKING, 'web-socket', 'h2-web-socket'] as const;
 type Dialect = (typeof DIALECTS)[number];
 
 /** How soon what was read by a gateway is at a service, and what a service has given is at the gateway, where nothing is wrong. */
 const SOON_MS = 500;
+/** A system that is filled again sooner than this may look the same whenever a gateway asks it. */
+const TOLD_MS = 3_000;
+/** How soon a gateway has seen how fast somebody reads. */
+const MEASURED_MS = 2_500;
+/** How soon a gateway knows that a client is gone. */
+const GONE_MS = 20_000;
 /** How often it looks, reads or makes room. */
 const TICK_MS = 250;
 /** How much longer than `client_read` a gateway may take until it has ended who does not read: two sweeps, and an eighth more each for the average and the kernel. */
@@ -23,6 +30,12 @@ const LATE_PART = 0.375;
 const FIRST_WINDOW = 65_535;
 /** What a gateway has whole, whatever its client does. */
 const WHOLE_BYTES = 50_000;
+const FEW_BYTES = 3_000;
+/** A connection on which more waits is not read from: its socket may be full. */
+const FULL_BYTES = 50_000;
+/** The least that the head of a response takes over HTTP/2, and how many more requests a connection may begin before it stops to read. */
+const LEAST_HEAD_BYTES = 180;
+const AT_ONCE = 80;
 
 /** Into how many shares `caps.buffered` is divided, and what a connection and a request count besides their bytes (docs/memory.md). */
 const SHARES = 10;
@@ -30,6 +43,13 @@ const LINE_BYTES = 150_000;
 const STREAM_BYTES = 12_500;
 /** How much a gateway may write at once. */
 const WRITE_BYTES = 150_000;
+
+/** What a few share, what only a few of one client may have in flight, and after how many refusals an address is restricted. */
+export const SHARED = '/v1/shared';
+export const KEPT = '/v1/kept';
+export const MOST_KEPT = 3;
+export const MOST_OFFENCES = 60;
+const UNREAD: Windows = { stream: WIDE, connection: WIDE, by: 'socket' };
 
 /** One thing that it asks for. */
 interface Wish {
@@ -89,8 +109,8 @@ export class Sloth implements Inhabitant {
 
   async prove(): Promise<void> {
     const draws = this.#draws.part('in the end');
-    const gateway = draws.one(this.#world.gateways);
-    await this.#visit(gateway, draws);
+    await this.#hoard(draws.one(this.#world.gateways), draws.one(ASKING), draws);
+    await this.#visit(draws.one(this.#world.gateways), draws);
   }
 
   async leave(): Promise<void> {
@@ -98,11 +118,18 @@ export class Sloth implements Inhabitant {
   }
 
   async #visit(gateway: WorldGateway, draws: Draws): Promise<void> {
-    const course = draws.one(['hoard', 'hoard', 'dawdle', 'dawdle', 'stuff', 'flood', 'hesitate'] as const);
+    const { hasShared, hasOffences } = this.#world.reading;
+    const course = draws.one([
+      ...(['hoard', 'hoard', 'dawdle', 'dawdle', 'stuff', 'flood', 'hesitate'] as const),
+      ...(hasOffences ? (['offend', 'offend'] as const) : hasShared ? (['occupy'] as const) : []),
+    ]);
     const dialect = draws.one(DIALECTS);
     this.#world.history.tell(this.name, `begins to ${course} at ${gateway.name} in ${dialect}`);
-    if (course === 'hoard') await this.#hoard(gateway, dialect, draws);
-    else if (course === 'dawdle') await this.#dawdle(gateway, dialect, draws);
+    if (course === 'dawdle' || (course === 'hoard' && dialect.endsWith('web-socket')))
+      await this.#dawdle(gateway, dialect, draws);
+    else if (course === 'hoard') await this.#hoard(gateway, dialect, draws);
+    else if (course === 'offend') await this.#offend(gateway, draws);
+    else if (course === 'occupy') await this.#occupy(gateway, draws);
     else if (course === 'stuff') await this.#stuff(gateway, draws);
     else if (course === 'flood') await this.#flood(gateway, draws);
     else await this.#hesitate(gateway, draws);
@@ -110,40 +137,104 @@ export class Sloth implements Inhabitant {
 
   /** Asks for one little thing after the other, reads nothing, and gets all of them: none holds a place. */
   async #hoard(gateway: WorldGateway, dialect: Dialect, draws: Draws): Promise<void> {
-    const { reading } = this.#world;
-    if (dialect.endsWith('web-socket')) return this.#dawdle(gateway, dialect, draws);
-    const isMultiplexed = isOverHttp2(dialect);
-    const isDenied = !isCall(dialect) && draws.percent(25) && reading.hasShared;
-    const most = isMultiplexed ? Math.min(reading.maxStreams - 2, 20) : 3;
-    const by = draws.one<Windows['by']>(['socket', 'socket', 'stream']);
-    const lines: SlothLine[] = [];
+    const { hasShared, hasOffences, mostRequests } = this.#world.reading;
+    const isDenied = !isCall(dialect) && draws.percent(40) && hasShared;
+    const denials = hasOffences ? [404] : [401, 403, 404];
+    const status = isDenied ? draws.one(denials) : draws.one([200, 200, 204, 304, 404, 503]);
     const method = draws.one(['GET', 'GET', 'HEAD', 'POST']);
-    const status = isDenied ? draws.one([401, 403, 404]) : draws.one([200, 200, 204, 304, 404, 503]);
-    const path = isDenied ? `/v1/shared/${this.name}` : pathOf(dialect, draws);
-    for (let left = reading.mostRequests + 6; left > 0; left--) {
+    const path = isDenied ? `${SHARED}/${this.name}` : pathOf(dialect, draws);
+    const wish = { gateway, dialect, method, path, status: isCall(dialect) ? 200 : status };
+    const lines = await this.#pile(wish, mostRequests + 6, draws);
+    await this.#world.pause(SOON_MS);
+    await this.#judgeHeld(gateway);
+    await this.#part(lines, draws);
+  }
+
+  /** Asks for what it must not have until it is restricted, and reads none of the refusals. */
+  async #offend(gateway: WorldGateway, draws: Draws): Promise<void> {
+    const dialect = draws.one(['h2', 'http1'] as const);
+    const path = pathOf(dialect, draws);
+    const wish = { gateway, dialect, method: 'GET', path, status: draws.one([401, 403]) };
+    const lines = await this.#pile(wish, MOST_OFFENCES + 1, draws);
+    await this.#world.pause(SOON_MS);
+    const offences = this.#sent.filter(
+      ({ asked, line }) => lines.includes(line) && asked.arrivals.length > 0 && asked.givenMs !== null,
+    );
+    const line = this.#open(gateway, 'http1', UNREAD);
+    if (line === null) return;
+    const { asked } = this.#ask(line, { ...wish, dialect: 'http1', bytes: 0 });
+    await this.#world.pause(SOON_MS);
+    const isLetIn = offences.length > MOST_OFFENCES && asked.arrivals.length > 0;
+    if (isLetIn && this.#world.isHealed && this.#isCalm(gateway, offences[0]?.asked ?? asked))
+      this.#world.wrong(
+        'given back',
+        `${gateway.name} lets ${asked.id} in behind ${offences.length} offences`,
+      );
+    await this.#part([...lines, line], draws);
+  }
+
+  /** Has as many in flight as it may, and one more: what it has not read is in flight. */
+  async #occupy(gateway: WorldGateway, draws: Draws): Promise<void> {
+    const { reading } = this.#world;
+    const line = this.#open(gateway, 'h2', { stream: 0, connection: WIDE, by: 'stream' });
+    if (line === null) return;
+    const wish = { gateway, dialect: 'h2', method: 'GET', path: KEPT, status: 200, bytes: 1_000 } as const;
+    const sent: Sent[] = [];
+    for (let i = 0; i <= MOST_KEPT; i++) {
+      sent.push(this.#ask(line, wish));
+      await this.#world.pause(draws.between(50, 200));
+    }
+    await this.#world.pause(SOON_MS);
+    const arrived = sent.filter(({ asked }) => asked.arrivals.length > 0).length;
+    line.grantAll();
+    await this.#world.pause(SOON_MS);
+    const next = this.#ask(line, wish);
+    await this.#world.pause(SOON_MS);
+    const first = sent[0]?.asked;
+    const isCalm =
+      first !== undefined && this.#world.isHealed && this.#isCalm(gateway, first) && !line.isGone;
+    if (isCalm && reading.maxStreams > MOST_KEPT + 2 && this.#share > 200_000) {
+      if (arrived !== MOST_KEPT)
+        this.#world.wrong(
+          'at once',
+          `${gateway.name} admits ${arrived}, and ${MOST_KEPT} may be in flight: ${first.id}`,
+        );
+      if (next.asked.arrivals.length === 0)
+        this.#world.wrong(
+          'given back',
+          `${gateway.name} does not admit ${next.asked.id}, and all before it were read`,
+        );
+    }
+    await this.#part([line], draws);
+  }
+
+  /** Asks for so many things one after the other, on as many connections as it needs, and reads none of the responses. */
+  async #pile(wish: Omit<Wish, 'bytes'>, count: number, draws: Draws): Promise<SlothLine[]> {
+    const { gateway, dialect, status } = wish;
+    const isMultiplexed = isOverHttp2(dialect);
+    const most = isMultiplexed ? Math.min(this.#world.reading.maxStreams - 2, 20) : 3;
+    const by = draws.one<Windows['by']>(['socket', 'stream', 'stream']);
+    const lines: SlothLine[] = [];
+    let waiting = 0;
+    for (let left = count; left > 0; left--) {
       let line: SlothLine | null = lines.at(-1) ?? null;
-      if (line === null || line.taken.length >= most || line.isGone) {
+      if (line === null || line.taken.length >= most || waiting > FULL_BYTES || line.isGone) {
         line = this.#open(gateway, dialect, { stream: by === 'stream' ? 0 : WIDE, connection: WIDE, by });
-        if (line === null) return;
+        if (line === null) break;
         if (by !== 'stream' || !isMultiplexed) line.socket.ration(0);
         lines.push(line);
+        waiting = 0;
       }
-      const bytes = status === 204 || status === 304 ? 0 : draws.one([0, 1, 3_000, WHOLE_BYTES]);
-      const sent = this.#ask(line, {
-        gateway,
-        dialect,
-        method,
-        path,
-        status: isCall(dialect) ? 200 : status,
-        bytes,
-      });
+      const mayBeLong = !isMultiplexed || waiting === 0;
+      const drawn = draws.one([0, 1, FEW_BYTES, mayBeLong ? WHOLE_BYTES : FEW_BYTES]);
+      const bytes = status === 204 || status === 304 ? 0 : drawn;
+      waiting += bytes;
+      const sent = this.#ask(line, { ...wish, bytes });
       await this.#world.pause(draws.between(20, 100));
       // Over HTTP/1.1 those behind it wait until it is delivered.
       if (isMultiplexed || line.taken.length === 1) await this.#judgeArrival(sent);
     }
-    await this.#world.pause(SOON_MS);
-    await this.#judgeHeld(gateway);
-    await this.#part(lines, draws);
+    return lines;
   }
 
   /** Takes a long answer slowly, or not at all, in one way or another. */
@@ -198,7 +289,8 @@ export class Sloth implements Inhabitant {
     const isCut = line.isGone && line.taken[0]?.isWhole !== true;
     const isSeen = by !== 'socket' || this.#isSeen(line, bytesPerS, everyMs);
     const isServed = line.taken[0]?.status === 200 || line.taken[0]?.status === 101;
-    if (isHonest && isCut && isServed && isSeen && this.#isCalm(gateway, sent.asked))
+    const isMeasured = this.#world.nowMs - fromMs >= MEASURED_MS;
+    if (isHonest && isCut && isServed && isSeen && isMeasured && this.#isCalm(gateway, sent.asked))
       this.#world.wrong(
         'hurt',
         `${what}, and ${gateway.name} has ended that after ${(this.#world.nowMs - fromMs).toFixed()} ms`,
@@ -213,7 +305,7 @@ export class Sloth implements Inhabitant {
    */
   #isSeen({ socket }: SlothLine, bytesPerS: number, everyMs: number): boolean {
     const { hasTables, clientReadMs } = this.#world.reading;
-    const isTold = hasTables && socket.roomBytes / 2 >= (2 * bytesPerS * everyMs) / 1_000;
+    const isTold = hasTables && socket.roomBytes / 2 >= (bytesPerS * Math.max(TOLD_MS, 2 * everyMs)) / 1_000;
     return isTold || (bytesPerS * clientReadMs) / 1_000 >= 2 * (socket.roomBytes + WRITE_BYTES);
   }
 
@@ -250,22 +342,21 @@ export class Sloth implements Inhabitant {
   /** Asks over HTTP/2 for more heads at once than may be in flight, and reads none. */
   async #flood(gateway: WorldGateway, draws: Draws): Promise<void> {
     const { reading } = this.#world;
-    const line = this.#open(gateway, 'h2', { stream: WIDE, connection: WIDE, by: 'socket' });
+    const line = this.#open(gateway, 'h2', UNREAD);
     if (line === null) return;
     line.socket.ration(0);
-    const path = draws.one([PLENTY.http1, PLENTY.h2, '/v1/nowhere']);
-    for (let left = draws.one([50, 200, 600]); left > 0; left--) {
+    const path = draws.one([PLENTY.http1, PLENTY.h2]);
+    for (let left = draws.one([200, 600, 600]); left > 0; left--) {
       this.#ask(line, { gateway, dialect: 'h2', method: 'HEAD', path, status: 200, bytes: 0 });
-      if (left % 20 === 0) await this.#world.pause(draws.between(1, 20));
+      await this.#world.pause(draws.between(1, 4));
     }
     await this.#world.pause(SOON_MS);
-    const held = await this.#held(gateway);
-    const calm = this.#world.isHealed && held !== null;
-    const all = held?.inFlight.get('') ?? 0;
-    if (calm && all > reading.maxStreams + 2)
+    const arrived = line.taken.filter(({ asked }) => asked.arrivals.length > 0).length;
+    const waiting = arrived - Math.ceil(line.socket.roomBytes / LEAST_HEAD_BYTES);
+    if (waiting > reading.maxStreams + AT_ONCE)
       this.#world.wrong(
         'at once',
-        `${gateway.name} has ${all} requests in flight, and a connection may have ${reading.maxStreams}`,
+        `${gateway.name} has ${waiting} heads to write, and a connection may have ${reading.maxStreams}`,
       );
     await this.#judgeHeld(gateway);
     await this.#part([line], draws);
@@ -299,8 +390,10 @@ export class Sloth implements Inhabitant {
     const since = new Map<SlothLine, number>();
     const boundMs = withinMs ?? reading.clientReadMs * (1 + LATE_PART) + LATE_MS;
     const untilMs = this.#world.nowMs + (draws.percent(60) ? boundMs + 1_000 : draws.between(0, 500));
-    while (this.#world.nowMs < untilMs && lines.some(line => !line.isGone)) {
+    const pings = draws.percent(50);
+    for (let tick = 1; this.#world.nowMs < untilMs && lines.some(line => !line.isGone); tick++) {
       await this.#world.pause(TICK_MS);
+      if (pings && tick % 4 === 0) for (const line of lines) line.ping();
       for (const line of lines) {
         const first = line.taken[0]?.asked;
         const isAwaited = withinMs !== null ? line.taken.some(({ status }) => status === 0) : isOwed(line);
@@ -411,9 +504,22 @@ export class Sloth implements Inhabitant {
   async #judgeHeld(gateway: WorldGateway): Promise<void> {
     const first = this.#sent.findLast(({ asked }) => asked.gateway === gateway)?.asked;
     const held = await this.#held(gateway);
+    const { bufferedBytes } = this.#world.reading;
+    if (held !== null && held.bytes > bufferedBytes + TURN_BYTES)
+      this.#world.wrong(
+        'buffered',
+        `${gateway.name} counts ${held.bytes} bytes, and ${bufferedBytes} are allowed`,
+      );
     if (held === null || first === undefined || !this.#world.isHealed || !this.#isCalm(gateway, first))
       return;
     const open = this.#unanswered(gateway);
+    const all = held.inFlight.get('') ?? 0;
+    const mostAll = open.length + this.#others(gateway);
+    if (all > mostAll)
+      this.#world.wrong(
+        'given back',
+        `${gateway.name} has ${all} requests, of which ${mostAll} are not answered`,
+      );
     for (const upstream of new Set(UPSTREAMS.values())) {
       const count = open.filter(each => each.upstream === upstream).length;
       const said = held.inFlight.get(upstream) ?? 0;
@@ -437,6 +543,14 @@ export class Sloth implements Inhabitant {
         return false;
       return !isFew || asked.givenMs === null || asked.givenMs > nowMs - SOON_MS / 8;
     });
+  }
+
+  /** How many requests of others a gateway may have. */
+  #others(gateway: WorldGateway): number {
+    const { requests, nowMs } = this.#world;
+    const own = new Set(this.#sent.map(({ asked }) => asked));
+    const isOpen = ({ endedMs }: Asked) => endedMs === null || endedMs > nowMs - GONE_MS;
+    return requests.all.filter(each => each.gateway === gateway && isOpen(each) && !own.has(each)).length;
   }
 
   /** Whether nothing has gone wrong around a request since shortly before it was sent. */

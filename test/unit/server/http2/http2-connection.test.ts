@@ -211,4 +211,36 @@ describe('an exchange over HTTP/2', () => {
     expect(exchanges.running).toHaveLength(200);
     expect(wire.isPaused()).toBe(false);
   });
+
+  test('reads 64 KiB of a response from the upstream for a client that has shut the window', async () => {
+    const conversation = new Conversation();
+    const { exchanges } = conversation;
+    await conversation.brings(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings([4, 0]), get(1));
+    const [downstream] = exchanges.running;
+    downstream?.head(200, '', []);
+    expect(downstream?.write(Buffer.alloc(60_000), null)).toBe(true);
+    expect(downstream?.write(Buffer.alloc(10_000), null)).toBe(false);
+    await conversation.brings(frame(TYPE.rstStream, 0, 1, Buffer.alloc(4)));
+    expect(downstream?.write(Buffer.alloc(1), null)).toBe(false);
+  });
+
+  test('counts as in flight until its response is written: at max_streams nothing more is read', async () => {
+    const conversation = await Conversation.begun();
+    const { exchanges, wire } = conversation;
+    const { maxStreams } = listenerState(exchanges.asGateway, 16_384).http2;
+    wire.hold();
+    for (let i = 0; i < maxStreams; i++) {
+      expect(wire.isPaused()).toBe(false);
+      await conversation.brings(get(2 * i + 1));
+      exchanges.running.at(-1)?.answer(204, '', [], '', false);
+      await conversation.turns(1);
+    }
+    await conversation.brings(get(2 * maxStreams + 1));
+    expect(wire.isPaused()).toBe(true);
+    expect(exchanges.over).toEqual([]);
+    wire.release();
+    await conversation.turns(3);
+    expect(exchanges.over).toHaveLength(maxStreams);
+    expect(wire.isPaused()).toBe(false);
+  });
 });
