@@ -40,6 +40,12 @@ export class Liveness {
     return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
   }
 
+  /** The other side is alive: something else than a byte of it says so. */
+  heard(): void {
+    this.#silence.begin();
+    this.#pinged = false;
+  }
+
   /** Notes that a PING is about to be sent. Returns false if one is under way. */
   ping(): boolean {
     if (this.#pinged) return false;

@@ -325,6 +325,11 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   }
 
   #sweepLiveness(nowMs: number): void {
+    if (this.#holding.pace.isMeasured) {
+      // How fast the client reads says whether it is alive. A PING would wait behind what it has not read.
+      this.#liveness.heard();
+      return;
+    }
     const { keepAliveMs: pingIntervalMs, clientReadMs: pingTimeoutMs } = this.#state.timeouts;
     const terms = { pingIntervalMs, pingTimeoutMs };
     // While nothing is read, silence says nothing.

@@ -57,3 +57,15 @@ test('each PING has the whole time for its answer, however long ago the last one
     'give up',
   ]);
 });
+
+test('what else shows that it is there counts as a byte, and answers a PING', () => {
+  const liveness = new Liveness();
+  expect([0, 1_000].map(now => liveness.sweep(now, 9, false, TERMS))).toEqual(['wait', 'ping']);
+  liveness.ping();
+  liveness.heard();
+  expect([9_000, 9_999, 10_000].map(now => liveness.sweep(now, 9, false, TERMS))).toEqual([
+    'wait',
+    'wait',
+    'ping',
+  ]);
+});
