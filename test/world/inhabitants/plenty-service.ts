@@ -61,6 +61,8 @@ export class PlentyService extends Service {
   #giveOn(stream: ServerHttp2Stream, fields: IncomingHttpHeaders): void {
     const { id, status, bytes } = this.#asked(fields, `${fields[':method']} ${fields[':path']}`);
     stream.on('error', () => {});
+    // Its request may have been reset by what was read together with it.
+    if (stream.destroyed) return;
     stream.resume();
     const isCall = fields['content-type']?.startsWith('application/grpc') === true;
     const head = { ':status': status, ...fieldsOf(id), date: 'now' };
@@ -72,7 +74,9 @@ export class PlentyService extends Service {
       stream.respond({ ...head, 'content-type': 'application/grpc', 'grpc-status': 0 }, { endStream: true });
     } else {
       stream.respond({ ...head, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': 0 }));
+      stream.on('wantTrailers', () => {
+        if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': 0 });
+      });
       const message = Buffer.alloc(5 + bytes, 'z');
       message.writeUInt8(0);
       message.writeUInt32BE(bytes, 1);
