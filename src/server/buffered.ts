@@ -33,9 +33,10 @@ export class Holding implements RosterEntry {
   bytes = 0;
   /** Numbers the connections in the order in which they first held something; 0 if they never did. */
   begun = 0;
-  readonly pace = new ReadPace();
-  readonly rate = new ReadingRate();
   readonly holder: Holder;
+  // Made when first needed: most connections never hold anything at a sweep.
+  #pace: ReadPace | null = null;
+  #rate: ReadingRate | null = null;
   readonly #buffered: Buffered;
   readonly #address: string;
   #owners: readonly Owner[] | null = null;
@@ -66,6 +67,21 @@ export class Holding implements RosterEntry {
     return this.#acknowledged !== null;
   }
 
+  /** Whether a sweep has found that something is owed to the client. */
+  get isMeasured(): boolean {
+    return this.#pace?.isMeasured === true;
+  }
+
+  /** How long the client has taken nothing of what is owed to it. */
+  stalledMs(nowMs: number): number {
+    return this.#pace?.stalledMs(nowMs) ?? 0;
+  }
+
+  /** Notes that nothing is held from now on. */
+  emptied(nowMs: number): void {
+    this.#rate?.rest(nowMs);
+  }
+
   /** Sets how many bytes the connection holds. */
   set(bytes: number): void {
     if (bytes !== this.bytes) this.#buffered.change(this, bytes);
@@ -73,12 +89,14 @@ export class Holding implements RosterEntry {
 
   /** Bytes a second that the client takes while something is held for it; `null` if that is not known yet. */
   bytesPerS(nowMs: number, partMs: number): number | null {
-    return this.rate.at(nowMs, this.#taken, partMs);
+    this.#rate ??= new ReadingRate();
+    return this.#rate.at(nowMs, this.#taken, partMs);
   }
 
   /** Whether the client takes what it is owed too slowly. Ask at each sweep while something is owed; else call `rest`. */
   isTooSlow(nowMs: number, terms: ReadTerms): boolean {
-    return this.pace.isTooSlow(nowMs, this.#taken, terms);
+    this.#pace ??= new ReadPace();
+    return this.#pace.isTooSlow(nowMs, this.#taken, terms);
   }
 
   /**
@@ -88,8 +106,8 @@ export class Holding implements RosterEntry {
   acknowledge(queued: number): void {
     const behindKernel = this.holder.takenBytes - queued;
     if (this.#acknowledged === null) {
-      this.pace.recount(behindKernel);
-      this.rate.recount(behindKernel - this.holder.takenBytes);
+      this.#pace?.recount(behindKernel);
+      this.#rate?.recount(behindKernel - this.holder.takenBytes);
       this.#acknowledged = behindKernel;
     } else this.#acknowledged += Math.max(0, behindKernel - this.#behindKernel);
     this.#behindKernel = behindKernel;
@@ -100,8 +118,8 @@ export class Holding implements RosterEntry {
    * reads goes on at once.
    */
   rest(): void {
-    this.pace.rest();
-    if (this.#acknowledged !== null) this.rate.recount(this.holder.takenBytes - this.#acknowledged);
+    this.#pace?.rest();
+    if (this.#acknowledged !== null) this.#rate?.recount(this.holder.takenBytes - this.#acknowledged);
     this.#acknowledged = null;
   }
 
@@ -210,7 +228,7 @@ export class Buffered implements TurnTask {
     holding.bytes = bytes;
     if (bytes === 0) {
       this.#holdings.delete(holding);
-      holding.rate.rest(this.#nowMs);
+      holding.emptied(this.#nowMs);
     }
     this.#bytes += change;
     this.#store(ALL, this.#bytes);
@@ -295,14 +313,14 @@ export class Buffered implements TurnTask {
     const partMs = this.#partMs;
     if (this.#isAsking || nowMs < this.#asksAtMs || this.#holdings.size === 0) return;
     const isPressed = this.bytes > this.#terms.capBytes / PRESSED_PART;
-    const isDoubtful = ({ pace, isAcknowledged }: Holding) =>
-      pace.isMeasured && (isAcknowledged || pace.stalledMs(nowMs) >= partMs);
+    const isDoubtful = (holding: Holding) =>
+      holding.isMeasured && (holding.isAcknowledged || holding.stalledMs(nowMs) >= partMs);
     if (!isPressed && ![...this.#holdings].some(isDoubtful)) return;
     this.#asksAtMs = nowMs + (isPressed ? Math.min(partMs, PRESSED_MS) : partMs);
     this.#isAsking = true;
     const byName = new Map<string, Holding>();
     for (const holding of this.#holdings)
-      if (holding.pace.isMeasured) byName.set(kernelName(holding.holder.socket), holding);
+      if (holding.isMeasured) byName.set(kernelName(holding.holder.socket), holding);
     const acknowledge = (name: string, queued: number) => {
       byName.get(name)?.acknowledge(queued);
       byName.delete(name);

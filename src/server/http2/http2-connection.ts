@@ -325,7 +325,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   }
 
   #sweepLiveness(nowMs: number): void {
-    if (this.#holding.pace.isMeasured) {
+    if (this.#holding.isMeasured) {
       // How fast the client reads says whether it is alive. A PING would wait behind what it has not read.
       this.#liveness.heard();
       return;
