@@ -156,7 +156,7 @@ export type FieldRule =
   | 'origin'
   /** Says who sent the request: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
   | 'caller'
-  /** Belongs to the framework of a service: not forwarded, whoever sent it. */
+  /** Belongs to the framework of a service: not forwarded, not even from a trusted proxy. */
   | 'internal'
   /** Reserved by default, but the operator lets every client send it. */
   | 'keep';

@@ -29,7 +29,7 @@ export const OVERRIDES: readonly ReservedFields[] = [
 ];
 
 /**
- * Fields in which a framework speaks to itself, whoever stands in front. Removed from every sender, since a proxy that does not know
+ * Fields in which a framework speaks to itself, not a proxy to it. Removed from every sender, since a proxy that does not know
  * them passes on what its clients send; `keep` brings them back.
  */
 export const INTERNAL: readonly ReservedFields[] = [

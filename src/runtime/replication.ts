@@ -20,7 +20,7 @@ export interface ThreadPart {
   /** Joins the threads. `beyond`: the way to other processes; `null` if there is none. */
   join(beyond: Replication | null): Replication;
   /**
-   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second all the same: whoever waits
+   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second all the same: what waits
    * for the answer must not wait for that thread.
    */
   allKnow(): Promise<void>;

@@ -26,7 +26,7 @@ export interface Holder {
   cut(): void;
 }
 
-/** What one connection holds for its client. */
+/** What one connection holds for its client, in bytes, and how fast the client reads. */
 export class Holding implements RosterEntry {
   place = -1;
   /** Set only by `Buffered`. */
@@ -134,8 +134,8 @@ const LEAST_BYTES_PER_S = 240;
 const CLASSES = 10;
 const NOT_READING = 0;
 /**
- * They have held something for too short a time. They come behind those that are known not to read, those first that began to hold something
- * last: most of them came with the flood.
+ * The class of connections that have held something for too short a time to know. They end after those that are known not to read, the
+ * youngest first: in a flood most of the young ones are part of it.
  */
 const UNMEASURED = 1;
 const CLASS_FACTOR = 4;
@@ -148,7 +148,7 @@ const KIB = 1_024;
 const FREED_PART = 16;
 /** An address has one part in so many, as it has of the requests in flight. */
 const ADDRESS_PART = 10;
-/** From this part of `caps.buffered` on, the kernel is asked often who reads. */
+/** From this part of `caps.buffered` on, the kernel is asked often which clients read. */
 const PRESSED_PART = 2;
 const PRESSED_MS = 2_000;
 
@@ -185,7 +185,7 @@ export class Buffered implements TurnTask {
   #begun = 0;
   /** When the connections were swept last. */
   #nowMs = 0;
-  /** For how long a client may take nothing before that says anything. */
+  /** How long a client may take nothing before it counts as not reading: an eighth of `timeouts.client_read`. */
   #partMs = Number.POSITIVE_INFINITY;
   #willRelieve = false;
   #isAsking = false;

@@ -190,6 +190,17 @@ describe('what is held', () => {
     expect(account.ended).not.toContain('phone');
   });
 
+  test('does not take for read what waits in the kernel when nothing more is owed', () => {
+    const account = new Account(10 * MIB);
+    const client = account.client('one').holds(MIB);
+    client.takenBytes = 1_000_000;
+    account.pass(500);
+    client.holding.acknowledge(900_000);
+    account.pass(10_000);
+    client.holding.rest();
+    expect(client.holding.bytesPerS(account.nowMs, CLIENT_READ_MS / 8)).toBe(0);
+  });
+
   test('ends what is kept of requests, whose senders read nothing, before what readers hold', async () => {
     const account = new Account(10 * MIB);
     account

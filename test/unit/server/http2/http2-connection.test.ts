@@ -243,4 +243,21 @@ describe('an exchange over HTTP/2', () => {
     expect(exchanges.over).toHaveLength(maxStreams);
     expect(wire.isPaused()).toBe(false);
   });
+
+  test('ends for no PING that waits behind what its client reads slowly', async () => {
+    const conversation = await Conversation.begun();
+    const { exchanges, wire } = conversation;
+    await conversation.brings(get(1));
+    const [downstream] = exchanges.running;
+    downstream?.head(200, '', []);
+    for (let i = 0; i < 20; i++) {
+      wire.hold();
+      downstream?.write(Buffer.alloc(1_000), null);
+      await conversation.turns(1);
+      await conversation.passes(2_000);
+      wire.release();
+      await conversation.turns(2);
+    }
+    expect(wire.destroyed).toBe(false);
+  });
 });
