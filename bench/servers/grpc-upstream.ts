@@ -1,10 +1,10 @@
 // The gRPC service behind the gateways: sends every message of a call back, and ends the call with OK.
-import { createServer } from 'node:http2';
+import { createServer, type ServerHttp2Stream } from 'node:http2';
 
 const HEAD = { ':status': 200, 'content-type': 'application/grpc' };
 
 createServer({ settings: { maxConcurrentStreams: 10_000 } }, undefined)
-  .on('stream', stream => {
+  .on('stream', (stream: ServerHttp2Stream) => {
     stream.on('error', () => {});
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
     stream.respond(HEAD, { waitForTrailers: true });

@@ -27,7 +27,7 @@ export class RecordingService {
       socket.on('close', () => connections.delete(socket));
       socket.on('error', () => {});
       let waiting = '';
-      socket.on('data', piece => {
+      socket.on('data', (piece: Buffer) => {
         received.push(piece);
         waiting += piece.toString('latin1');
         for (let end = endOfMessage(waiting); end !== null; end = endOfMessage(waiting)) {

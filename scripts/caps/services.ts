@@ -19,7 +19,7 @@ export async function startServices(): Promise<Stubborn> {
     serveHttp1(socket);
   });
   const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1_000 } });
-  http2.on('stream', (stream, fields) => serveHttp2(stream, String(fields[':path'])));
+  http2.on('stream', (stream: ServerHttp2Stream, fields) => serveHttp2(stream, String(fields[':path'])));
   http2.on('connection', (socket: Socket) => sockets.add(socket));
   const ports: number[] = [];
   for (const server of [http1, http2]) {

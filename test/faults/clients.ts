@@ -122,7 +122,7 @@ async function call({ options }: Load, session: ClientHttp2Session, entry: Entry
   let [sent, echoed] = [0, 0];
   let isForeign = false;
   const send = () => stream.write(framed(`${entry.target} ${sent++}`));
-  stream.on('data', piece => {
+  stream.on('data', (piece: Buffer) => {
     for (const text of reader.read(piece)) {
       if (text !== echoOf(`${entry.target} ${echoed++}`)) isForeign = true;
       if (sent < MESSAGES) send();
@@ -182,7 +182,7 @@ function converse(load: Load, socket: WebSocket, waiting: Entry[]): Promise<Outc
   });
   socket.on('unexpected-response', (_, response) => {
     let body = '';
-    response.on('data', piece => {
+    response.on('data', (piece: Buffer) => {
       body += piece;
     });
     response.on('error', () => {});

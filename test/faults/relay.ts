@@ -61,7 +61,7 @@ export class Relay {
     near.once('close', () => this.#end(line, false));
     // Behind what is still on its way.
     far.once('close', () => setTimeout(() => this.#end(line, false), this.delayMs));
-    near.on('data', bytes => far.write(bytes));
+    near.on('data', (bytes: Buffer) => far.write(bytes));
     near.on('end', () => far.end());
     this.#passOn(line, this.cut());
     if (!this.#isStopped) near.resume();
@@ -76,7 +76,7 @@ export class Relay {
       left -= bytes.length;
       if (left <= 0) this.#end(line, this.resets);
     };
-    far.on('data', bytes => {
+    far.on('data', (bytes: Buffer) => {
       if (this.delayMs === 0) pass(bytes);
       else setTimeout(pass, this.delayMs, bytes);
     });

@@ -34,7 +34,7 @@ async function systemWith(script: Script, haste: number): Promise<DnsSystem> {
   await new Promise<void>(bound => udp.bind(port, '127.0.0.1', bound));
   const tcp = createServer(socket => {
     socket.on('error', () => {});
-    socket.on('data', bytes => script.stream?.(bytes.subarray(2), socket));
+    socket.on('data', (bytes: Buffer) => script.stream?.(bytes.subarray(2), socket));
   });
   await new Promise<void>(listening => tcp.listen(port, '127.0.0.1', listening));
   onTestFinished(() => {

@@ -262,8 +262,8 @@ async function startRelay(port: number) {
   const ended = Promise.withResolvers<Buffer>();
   const server = createServer(client => {
     const gateway = createConnection(port, '127.0.0.1');
-    client.on('data', bytes => gateway.write(bytes)).on('error', () => {});
-    gateway.on('data', bytes => {
+    client.on('data', (bytes: Buffer) => gateway.write(bytes)).on('error', () => {});
+    gateway.on('data', (bytes: Buffer) => {
       seen.push(bytes);
       client.write(bytes);
     });

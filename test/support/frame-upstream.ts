@@ -101,7 +101,7 @@ export class FramePeer {
     this.socket = socket;
     this.#script = script;
     socket.on('error', () => {});
-    socket.on('data', bytes => this.#take(bytes));
+    socket.on('data', (bytes: Buffer) => this.#take(bytes));
     if (script.settings !== null) socket.write(settings(script.settings));
   }
 

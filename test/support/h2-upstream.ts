@@ -38,7 +38,7 @@ export async function startH2Upstream(
     sessions.push(session);
     session.on('error', () => {});
   });
-  server.on('stream', (stream, headers, _flags, section: string[]) => {
+  server.on('stream', (stream: ServerHttp2Stream, headers, _flags, section: string[]) => {
     stream.on('error', () => {});
     const request = { stream, headers, section, body: () => bodyOf(stream) };
     requests.push(request);

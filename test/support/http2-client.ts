@@ -61,7 +61,7 @@ export function read(stream: ClientHttp2Stream): Promise<Http2Response> {
   stream.on('trailers', each => {
     trailers = each;
   });
-  stream.on('data', piece => pieces.push(piece));
+  stream.on('data', (piece: Buffer) => pieces.push(piece));
   stream.on('error', () => {});
   return new Promise(resolve => {
     stream.on('close', () => {

@@ -41,7 +41,7 @@ export class FrameClient {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('data', bytes => this.#take(bytes));
+    socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('error', () => {
       this.broken = true;
     });

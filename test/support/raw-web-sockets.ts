@@ -127,7 +127,7 @@ class Peer implements RawPeer {
   constructor(socket: Socket, onRequest: (peer: RawPeer) => void) {
     this.socket = socket;
     socket.setNoDelay(true);
-    socket.on('data', bytes => {
+    socket.on('data', (bytes: Buffer) => {
       this.received = Buffer.concat([this.received, bytes]);
       const at = this.head === '' ? this.received.indexOf('\r\n\r\n') : -1;
       if (at < 0) return;

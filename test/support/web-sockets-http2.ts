@@ -45,7 +45,7 @@ export class WebSocketStream {
   constructor(stream: ClientHttp2Stream, fields: IncomingHttpHeaders) {
     this.stream = stream;
     this.fields = fields;
-    stream.on('data', bytes => {
+    stream.on('data', (bytes: Buffer) => {
       this.received = Buffer.concat([this.received, bytes]);
     });
     stream.on('end', () => {

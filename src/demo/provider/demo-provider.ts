@@ -1,10 +1,10 @@
-import { generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import OidcProvider from 'oidc-provider';
 import { type Clock, systemClock } from '../../core/index.ts';
-import { addKeycloakMembers, REALM_PATH, realmConfiguration } from './realm.ts';
+import { addKeycloakMembers, REALM_PATH, realmConfiguration, type SigningKey } from './realm.ts';
 import { type Serve, serveRealm } from './serve-realm.ts';
 
 export interface DemoProviderOptions {
@@ -142,7 +142,7 @@ function clientsOf(options: DemoProviderOptions, callbackUri: string): Readonly<
   return [...own.filter(client => !others.has(client.client_id)), ...more];
 }
 
-function newKey(): JsonWebKey {
+function newKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };
 }

@@ -1,4 +1,4 @@
-import type { JsonWebKey } from 'node:crypto';
+import type { webcrypto } from 'node:crypto';
 import type { JwtParts, Provider, ProviderContext, Session, TokenSource } from 'oidc-provider';
 import { errorPage } from './pages.ts';
 
@@ -15,11 +15,16 @@ const API = 'urn:weir:demo:api';
 const ROOT = '/protocol/openid-connect';
 const SCOPE = 'openid profile email offline_access';
 
+/** A private key, named in the tokens that it signs. */
+export interface SigningKey extends webcrypto.JsonWebKey {
+  readonly kid: string;
+}
+
 interface RealmOptions {
   /** Client registrations in the terms of OpenID Connect (`redirect_uris`, ...). */
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   /** Private keys; the first one signs. */
-  readonly keys: readonly JsonWebKey[];
+  readonly keys: readonly SigningKey[];
   readonly cookieKey: string;
   /** From `memoryStore`. */
   readonly store: unknown;

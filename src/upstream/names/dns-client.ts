@@ -217,7 +217,7 @@ class StreamLink implements Link {
 
   open(query: Buffer, listener: LinkListener): void {
     this.#listener = listener;
-    this.#socket.on('data', bytes => this.#read(bytes));
+    this.#socket.on('data', (bytes: Buffer) => this.#read(bytes));
     this.#socket.on('error', error => listener.fail(error));
     this.#socket.on('close', () => listener.fail(new Error('the DNS server closed the connection')));
     const length = Buffer.alloc(LENGTH_BYTES);

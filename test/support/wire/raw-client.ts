@@ -74,7 +74,7 @@ export class RawClient {
   constructor(socket: Socket, wire = socket) {
     this.#socket = socket;
     this.#wire = wire;
-    socket.on('data', bytes => this.#received(bytes));
+    socket.on('data', (bytes: Buffer) => this.#received(bytes));
     socket.on('end', () => this.#ended('close'));
     socket.on('error', () => this.#ended('reset'));
     socket.on('close', () => this.#ended('close'));

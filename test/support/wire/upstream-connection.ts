@@ -35,7 +35,7 @@ export class UpstreamConnection {
     this.#keepBytes = keepBytes;
     this.#owner = owner;
     this.#reader = this.#newReader();
-    socket.on('data', bytes => this.#received(bytes));
+    socket.on('data', (bytes: Buffer) => this.#received(bytes));
     socket.on('end', () => this.#peerEnded());
     socket.on('error', () => {});
     socket.on('close', () => this.#peerEnded());

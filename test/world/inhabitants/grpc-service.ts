@@ -31,7 +31,7 @@ export class GrpcService extends Service {
   protected listen(network: Network, listening: () => void): void {
     const server = createServer({ settings: { maxConcurrentStreams: this.draws.one([100, 3]) } });
     server.on('session', session => session.on('error', () => {}));
-    server.on('stream', (stream, fields) => this.#serve(stream, fields));
+    server.on('stream', (stream: ServerHttp2Stream, fields) => this.#serve(stream, fields));
     const place = { host: this.host.address, port: this.port };
     network.createServer({}, socket => server.emit('connection', socket)).listen(place, listening);
   }

@@ -37,7 +37,7 @@ export class PlentyService extends Service {
     });
     const multiplexed = createServer();
     multiplexed.on('session', session => session.on('error', () => {}));
-    multiplexed.on('stream', (stream, fields) => this.#giveOn(stream, fields));
+    multiplexed.on('stream', (stream: ServerHttp2Stream, fields) => this.#giveOn(stream, fields));
     const { address: host } = this.host;
     network
       .createServer({}, socket => multiplexed.emit('connection', socket))
