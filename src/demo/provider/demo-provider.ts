@@ -2,8 +2,8 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import OidcProvider from 'oidc-provider';
 import { type Clock, systemClock } from '../../core/index.ts';
+import { OidcProvider } from './load-provider.ts';
 import { addKeycloakMembers, REALM_PATH, realmConfiguration, type SigningKey } from './realm.ts';
 import { type Serve, serveRealm } from './serve-realm.ts';
 
