@@ -6,6 +6,8 @@ import { LongestFirst } from './test/support/longest-first.ts';
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/weir-compile');
 
 const SHARED = {
+  // Files take turns in the processes of the workers: to start one for each file took a third of the processor time of a run.
+  isolate: false,
   setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 60_000 } },
@@ -14,14 +16,23 @@ const SHARED = {
   hookTimeout: 900_000,
 };
 
-/** They measure the memory of their process, so each has one of its own. */
-const ALONE = ['reload-memory', 'many-routes', 'single-bytes', 'http2-broken-upstreams', 'web-sockets'].map(
-  name => `test/story/${name}.test.ts`,
-);
-const STORIES = {
-  ...SHARED,
-  setupFiles: [...SHARED.setupFiles, 'test/support/forget-secrets.ts'],
+/** Files that need a process of their own, by the reason. */
+const ALONE = {
+  'measures the memory of its process': [
+    'story/reload-memory',
+    'story/many-routes',
+    'story/single-bytes',
+    'story/http2-broken-upstreams',
+    'story/web-sockets',
+    'unit/workers/heap',
+  ],
+  'replaces a function of Node.js before the sources import it': [
+    'unit/limits/counting/limit-definition.bucket-hash',
+  ],
 };
+const alone = Object.values(ALONE)
+  .flat()
+  .map(name => `test/${name}.test.ts`);
 
 export default defineConfig({
   test: {
@@ -31,17 +42,16 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     reporters: process.env.CI ? ['default'] : ['dot'],
     projects: [
-      // Each file has a process of its own, for 0.7 s of processor time: in shared ones, what gateways had held added up to 24 GiB.
-      { test: { ...SHARED, name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { ...SHARED, name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: alone } },
       {
         test: {
-          ...STORIES,
+          ...SHARED,
           name: 'story',
           include: ['test/!(unit|chart|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
-          exclude: ALONE,
+          exclude: alone,
         },
       },
-      { test: { ...STORIES, name: 'alone', include: ALONE } },
+      { test: { ...SHARED, name: 'alone', include: alone, isolate: true } },
     ],
   },
 });

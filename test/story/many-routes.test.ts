@@ -1,7 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { startApp } from '../../src/app/index.ts';
@@ -10,6 +8,7 @@ import { thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { collect } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
@@ -21,9 +20,6 @@ const SEVERAL = 4_000;
 const MAX_BYTES = 8_000;
 /** Heap a route when all that can be collected is. */
 const MAX_HEAP_BYTES = 2_000;
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
 
 /** Keys of a gateway.yaml with so many routes, and as many lines in the limits.yaml that it names. */
 async function partsWith(count: number) {

@@ -1,6 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { startApp } from '../../src/app/index.ts';
@@ -10,6 +8,7 @@ import { makeLogger } from '../../src/observe/index.ts';
 import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-config.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
+import { collect } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
@@ -18,9 +17,6 @@ const WARM_UP = 500;
 const RELOADS = 1_000;
 /** What one reload may seem to leave behind: less than half of what it would be if one of its parts were kept. */
 const MAX_BYTES = 2_500;
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
 
 function heapBytes(): number {
   collect();

@@ -2,7 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
+
+/** Collects all garbage of this process. */
+export const collect: () => void = runInNewContext('gc');
 
 /** Bytes of objects and buffers that this process still has a use for. */
 export function usedBytes(): number {

@@ -1,6 +1,20 @@
+import { afterAll, beforeEach } from 'vitest';
+import { collect } from './memory.ts';
+import { forgetSecrets } from './secrets.ts';
+
+// Runs for each test file, also where files share a process: hooks of a module that they share would count for the first of them.
+
 /** Tests run on the Node that the project pins: vitest itself would also start on an older one and prove nothing. */
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 26)
   throw new Error(
     `Weir's tests need Node 26 or newer, this is ${process.version}: start them with "npm test"`,
   );
+
+beforeEach(forgetSecrets);
+
+/** V8 does not see what the shared memory of a gateway takes, tens of MiB, and so does not hurry to collect what is left of it. */
+const RESIDENT_BYTES = 500 * 2 ** 20;
+afterAll(() => {
+  if (process.memoryUsage.rss() > RESIDENT_BYTES) collect();
+});
