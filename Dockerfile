@@ -1,8 +1,8 @@
 # docker build -t weir .        docs/container.md says what is inside, how to run it and how to pin it by digest.
 
-# Any image with Node.js 24 and npm builds it, and any with Node.js 24 runs it. A digest may follow the tag (NAME:TAG@sha256:...).
-ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
-ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+# Any image with Node.js 26 and npm builds it, and any with Node.js 26 runs it. A digest may follow the tag (NAME:TAG@sha256:...).
+ARG BUILD_IMAGE=docker.io/library/node:26-trixie-slim
+ARG BASE_IMAGE=gcr.io/distroless/nodejs26-debian13:nonroot
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src

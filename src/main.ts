@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
-const LEAST_NODE = 24;
+const LEAST_NODE = 26;
 
 if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);

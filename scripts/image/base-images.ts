@@ -3,9 +3,9 @@ import { cpSync, existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync }
 import { dirname, join } from 'node:path';
 import type { Buildah } from './buildah.ts';
 
-/** Stands for gcr.io/distroless/nodejs24-debian13: libraries, and Node.js where that image has it. */
+/** Stands for gcr.io/distroless/nodejs26-debian13: libraries, and Node.js where that image has it. */
 export const BASE = 'localhost/weir-base';
-/** Stands for node:24-trixie-slim: npm and a shell as well. */
+/** Stands for node:26-trixie-slim: npm and a shell as well. */
 export const BUILD_BASE = 'localhost/weir-build-base';
 
 const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { isPrincipal } from '../auth/index.ts';
 import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
 import { formatHostPort } from '../config/index.ts';
-import { formatDuration, HOLES_LISTED_ON, nodeHoles, readVersion } from '../core/index.ts';
+import { formatDuration, readVersion } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../limits/index.ts';
 import { callersInFlight, NO_LIMITS } from '../limits/index.ts';
@@ -47,11 +47,6 @@ interface StatusSources {
 }
 
 const VERSION = readVersion();
-const NODE: GatewayStatus['node'] = {
-  version: process.versions.node,
-  holes: nodeHoles(process.versions.node),
-  holesListedOn: HOLES_LISTED_ON,
-};
 
 /** Gathers the current status. */
 export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
@@ -62,7 +57,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
   const providers = (identity?.facts ?? []).map(facts => providerStatus(facts, sources.limiting));
   return {
     version: VERSION,
-    node: NODE,
+    node: process.versions.node,
     host: hostname(),
     atMs,
     startedAtMs,

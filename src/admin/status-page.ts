@@ -90,7 +90,7 @@ function configurationSection({
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
-      ['Node.js', nodeHtml(node)],
+      ['Node.js', node],
       ...(areWorkersTold(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
       ['Memory with all caps full', memoryHtml(memory)],
       ['Client connections', traffic.connections],
@@ -102,12 +102,6 @@ function configurationSection({
 function memoryHtml(memory: GatewayStatus['memory']): HtmlPart {
   const words = memoryInWords(memory);
   return exceedsMemory(memory) ? html`<b class="ill">${words}</b>` : words;
-}
-
-function nodeHtml({ version, holes, holesListedOn }: GatewayStatus['node']): HtmlPart {
-  if (holes.length === 0) return version;
-  const each = holes.map(hole => [html`<br>`, hole]);
-  return [version, html`, <b class="ill">with holes known on ${holesListedOn}:</b>`, each];
 }
 
 /** Lists the reloads since the start, and how each ended. */

@@ -8,13 +8,8 @@ import type { EndpointStatus } from './api/index.ts';
 /** The status of a gateway. Moments are milliseconds since the epoch. docs/operations.md names the keys of the JSON form, which stay. */
 export interface GatewayStatus {
   readonly version: string;
-  readonly node: {
-    readonly version: string;
-    /** The known holes that concern a gateway, in words, and which version to take. */
-    readonly holes: readonly string[];
-    /** The day on which the list of holes was last checked. */
-    readonly holesListedOn: string;
-  };
+  /** The version of Node.js that runs it. */
+  readonly node: string;
   readonly host: string;
   /** When this was gathered. */
   readonly atMs: number;

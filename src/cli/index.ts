@@ -38,7 +38,7 @@ const COMMANDS: readonly ListedCommand[] = [
   ],
   [
     'version',
-    'print the version; --verbose: also that of Node.js, with its known holes',
+    'print the version; --verbose: also that of Node.js',
     async () => (await import('./version.ts')).version,
   ],
   [

@@ -7,7 +7,7 @@ import {
   memoryInWords,
   workersInWords,
 } from '../config/index.ts';
-import { HOLES_LISTED_ON, nodeHoles, readVersion, thisMachine } from '../core/index.ts';
+import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import {
   collectBesideWorkers,
@@ -36,7 +36,6 @@ export async function runGateway(
   const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
-  warnOfNode(log);
   for (const warning of warnings)
     log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
   let app: App | null = null;
@@ -81,13 +80,6 @@ async function untilStopped(
   await output.flush();
   if (cause !== null) return ExitCode.failure;
   return drained ? ExitCode.ok : ExitCode.drainTimeout;
-}
-
-function warnOfNode(log: Logger): void {
-  const { node } = process.versions;
-  const holes = nodeHoles(node);
-  if (holes.length === 0) return;
-  log.warn({ node, holes, listedOn: HOLES_LISTED_ON }, 'this Node.js has holes that concern a gateway');
 }
 
 function logAddresses(log: Logger, { addresses }: App, config: string, snapshot: Snapshot): void {

@@ -5,7 +5,6 @@ export type * from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
 export { type Machine, readMachine, usableMemory } from './machine.ts';
-export { HOLES_LISTED_ON, nodeHoles } from './node-holes.ts';
 export { PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export * from './shared-memory.ts';

@@ -13,7 +13,7 @@ import { CHECKOUT } from '../support/packed.ts';
 
 /** Run-time dependencies of which no line is in the bundle: what src/ uses of the others does not reach them. */
 const NOT_INSIDE = ['jose', 'pino-abstract-transport', 'process-warning', 'real-require', 'split2'];
-const NODE = { node: '24.99.1', openssl: '3.5.9', v8: '13.6.1', modules: '137' };
+const NODE = { node: '26.99.1', openssl: '3.5.9', v8: '13.6.1', modules: '137' };
 
 const versionOf = (name: string): string =>
   JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).dependencies[name];
@@ -69,9 +69,9 @@ test('the bill of the package has each run-time dependency of the lock file, wit
 test('the bill of the image has Node.js, the packages of Debian and npm packages beside the gateway', () => {
   const found = (name: string) => image.components.find(each => each.name === name);
   expect(found('node')).toMatchObject({
-    version: '24.99.1',
+    version: '26.99.1',
     licenses: [{ license: { id: 'MIT' } }],
-    cpe: 'cpe:2.3:a:nodejs:node.js:24.99.1:*:*:*:*:*:*:*',
+    cpe: 'cpe:2.3:a:nodejs:node.js:26.99.1:*:*:*:*:*:*:*',
     components: [{ name: 'openssl', version: '3.5.9' }, { name: 'v8' }],
   });
   expect(found('libc6')?.['purl']).toBe('pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=amd64');

@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
-import { nodeHoles } from '../../src/core/index.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Ended {
@@ -116,12 +115,10 @@ describe('weir', () => {
     expect(await weir(['version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
-  it('says in full what runs it, and which holes that is known to have', async () => {
+  it('says in full what runs it', async () => {
     const { code, out, err } = await weir(['version', '--verbose']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain(`node     ${process.versions.node}, `);
-    for (const hole of nodeHoles(process.versions.node)) expect(out).toContain(`  - ${hole}\n`);
-    expect(out).toMatch(/known on \d{4}-\d\d-\d\d/);
   });
 
   it.each([
@@ -230,12 +227,12 @@ describe('weir', () => {
   });
 
   it('rejects an older Node.js before it loads anything that one cannot read', async () => {
-    const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })`;
+    const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.1.0' } })`;
     const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
     expect(await node(['--import', preload, 'src/main.ts', '--version'])).toEqual({
       code: 1,
       out: '',
-      err: 'weir: needs Node.js 24 or newer, this is 22.1.0\n',
+      err: 'weir: needs Node.js 26 or newer, this is 24.1.0\n',
     });
   });
 

@@ -114,7 +114,7 @@ const P_448 = 2n ** 448n - 2n ** 224n - 1n;
 
 /**
  * Whether this EdDSA public key is a point whose order divides the cofactor. Such a key accepts a trivial signature over
- * every message, or over one in eight. Node rejects it since nodejs/node#64026, which early releases of Node 24 lack.
+ * every message, or over one in eight. Node rejects it since nodejs/node#64026, which early releases of Node 26 lack.
  *
  * @param encoded the point as RFC 8032 encodes it; a non-canonical encoding of y counts as the same y
  */

@@ -25,7 +25,7 @@ const NO_ENDPOINTS = { endpoints: [], endpointCount: 0, allEndpointsOut: false, 
 /** A status in which all is well. */
 export const STATUS: GatewayStatus = {
   version: '1.2.3',
-  node: { version: '24.30.0', holes: [], holesListedOn: '2026-01-31' },
+  node: '26.30.0',
   host: 'gateway-1',
   atMs: MOMENT + 65_000,
   startedAtMs: MOMENT,

@@ -146,13 +146,7 @@ describe('the page', () => {
     expect(rowOf(page, 'api')).toBe('|api|api:3000|2|1|0|0|none|');
   });
 
-  it('warns of a Node.js with holes, each on its own line', () => {
-    const node = { version: '24.0.0', holes: ['one', 'two'], holesListedOn: '2026-01-31' };
-    expect(rowOf(pageOf({}, { node }), 'Node.js')).toBe(
-      '|Node.js|24.0.0, |with holes known on 2026-01-31:|one|two|',
-    );
-    expect(rowOf(pageOf({}), 'Node.js')).toBe('|Node.js|24.30.0|');
-  });
+  it('says which Node.js runs it', () => expect(rowOf(pageOf({}), 'Node.js')).toBe('|Node.js|26.30.0|'));
 
   it('shows how many workers there are, and what auto became, unless there is one', () => {
     const why = 'processor limit: 1.5';
