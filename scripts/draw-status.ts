@@ -1,4 +1,5 @@
-// Draws docs/images/status-light.png and status-dark-phone.png: the status page of a gateway under a little load.
+// Draws the pictures of the status page in docs/images/, of a gateway under a little load: status-light.png, the beginning of it for the
+// README (status-begin.png), and status-dark-phone.png.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -141,6 +142,7 @@ async function takePictures(url: string, folder: string): Promise<void> {
   const page = await browser.open(url);
   await page.look({ width: 1200, dark: false });
   await writeFile(join(ROOT, 'docs/images/status-light.png'), await page.picture(2_600));
+  await writeFile(join(ROOT, 'docs/images/status-begin.png'), await page.picture(1_206));
   await page.look({ width: 390, dark: true });
   await writeFile(join(ROOT, 'docs/images/status-dark-phone.png'), await page.picture(1_400));
   await end();

@@ -16,6 +16,20 @@ export interface GatheredBytes {
 export type Written = (error?: Error | null) => void;
 
 /**
+ * Whether a `TurnWriter` writes.
+ *
+ * - `held` to `open`: `open` was called
+ * - `held` or `open` to `finished`: `finish` was called
+ */
+type WriterPhase =
+  /** Not yet: what comes is gathered. */
+  | 'held'
+  /** At the end of each turn in which something came. */
+  | 'open'
+  /** No more. */
+  | 'finished';
+
+/**
  * Writes what was gathered to a socket, at the end of a turn of the event loop: until then, other sockets are read, and what
  * follows from that leaves in the same write.
  */
@@ -24,7 +38,7 @@ export class TurnWriter implements TurnTask {
   readonly #source: GatheredBytes;
   readonly #written: () => Written | undefined;
   readonly #left: () => void;
-  #phase: 'held' | 'open' | 'finished' = 'held';
+  #phase: WriterPhase = 'held';
   /** True while the system does not take all that was written. */
   #isFull = false;
   #willFlush = false;

@@ -17,7 +17,14 @@ import {
 /** Digits of a chunk size, leading zeros included: RFC 9112, 7.1 makes the recipient guard against overflow. */
 const MAX_SIZE_DIGITS = 12;
 
-/** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
+/**
+ * Where in the grammar of RFC 9112, 7.1 the next byte stands.
+ *
+ * - `size` to `extensions` at a semicolon, to `size LF` at a CR; `extensions` to `size LF` at their CR
+ * - `size LF` to `data`, or to `trailers` if the size was 0
+ * - `data` to `data CR` after as many bytes as the size says, then to `data LF`, then to `size` of the next chunk
+ * - `trailers` to `done` after an empty line
+ */
 type Place =
   /** Among the digits of a chunk's size. */
   | 'size'

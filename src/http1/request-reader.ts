@@ -28,7 +28,15 @@ export interface RequestReaderOwner extends RequestBodyOwner {
   requestBegun(head: IncomingHead, body: RequestBody | null): void;
 }
 
-/** Where in a request the next byte belongs. */
+/**
+ * Where in a request the next byte belongs.
+ *
+ * - `head` to `body` or `behind`: a head is complete, and a body follows or not
+ * - `body` to `behind`: the body has ended before its request was answered
+ * - `body` to `head`: the body has ended after its request was answered
+ * - `behind` to `head`: the request was answered (`next`)
+ * - any to `over`: `giveUp` or `takeUnread`
+ */
 type RequestPhase =
   /** It belongs to a head, or to the empty lines before one. */
   | 'head'

@@ -16,7 +16,15 @@ const WHOLE_MAX_BYTES = 16_384;
 /** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
 
-/** Where in a response the next byte belongs. */
+/**
+ * Where in a response the next byte belongs.
+ *
+ * - `over` to `head`: a request is sent (`begin`)
+ * - `head` to `body`: the head of the final response is complete; without a body, `over` follows at once
+ * - `head` to `over`: a 101 answers a request to switch protocols
+ * - `body` to `over`: the body has ended, for some by the end of the connection
+ * - any to `over`: `giveUp`
+ */
 type ResponsePhase =
   /** It belongs to the head of an interim or the final response. */
   | 'head'

@@ -80,7 +80,19 @@ function closeIf(late: boolean): Lateness {
   return late ? 'close' : null;
 }
 
-/** What a client's connection over HTTP/1.1 is doing. */
+/**
+ * What a client's connection over HTTP/1.1 is doing.
+ *
+ * - `head` to `exchange`: a head is complete
+ * - `head` to `lingering`: the bytes are no request, or came too late; an error was sent
+ * - `exchange` to `head`: the response is delivered, and the request was read to its end
+ * - `exchange` to `discarding body`: the response is delivered, and some of the request has yet to come
+ * - `exchange` to `lingering`: the response was the last on this connection, and the client may still be sending
+ * - `exchange` to `closed`: the response was the last, and nothing is unread; or a WebSocket takes the socket
+ * - `discarding body` to `head`: the body has ended
+ * - `discarding body` to `lingering`: the rest of the body is malformed or too large
+ * - any to `closed`: the client has disconnected, is late or holds too much
+ */
 export type Http1Phase =
   /**
    * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was

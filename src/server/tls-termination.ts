@@ -23,10 +23,20 @@ interface HandshakeOwner {
   secured(socket: TLSSocket): void;
 }
 
-/** What a TLS handshake is doing. */
+/**
+ * What a TLS handshake is doing.
+ *
+ * - `waiting for bytes` to `under way`: the first byte is that of a TLS handshake
+ * - `waiting for bytes` to `over`: it is another byte; or none comes while the gateway drains
+ * - `under way` to `over`: the handshake has succeeded or failed
+ * - any to `over`: it takes too long, has to make room for others, or the client disconnected
+ */
 type HandshakePhase =
   /** Nothing has come yet, and TLS holds no memory. */
-  'waiting for bytes' | 'under way' | 'over';
+  | 'waiting for bytes'
+  /** The handshake waits for its turn (`Handshakes`), or Node performs it. */
+  | 'under way'
+  | 'over';
 
 /** The stage of the TLS handshake. */
 class TlsHandshake implements ClientConnection {

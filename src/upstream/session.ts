@@ -23,7 +23,15 @@ export interface SessionShare extends PoolTerms {
   gone(session: UpstreamSession, cause: Error | null): void;
 }
 
-/** What a session with an upstream is doing. */
+/**
+ * What a session with an upstream is doing.
+ *
+ * - `connecting` to `open`: the upstream's SETTINGS have come
+ * - `connecting` or `open` to `draining`: the upstream sent GOAWAY, the session is idle or too old, or its endpoint is no longer used
+ * - `draining` to `closing`: no call is left, at once if there was none
+ * - any to `closing`: the connect timed out, the connection broke, or the upstream broke the protocol or stopped answering
+ * - `closing` to `closed`: the socket is closed
+ */
 type SessionPhase =
   /** The connection is being made, or the upstream's SETTINGS have not come. */
   | 'connecting'
@@ -31,7 +39,7 @@ type SessionPhase =
   | 'open'
   /** It takes no further calls and closes after the last one. */
   | 'draining'
-  /** A GOAWAY is going out. */
+  /** A GOAWAY is going out, or the connection has broken. */
   | 'closing'
   | 'closed';
 

@@ -20,7 +20,14 @@ export interface CallSession extends CallHolder, SessionFate {
   suspect(): void;
 }
 
-/** What a call to an upstream is doing. */
+/**
+ * What a call to an upstream is doing.
+ *
+ * - `queued` to `waiting`: a session has opened a stream for it
+ * - `waiting` to `answering`: the head of the final response has come, and a body follows
+ * - any to `over`: the response is complete or not valid, something took too long, the stream or its session broke, or the sink
+ *   gave up
+ */
 type CallPhase =
   /** It waits for a stream. */
   | 'queued'

@@ -9,7 +9,17 @@ const MAX_INTERIM = 16;
 /** A response with a body up to this size is handed on whole when it comes within one turn of the event loop. */
 const WHOLE_MAX_BYTES = 16_384;
 
-/** Where in a response the next event belongs. */
+/**
+ * Where in a response the next event belongs.
+ *
+ * - `head` to `over`: the head of the final response ends its stream
+ * - `head` to `bodiless`: no body can follow (HEAD, 204, 304), and the stream has yet to end
+ * - `head` to `empty`: Content-Length is 0, and the stream has yet to end
+ * - `head` to `gathering`: a body follows
+ * - `gathering` to `body`: the turn of the event loop is over; at once for a body that is large or of unknown length
+ * - `empty` or `gathering` to `body`: trailers have come; from `gathering` also when the response breaks off
+ * - any to `over`: the stream has ended, or `stop`
+ */
 type StreamResponsePhase =
   /** The head of the final response has not come. */
   | 'head'

@@ -289,7 +289,16 @@ export interface ConnectionShare extends PoolTerms {
   stale(): void;
 }
 
-/** What a connection to an upstream is doing. */
+/**
+ * What a connection to an upstream is doing.
+ *
+ * - `connecting` to `waiting`: the connection is established, and the request that opened it is sent
+ * - `idle` to `waiting`: the pool gives it another request
+ * - `waiting` to `answering`: the head of the final response has come, and the body is not complete
+ * - `waiting` or `answering` to `idle`: the response is complete, and the connection can carry another request
+ * - any to `closed`: the response was the last, something took too long or broke, the sink gave up, or the pool needs the
+ *   connection no longer; from `waiting` also when the upstream switches protocols and the tunnel takes the socket
+ */
 type UpstreamPhase =
   /** The connection is being established; the request waits. */
   | 'connecting'

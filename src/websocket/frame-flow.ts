@@ -172,7 +172,14 @@ export interface FrameRules {
   readonly extended: boolean;
 }
 
-/** Where in a frame the next byte belongs. */
+/**
+ * Where in a frame the next byte belongs (RFC 6455, 5.2).
+ *
+ * - `first byte`, with the opcode, to `second byte`, with a length of up to 125 or the mark of a longer one
+ * - `second byte` to `long length` at that mark, else to `payload`
+ * - `long length` to `payload` after 2 or 8 bytes
+ * - `payload`, mask included, to `first byte` after its last byte: at once if it is empty
+ */
 type FramePhase = 'first byte' | 'second byte' | 'long length' | 'payload';
 
 const RESERVED_BITS = 0x70;

@@ -21,7 +21,7 @@ export interface TunnelOptions {
 }
 
 /**
- * How a WebSocket ended:
+ * How a WebSocket ended. Leaves `open` once, for the first cause, and keeps that:
  * - `open`: it has not
  * - `closed`: by a Close frame of one end
  * - `client`, `upstream`: this end disconnected without a Close frame

@@ -78,7 +78,7 @@ test('a tag whose version the changelog does not date, or that another file does
   const path = join(tree, 'CHANGELOG.md');
   const whole = readFileSync(path, 'utf8').replace(/(## \[Unreleased\]\n)[\s\S]*?(?=## \[)/, '$1\n');
   const dated = whole.replace(/## \[\d[\d.]*\] - \S+/, `## [${version}] - 2026-12-01`);
-  writeFileSync(path, dated.replace(/^### Added/m, '### Added\n\n- A line of this test.'));
+  writeFileSync(path, dated.replace('\n### What', '\n- A line of this test.\n$&'));
   expect(release('check', `v${version}`)).toEqual({ status: 0, said: `${version}, dated 2026-12-01\n` });
   const { said } = release('notes', `v${version}`);
   expect(said).toContain('### What matters most\n\n1. ');

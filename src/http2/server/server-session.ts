@@ -18,6 +18,20 @@ const CHANGED_WINDOWS = 16;
 /** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
 const REMEMBERED_RESETS = 4;
 
+/**
+ * Which streams a session serves.
+ *
+ * - `open` to `shutting down`: `shutDown` sent the first GOAWAY, which names no stream yet, and a PING
+ * - `open` or `shutting down` to `gone`: `goAway` sent the last GOAWAY
+ */
+type ServerSessionPhase =
+  /** Every stream that the client opens. */
+  | 'open'
+  /** Every stream still. When the client answers the PING, it knows that it should open no more. */
+  | 'shutting down'
+  /** The streams up to the one that the last GOAWAY named. Later ones are ignored. */
+  | 'gone';
+
 /** The server's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ServerSession extends Session<ServerStream> implements ServerStreamHost {
   readonly #options: ServerSessionOptions;
@@ -35,7 +49,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #resetAt = 0;
   /** The last stream that was refused before the client could know how many there may be. */
   #unawareTo = 0;
-  #phase: 'open' | 'shutting down' | 'gone' = 'open';
+  #phase: ServerSessionPhase = 'open';
   #early: EarlyPriorities | null = null;
   /** How many streams were opened in this turn of the event loop, or what takes as long. */
   #opened = 0;

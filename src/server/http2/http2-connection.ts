@@ -23,7 +23,17 @@ const GOAWAY_MS = 1_000;
 /** How long a client may take to close a connection that we have closed. */
 const CLOSE_MS = 2_000;
 
-/** What a client's connection over HTTP/2 is doing. */
+/**
+ * What a client's connection over HTTP/2 is doing.
+ *
+ * - `preface` to `open`: the client's SETTINGS have come
+ * - `preface` or `open` to `going away`: the gateway drains, or the connection is idle, too old or no longer wanted; the first
+ *   GOAWAY and a PING go out
+ * - `going away` to `last streams`: the client has answered the PING or its second is over; the last GOAWAY goes out
+ * - `open` or `going away` to `last streams`: the client sent GOAWAY, or reads too slowly and has no stream left
+ * - `last streams` to `closing`: the last exchange is over
+ * - any to `closing`: the client closed its side or disconnected, broke the protocol, flooded, or holds too much
+ */
 type Http2Phase =
   /** Accepted. The client's SETTINGS, which end its preface, have not come yet (RFC 9113, 3.4). */
   | 'preface'

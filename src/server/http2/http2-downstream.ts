@@ -47,6 +47,16 @@ export interface SessionSide {
   streamClosed(downstream: Http2Downstream, answered: boolean): void;
 }
 
+/**
+ * How far the response on a stream is.
+ *
+ * - `none` to `begun`: the final head is written, and a body follows
+ * - `none` to `ended`: the final head is written and ends the stream
+ * - `begun` to `ended`: the end of the body is written
+ * - any to `closed`: the stream is closed, by its end, by a reset of either side or with its connection
+ */
+type ResponsePhase = 'none' | 'begun' | 'ended' | 'closed';
+
 /** One request of HTTP/2 and its response, which are one stream. */
 export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOwner, core.RosterEntry {
   place = -1;
@@ -62,7 +72,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   readonly requestBody: StreamBody | null;
   readonly exchange: Exchange;
   readonly #connection: SessionSide;
-  #response: 'none' | 'begun' | 'ended' | 'closed' = 'none';
+  #response: ResponsePhase = 'none';
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: core.FieldNames = NO_NAMES;
   /** Give back the bytes that wait to be sent. */
