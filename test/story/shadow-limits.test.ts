@@ -66,41 +66,6 @@ test('a bucket goes from shadow to a share of callers to all of them, and its co
   expect(await wouldRefuse(front, OF_USERS)).toBe(1);
 });
 
-test('other numbers are tried beside those that hold, and the log names what would have refused', async () => {
-  const limits = limitsOf(
-    { user: '4/10m', shadow: { user: '2/10m', resource: '3/10m' } },
-    { user: '50/1s', shadow: { user: '1/10m' } },
-  );
-  const front = await startLimited(limits);
-  const bearer = front.issuer.bearer();
-  const responses = await askTimes(front, 5, 'GET /things/7', bearer);
-  expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);
-  expect(responses.map(rateOf).map(({ limit, remaining }) => [limit, remaining])).toEqual([
-    [4, 3],
-    [4, 2],
-    [4, 1],
-    [4, 0],
-    [4, 0],
-  ]);
-  const lines = front.gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'access');
-  expect(lines.map(({ shadow }) => shadow)).toEqual([
-    undefined,
-    ['global'],
-    ['global', 'caller'],
-    ['global', 'caller', 'resource'],
-    // Refused by what holds.
-    undefined,
-  ]);
-  expect(await wouldRefuse(front, OF_USERS)).toBe(2);
-});
-
-test('a service that denies access gives the unit of a resource in shadow back', async () => {
-  const limits = limitsOf({ shadow: { resource: '1/10m' } });
-  const front = await startLimited(limits, { upstream: exchange => exchange.answer(403) });
-  await askTimes(front, 3, 'GET /things/7', front.issuer.bearer());
-  expect(await wouldRefuse(front, '{bucket="things",class="user",limit="resource"}')).toBe(0);
-});
-
 test('two gateways on one Redis count together in shadow, and hold for the same callers', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.close());
@@ -132,22 +97,6 @@ test('two gateways on one Redis count together in shadow, and hold for the same 
   expect(await statuses(inside)).toEqual([200, 429]);
   expect(await statuses(outside)).toEqual([200, 200]);
   expect([await wouldRefuse(one, OF_USERS), await wouldRefuse(two, OF_USERS)]).toEqual([0, 2]);
-});
-
-test('other numbers that are tried on a share of callers leave the number of all others in force', async () => {
-  const front = await startLimited(limitsOf({ user: '3/10m' }));
-  const [inside, outside] = [bearerOf(front, true), bearerOf(front, false)];
-  expect((await askOnce(front, 'GET /things/1', inside)).status).toBe(200);
-  await changeLimits(front.gateway, limitsOf({ user: '3/10m', shadow: { user: '2/10m' }, enforce: '50%' }));
-  await serves(front.gateway, 2);
-  // What was drawn before stays drawn.
-  const tried = await askTimes(front, 2, 'GET /things/1', inside);
-  expect(statusesOf(tried)).toEqual([200, 429]);
-  expect(rateOf(tried[0])).toMatchObject({ limit: 2, remaining: 0 });
-  const held = await askTimes(front, 4, 'GET /things/1', outside);
-  expect(statusesOf(held)).toEqual([200, 200, 200, 429]);
-  expect(rateOf(held[0])).toMatchObject({ limit: 3, remaining: 2 });
-  expect(await wouldRefuse(front, OF_USERS)).toBe(1);
 });
 
 test('a restriction in shadow restricts nobody, and says whom it would', async () => {

@@ -44,13 +44,20 @@ describe("the head of an upstream's 429 follows the contract", () => {
       'a type in capitals',
       ['Retry-After', '7', 'X-RateLimit-Scope', 'user', 'Content-Type', 'Application/JSON'],
     ],
+    [
+      'another type',
+      ['Retry-After', '7', 'X-RateLimit-Scope', 'user', 'Content-Type', 'application/json; charset=utf-8'],
+    ],
     ['no wait', ['Retry-After', '0', ...USER]],
+    ['two waits', ['Retry-After', '7', ...USER, 'Retry-After', '9']],
     ['a fraction', ['Retry-After', '1.5', ...USER]],
     ['a date', ['Retry-After', 'Thu, 01 Jan 2026 00:00:05 GMT', ...USER]],
     ['more than clients can keep', ['Retry-After', '65536', ...USER]],
     ['a coded body', ['Retry-After', '7', 'Content-Encoding', 'br', ...USER]],
     ['no Global on scope global', ['Retry-After', '7', 'X-RateLimit-Scope', 'global', ...JSON_TYPE]],
     ['Global on another scope', ['Retry-After', '7', 'X-RateLimit-Global', 'true', ...USER]],
+    ['a Global that says false', ['Retry-After', '7', ...GLOBAL.with(3, 'false')]],
+    ['a negative Remaining', ['Retry-After', '7', 'X-RateLimit-Remaining', '-1', ...USER]],
     ['a Reset-After of 0', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.000', ...USER]],
     ['a Reset-After with an exponent', ['Retry-After', '7', 'X-RateLimit-Reset-After', '1e3', ...USER]],
     ['a Reset-After without three decimals', ['Retry-After', '7', 'X-RateLimit-Reset-After', '6.5', ...USER]],
@@ -80,7 +87,26 @@ test('a body follows the contract if it has a message, and the wait and global o
   for (const wait of [0, 1e-9, '0.0009', 1.001, 9])
     expect(bodyFollowsContract(body(wait), head), `${wait}`).toBe(false);
   expect(bodyFollowsContract(body(1), { scope: 'shared', retryAfterS: 1 })).toBe(false);
-  expect(bodyFollowsContract('[]', head)).toBe(false);
+});
+
+test.each([
+  ['nothing', ''],
+  ['no JSON', '<h1>slow down</h1>'],
+  ['a list', '[]'],
+  ['a string', '"slow down"'],
+  ['null', 'null'],
+  ['no message', '{"retry_after":1,"global":false}'],
+  ['no wait', '{"message":"m","global":false}'],
+  ['a wait in quotes', '{"message":"m","retry_after":"1","global":false}'],
+  ['a negative wait', '{"message":"m","retry_after":-1,"global":false}'],
+  ['an endless wait', '{"message":"m","retry_after":1e999,"global":false}'],
+  ['no global', '{"message":"m","retry_after":1}'],
+  ['another global', '{"message":"m","retry_after":1,"global":true}'],
+  ['bytes that are not UTF-8', '{"message":"\xff","retry_after":1,"global":false}'],
+  ['a byte order mark', '\xef\xbb\xbf{"message":"m","retry_after":1,"global":false}'],
+  ['members that are inherited', '{"__proto__":{"message":"m","retry_after":1,"global":false}}'],
+])('a body does not follow the contract that holds %s', (_, body) => {
+  expect(bodyFollowsContract(body, { scope: 'user', retryAfterS: 1 })).toBe(false);
 });
 
 test('the scope that one is counted by is what the upstream says, else shared', () => {
@@ -116,17 +142,7 @@ describe('the wait of a rewritten one', () => {
 });
 
 test('a rewritten one keeps the fields that do not describe the body', () => {
-  const theirs = [
-    'Content-Type',
-    'a/b',
-    'ETAG',
-    '"e"',
-    'Retry-After',
-    '3',
-    'Set-Cookie',
-    'a=b',
-    'Link',
-    '<x>',
-  ];
+  const ofBody = ['Content-Type', 'ETAG', 'Retry-After', 'Content-Language', 'last-modified', 'Expires'];
+  const theirs = [...ofBody.flatMap(name => [name, 'x']), 'Set-Cookie', 'a=b', 'Link', '<x>'];
   expect(fieldsBeside(theirs)).toEqual(['Set-Cookie', 'a=b', 'Link', '<x>']);
 });
